@@ -1,0 +1,74 @@
+# Every target sets up what it needs: a .venv beside the code, made once, with the versions in constraints.txt.
+# `make test-gpu PYTHON=python3` (or any other target) runs with that interpreter and what it has, and sets up nothing.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-all test-gpu lint format bench docs clean
+
+ifdef PYTHON
+  python := PYTHONPATH=src$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON)
+else
+  python := .venv/bin/python
+  core := .venv/core.stamp
+  dev := .venv/dev.stamp
+endif
+
+pytest := OMP_NUM_THREADS=1 $(python) -m pytest
+benchmarks := $(filter-out benchmarks/_%, $(wildcard benchmarks/*.py))
+
+help:  ## this list
+	@echo "seqloom: neural sequence models, from the RNN to the Transformer. Start with \`make demo\`."
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+demo: $(core)  ## train a small model in under a minute and read what it writes
+	@$(python) examples/first_model.py
+
+test: $(dev)  ## tests, doctests, the code in README and docs (a few minutes on two cores)
+	$(pytest) -n 2 -m "not slow and not gpu"
+
+test-all: $(dev)  ## the same, with the slow tests and many more random cases
+	$(pytest) -n 2 -m "not gpu" --hypothesis-profile thorough
+
+test-gpu: $(dev)  ## the tests that need a CUDA device
+	@$(python) -c "import torch; raise SystemExit(0 if torch.cuda.is_available() else \
+	    f'No CUDA device here, or torch {torch.__version__} cannot use it: the GPU tests did not run.')"
+	$(pytest) -m gpu
+
+lint: $(dev)  ## style, formatting, types, and which room imports which
+	$(python) -m ruff check
+	$(python) -m ruff format --check
+	$(python) -m mypy
+	$(python) -c "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-logo'])"
+
+format: $(dev)  ## put the code into shape
+	$(python) -m ruff check --fix
+	$(python) -m ruff format
+
+bench: $(dev)  ## every benchmark, one after another
+	@for file in $(benchmarks); do echo "== $$file"; $(python) $$file || exit 1; done
+
+docs: $(dev)  ## run the tour's code, draw its pictures, build the pages in site/
+	$(python) docs/execute.py docs/tour/*.md
+	$(python) -m mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
+clean:  ## remove what the other targets made, .venv included
+	rm -rf .venv site dist build .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# demo needs the core alone; everything else needs dev, which holds it.
+.venv/core.stamp: pyproject.toml constraints.txt
+	$(call install,.)
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt
+	$(call install,.[dev])
+	@touch .venv/core.stamp $@
+
+define install
+@python3 -c 'import sys; raise SystemExit(0 if sys.version_info >= (3, 11) else \
+    f"seqloom needs Python 3.11 or newer; python3 here is {sys.version.split()[0]}.")'
+@echo "Setting up .venv (once; torch is a large download) ..."
+@python3 -m venv .venv
+@.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'
+endef

@@ -1,0 +1,30 @@
+"""Neural sequence models, from the RNN to the Transformer.
+
+Rooms are nouns (`seqloom.nn`, `seqloom.kernels`), verbs stand at the top (`seqloom.record`). Nothing is imported
+until it is asked for, so that `import seqloom` is quick and needs no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seqloom import kernels, nn, spec
+    from seqloom.nn.record import record
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "kernels", "nn", "record", "spec"]
+
+_verbs = {"record": "seqloom.nn.record"}
+_rooms = ("kernels", "nn", "spec")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _verbs:
+        return getattr(import_module(_verbs[name]), name)
+    if name in _rooms:
+        return import_module(f"seqloom.{name}")
+    raise AttributeError(f"module 'seqloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,9 @@
+"""Fast arithmetic on tensors: recurrences over time, found by the name of an equation.
+
+`with seqloom.kernels.use("reference"):` names a backend; without it the fastest that fits is picked.
+"""
+
+from seqloom.kernels.choice import choose, use
+from seqloom.kernels.recurrence import Operands, Problem
+
+__all__ = ["Operands", "Problem", "choose", "use"]

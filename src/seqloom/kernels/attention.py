@@ -1,0 +1,69 @@
+"""Attention pooling: a sum of values, weighted by how well a query and each key agree."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+Mask = Bool[Tensor, "#batch #heads #queries #keys"]
+
+
+def pool(
+    query: Float[Tensor, "batch heads queries dim"],
+    key: Float[Tensor, "batch key_heads keys dim"],
+    value: Float[Tensor, "batch key_heads keys out"],
+    *,
+    scale: float,
+    mask: Mask | None = None,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Float[Tensor, "batch heads queries out"]:
+    """Σ_s softmax_s(scale q · k_s) v_s on `scaled_dot_product_attention`; a query that sees no key gets zeros.
+
+    `causal` hides key s from query t where s > t, both counted from the first, so it is for queries and keys of one sequence.
+    Fewer key heads than heads: each serves as many queries' heads in turn.
+    """
+    width, out = query.shape[3], value.shape[3]
+    widest = max(width, out)  # flash kernels want keys and values of one width; zeros change neither product
+    query, key, value = (F.pad(x, (0, widest - x.shape[3])) if x.shape[3] < widest else x for x in (query, key, value))
+    hidden = None
+    if mask is not None:
+        hidden = ~mask.any(dim=3, keepdim=True)  # softmax over nothing would be NaN
+        mask = mask | hidden
+    context = F.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        attn_mask=mask,
+        dropout_p=dropout,
+        is_causal=causal,
+        scale=scale,
+        enable_gqa=query.shape[1] != key.shape[1],
+    )[..., :out]
+    return context if hidden is None else context.masked_fill(hidden, 0)
+
+
+def softmax(
+    scores: Float[Tensor, "batch heads queries keys"], mask: Mask | None
+) -> Float[Tensor, "batch heads queries keys"]:
+    """Weights that sum to one over the keys that a query sees; all zero where it sees none."""
+    if mask is None:
+        return scores.softmax(dim=3)
+    hidden = ~mask.any(dim=3, keepdim=True)
+    return scores.masked_fill(~(mask | hidden), float("-inf")).softmax(dim=3).masked_fill(hidden, 0)
+
+
+def shares(
+    scores: Float[Tensor, "batch heads queries keys"], mask: Mask | None
+) -> Float[Tensor, "batch heads queries keys"]:
+    """α_s = score_s / Σ score, over the keys that a query sees; all zero where they sum to zero."""
+    if mask is not None:
+        scores = scores.masked_fill(~mask, 0)
+    total = scores.sum(dim=3, keepdim=True)
+    nothing = total == 0
+    return (scores / total.masked_fill(nothing, 1)).masked_fill(nothing, 0)
+
+
+def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"]:
+    """True where key s ≤ query t, both counted from the first."""
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril()[None, None]

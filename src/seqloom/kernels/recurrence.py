@@ -1,0 +1,58 @@
+"""What every backend of a recurrence is given: one cell, one direction, all steps."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+
+class Operands(NamedTuple):
+    """The weights of a cell as matrices: rows are its parts in order, each of hidden_size rows."""
+
+    input_weight: Float[Tensor, "parts*hidden input"]
+    recurrent_weight: Float[Tensor, "parts*hidden hidden"]
+    input_bias: Float[Tensor, " parts*hidden"] | None
+    recurrent_bias: Float[Tensor, " parts*hidden"] | None
+
+
+class Carried(Protocol):
+    """A state, as far as a kernel needs to know: named tensors, and a choice between two by row."""
+
+    def __getitem__(self, name: str, /) -> Tensor: ...
+
+    def where(self, rows: Tensor, other: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Run a cell over time.
+
+    equation: the name of the cell's equation; None for one that only the cell itself knows
+    project, step: the cell; `step` is the definition and the judge of all backends
+    initial: named tensors before the first step
+    lengths: rows stop here, and their state with them
+    """
+
+    equation: str | None
+    x: Float[Tensor, "batch time input"]
+    initial: Carried
+    lengths: Int[Tensor, " batch"] | None
+    project: Callable[[Tensor], Tensor]
+    step: Callable[[Tensor, Any], tuple[Tensor, Any]]
+    operands: Callable[[], Operands]
+
+
+class Backend(Protocol):
+    """One way to solve a problem."""
+
+    name: str
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Why it can't run this problem; None if it can."""
+        ...
+
+    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch ..."]]]:
+        """Outputs at all steps, and the named tensors at each row's own end."""
+        ...

@@ -1,0 +1,35 @@
+"""A plain loop over the cell's own step: the slowest backend, and the judge of all others."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from seqloom.kernels.recurrence import Carried, Problem
+
+
+class Reference:
+    """y_t, state_t = step(project(x)_t, state_{t-1}), one step after another."""
+
+    name = "reference"
+
+    def refuses(self, problem: Problem) -> str | None:
+        return None
+
+    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        state: Carried = problem.initial
+        shortest = _shortest(problem.lengths)
+        outputs = []
+        for t, projected in enumerate(problem.project(problem.x).unbind(1)):
+            y, after = problem.step(projected, state)
+            if problem.lengths is not None and t >= shortest:
+                after = after.where(t < problem.lengths, state)
+            state = after
+            outputs.append(y)
+        return torch.stack(outputs, dim=1), dict(state)  # type: ignore[call-overload]
+
+
+def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:
+    """Up to here no row has ended; 0 where looking would wait for a device."""
+    if lengths is None or lengths.device.type != "cpu" or torch.compiler.is_compiling():
+        return 0
+    return int(lengths.min())

@@ -1,0 +1,65 @@
+"""The kernels that come with torch (oneDNN, cuDNN), where their equation is the cell's own."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from seqloom.kernels.lengths import last, real
+from seqloom.kernels.recurrence import Operands, Problem
+
+_FREEZE = 1e4  # σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision
+
+
+class Vendor:
+    """`torch.lstm`, `torch.gru`, `torch.rnn_tanh` and `torch.rnn_relu`, a layer and a direction at a time.
+
+    Rows of unequal length are not packed, which would be many times slower. Outputs before a row's end don't depend on what
+    comes after it, and h at its end is the output there. Only an LSTM's c must be held still: see `_freeze`.
+    """
+
+    name = "vendor"
+    equations = ("lstm", "gru-after", "rnn", "rnn-relu")
+
+    def refuses(self, problem: Problem) -> str | None:
+        if problem.equation not in self.equations:
+            named = f"the equation {problem.equation!r}" if problem.equation else "this cell (it names no equation)"
+            return f"torch has no kernel for {named}; it has {', '.join(self.equations)}"
+        return None
+
+    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        x, lengths, operands = problem.x, problem.lengths, problem.operands()
+        hidden = problem.initial["hidden"]
+        if problem.equation == "lstm":
+            if lengths is not None:
+                x, operands = _freeze(x, lengths, operands)
+            before = (hidden.unsqueeze(0), problem.initial["cell"].unsqueeze(0))
+            y, _, cell = torch.lstm(x, before, *_arguments(operands))
+            return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
+        function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[problem.equation or ""]
+        y, _ = function(x, hidden.unsqueeze(0), *_arguments(operands))
+        return y, {"hidden": last(y, lengths, hidden)}
+
+
+def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool, bool, bool]:
+    """weights, has_biases, num_layers, dropout, train, bidirectional, batch_first.
+
+    cuDNN refuses a backward pass in eval mode; with no dropout, training mode computes the same.
+    """
+    weights = [operands.input_weight, operands.recurrent_weight]
+    biases = [operands.input_bias, operands.recurrent_bias]
+    if any(bias is not None for bias in biases):
+        zeros = weights[0].new_zeros(weights[0].shape[0])
+        weights += [zeros if bias is None else bias for bias in biases]
+    return weights, len(weights) == 4, 1, 0.0, torch.is_grad_enabled(), False, True
+
+
+def _freeze(
+    x: Float[Tensor, "batch time input"], lengths: Int[Tensor, " batch"], operands: Operands
+) -> tuple[Float[Tensor, "batch time input+1"], Operands]:
+    """One more input that is 1 on padding, with weights that shut the input gate and open the forget gate: c' = 1·c + 0·g."""
+    padding = ~real(lengths, x.shape[1])
+    hidden_size = operands.recurrent_weight.shape[1]
+    column = operands.input_weight.new_zeros(4, hidden_size)  # rows: input, forget, candidate, output
+    column[0], column[1] = -_FREEZE, _FREEZE
+    widened = torch.cat([operands.input_weight, column.reshape(-1, 1)], dim=1)
+    return torch.cat([x, padding.unsqueeze(2).to(x.dtype)], dim=2), operands._replace(input_weight=widened)

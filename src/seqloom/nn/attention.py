@@ -1,0 +1,72 @@
+"""Attention pooling: ask with a query, compare with keys, get a weighted sum of values."""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.kernels.attention import causal_mask, pool, shares, softmax
+from seqloom.kernels.lengths import real
+from seqloom.nn.dropout import check_probability
+from seqloom.nn.record import offer, recording
+from seqloom.nn.scores import Score
+from seqloom.spec.errors import ArgumentError, UnknownName
+from seqloom.spec.names import WEIGHTINGS
+from seqloom.spec.registry import unknown
+
+Mask = Bool[Tensor, "#batch #heads #queries #keys"]
+
+
+class Attention(nn.Module):
+    """context = Σ_s α_s v_s,   α = softmax_s(score(q, k_s))   or   α_s = score_s / Σ score, with weighting="sum"
+
+    Kernel regression is this with a Gaussian score: the keys are the x of the data, the values their y.
+
+    >>> import torch
+    >>> from seqloom.nn import Gaussian
+    >>> x, y = torch.tensor([[[0.0], [1.0], [2.0]]]), torch.tensor([[[0.0], [10.0], [20.0]]])
+    >>> smooth = Attention(Gaussian(1, 1, width=0.1))
+    >>> smooth(torch.tensor([[[1.0], [1.5]]]), x, y).flatten().tolist()
+    [10.0, 15.0]
+    """
+
+    def __init__(self, score: Score, *, weighting: str = "softmax", dropout: float = 0.0) -> None:
+        super().__init__()
+        if weighting not in WEIGHTINGS:
+            raise UnknownName(unknown("weighting", weighting, WEIGHTINGS))
+        check_probability("Attention", "dropout", dropout)
+        self.score, self.weighting, self.dropout = score, weighting, dropout
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch queries query_size"],
+        key: Float[Tensor, "batch keys key_size"],
+        value: Float[Tensor, "batch keys out"],
+        lengths: Int[Tensor, " batch"] | None = None,
+    ) -> Float[Tensor, "batch queries out"]:
+        """One head; `lengths` says how many keys of each row are real."""
+        for argument, tensor, width in (("query", query, self.score.query_size), ("key", key, self.score.key_size)):
+            if tensor.shape[2] != width:
+                raise ArgumentError("Attention", argument, f"{tensor.shape[2]} features", f"{width}, as the score has")
+        mask = None if lengths is None else real(lengths, key.shape[1])[:, None, None]
+        q, k, v = (x.unsqueeze(1) for x in (query, key, value))
+        return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
+
+    def pool(
+        self,
+        query: Float[Tensor, "batch heads queries mapped"],
+        key: Float[Tensor, "batch key_heads keys mapped"],
+        value: Float[Tensor, "batch key_heads keys out"],
+        mask: Mask | None = None,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch heads queries out"]:
+        """The context for queries and keys that the score has mapped. `mask` is True where a query sees a key."""
+        dropout = self.dropout if self.training else 0.0
+        fast = self.score.kind == "dot" and self.weighting == "softmax"
+        if not fast or recording("attention"):
+            if causal:
+                mask = causal_mask(query.shape[2], key.shape[2], query.device)
+            weights = (softmax if self.weighting == "softmax" else shares)(self.score.scores(query, key), mask)
+            offer("attention", time=2, weights=weights)
+        if fast:
+            return pool(query, key, value, scale=self.score.scale, mask=None if causal else mask, causal=causal, dropout=dropout)
+        return F.dropout(weights, dropout) @ self.score.shared(value)

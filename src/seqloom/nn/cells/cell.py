@@ -1,0 +1,79 @@
+"""What every cell is: the part that can be done for all steps at once, and the part that can't."""
+
+from abc import ABC, abstractmethod
+from copy import copy
+from types import SimpleNamespace
+from typing import ClassVar, Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.kernels.recurrence import Operands
+from seqloom.nn.initialisation import initialise
+from seqloom.nn.state import State
+
+
+class Cell(nn.Module, ABC):
+    """One step of a recurrence.
+
+        px = x W_x + b                 `project`: all steps at once
+        y_t, s_t = step(px_t, s_{t-1})
+
+    A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. That gives it depth, both directions,
+    lengths, dropout, truncated BPTT, decoding and the gate view.
+
+    parts: the blocks of hidden_size rows in `input_weight`, `recurrent_weight` and `bias`, in order
+    carries: the names in its state; the first one is the output y
+    equation: the name under which `kernels` knows this equation; None runs the loop
+    """
+
+    parts: ClassVar[tuple[str, ...]]
+    carries: ClassVar[tuple[str, ...]] = ("hidden",)
+    equation: ClassVar[str | None] = None
+
+    input_weight: Float[Tensor, "parts*hidden input"]
+    recurrent_weight: Float[Tensor, "parts*hidden hidden"]
+    bias: Float[Tensor, " parts*hidden"] | None
+
+    def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        rows = len(self.parts) * hidden_size
+        self.input_weight = nn.Parameter(torch.empty(rows, input_size))
+        self.recurrent_weight = nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias = nn.Parameter(torch.zeros(rows)) if bias else None
+        initialise(self)
+
+    def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch parts*hidden"]:
+        """What the input says to each part."""
+        return F.linear(x, self.input_weight, self.bias)
+
+    @abstractmethod
+    def step(
+        self, projected: Float[Tensor, "batch parts*hidden"], state: State
+    ) -> tuple[Float[Tensor, "batch hidden"], State]:
+        """The equation: what the input says and the state before, to the output and the state after."""
+
+    def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch parts*hidden"]:
+        """What the past says to each part."""
+        return F.linear(hidden, self.recurrent_weight)
+
+    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> SimpleNamespace:
+        """The parts by name: `split(projected).forget`."""
+        return SimpleNamespace(**dict(zip(self.parts, stacked.chunk(len(self.parts), dim=-1), strict=True)))
+
+    def operands(self) -> Operands:
+        """The weights as a kernel wants them."""
+        return Operands(self.input_weight, self.recurrent_weight, self.bias, None)
+
+    def replaced(self, **weights: Tensor) -> Self:
+        """This cell with other tensors in place of some weights (weight drop); the cell itself stays as it is."""
+        twin = copy(self)
+        twin._parameters = {**self._parameters, **weights}  # type: ignore[dict-item]
+        return twin
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is not None else ", bias=False")

@@ -1,0 +1,64 @@
+"""The simple recurrent network (Elman 1990), with four activations."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from seqloom.nn.cells.cell import Cell
+from seqloom.nn.state import State
+
+
+class SimpleCell(Cell):
+    """h' = φ(x W_x + h W_h + b)"""
+
+    parts = ("hidden",)
+
+    @staticmethod
+    @abstractmethod
+    def activation(total: Tensor) -> Tensor:
+        """φ"""
+
+    def step(
+        self, projected: Float[Tensor, "batch hidden"], state: State
+    ) -> tuple[Float[Tensor, "batch hidden"], State]:
+        hidden = self.activation(projected + self.recur(state["hidden"]))
+        return hidden, State(hidden=hidden)
+
+
+class RNN(SimpleCell):
+    """h' = tanh(x W_x + h W_h + b)
+
+    >>> RNN(input_size=3, hidden_size=4).step(torch.zeros(2, 4), State(hidden=torch.zeros(2, 4)))[0].shape
+    torch.Size([2, 4])
+    """
+
+    equation: ClassVar[str | None] = "rnn"
+    activation = staticmethod(torch.tanh)
+
+
+class ReluRNN(SimpleCell):
+    """h' = max(0, x W_x + h W_h + b)   (Le et al. 2015 start W_h at the identity, https://arxiv.org/abs/1504.00941)"""
+
+    equation: ClassVar[str | None] = "rnn-relu"
+    activation = staticmethod(torch.relu)
+
+
+class SigmoidRNN(SimpleCell):
+    """h' = σ(x W_x + h W_h + b)"""
+
+    activation = staticmethod(torch.sigmoid)
+
+
+class LinearRNN(SimpleCell):
+    """h' = x W_x + h W_h + b
+
+    The one of the vanishing-gradient proof: ∂h_T/∂h_t = W_h^(T−t), so the gradient shrinks or grows with the powers of
+    W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
+    """
+
+    @staticmethod
+    def activation(total: Tensor) -> Tensor:
+        return total

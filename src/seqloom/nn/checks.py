@@ -1,0 +1,103 @@
+"""Arguments are checked at the door: a sentence that names the argument, what came and what was expected.
+
+Shapes, types and devices are always checked. Values (a length past the end, a token past the vocabulary) are checked on the CPU,
+where looking is free; on an accelerator the look would stall every step.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
+
+Shapes = Mapping[str, tuple[int | None, ...]]
+
+
+def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, argument: str = "x") -> None:
+    """x: real values [batch, time, width] on the device of the weights."""
+    if not isinstance(x, Tensor):
+        raise ArgumentError(where, argument, type(x).__name__, "a tensor [batch, time, dim]", verb="is a")
+    if x.dim() != 3:
+        raise ArgumentError(where, argument, f"shape {list(x.shape)}", f"three dimensions, [batch, time, {width}]")
+    if x.shape[2] != width:
+        raise ArgumentError(where, argument, f"{x.shape[2]} features a step (its last dimension)", f"{width}")
+    if not x.is_floating_point():
+        raise ArgumentError(where, argument, f"type {x.dtype}", "real values; give tokens to a stem, such as Tokens")
+    check_device(where, argument, x, weight)
+
+
+def check_tokens(where: str, tokens: Tensor, vocabulary: int, weight: Tensor) -> None:
+    """tokens: whole numbers [batch, time] below the size of the vocabulary."""
+    if not isinstance(tokens, Tensor):
+        raise ArgumentError(where, "tokens", type(tokens).__name__, "a tensor [batch, time]", verb="is a")
+    if tokens.dtype not in (torch.int32, torch.int64):
+        raise ArgumentError(where, "tokens", f"type {tokens.dtype}", "whole numbers, torch.int64 or torch.int32")
+    if tokens.dim() != 2:
+        raise ArgumentError(where, "tokens", f"shape {list(tokens.shape)}", "two dimensions, [batch, time]")
+    check_device(where, "tokens", tokens, weight)
+    if readable(tokens) and tokens.numel():
+        lowest, highest = (int(end) for end in torch.aminmax(tokens))
+        if lowest < 0 or highest >= vocabulary:
+            wrong = lowest if lowest < 0 else highest
+            raise ArgumentError(where, "tokens", f"the value {wrong}", f"0 to {vocabulary - 1} (the vocabulary)")
+
+
+def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: torch.device) -> Tensor:
+    """lengths: whole numbers [batch], 0 to time; moved to the device of what they measure."""
+    if not isinstance(lengths, Tensor):
+        raise ArgumentError(where, "lengths", type(lengths).__name__, "a tensor of whole numbers", verb="is a")
+    if lengths.dtype not in (torch.int32, torch.int64):
+        raise ArgumentError(where, "lengths", f"type {lengths.dtype}", "whole numbers, torch.int64")
+    if lengths.shape != (rows,):
+        raise ArgumentError(where, "lengths", f"shape {list(lengths.shape)}", f"[{rows}], one number a row")
+    if readable(lengths) and rows:
+        lowest, highest = (int(end) for end in torch.aminmax(lengths))
+        if lowest < 0:
+            raise ArgumentError(where, "lengths", f"the value {lowest}", "0 or more")
+        if highest > time:
+            raise ArgumentError(where, "lengths", f"the value {highest}", f"at most {time}, the steps given")
+    return lengths.to(device)
+
+
+def check_state(where: str, state: State, shapes: Shapes, rows: int, device: torch.device) -> None:
+    """state: the tensors that this layer carries, for these rows, on this device."""
+    if not isinstance(state, State):
+        raise ArgumentError(where, "state", type(state).__name__, "a State, as the last call returned it", verb="is a")
+    if set(state) != set(shapes):
+        came = f"the tensors {sorted(state)}" if state else "no tensors"
+        wanted = f"{sorted(shapes)}" if shapes else "none"
+        raise ArgumentError(where, "state", came, f"{wanted}: is it the state of another layer?")
+    tensors = {**state, "position": state.position} if state.position is not None else dict(state)
+    for name, tensor in tensors.items():
+        shape: tuple[int | None, ...] = shapes[name] if name in shapes else ()
+        if tensor.shape[0] != rows:
+            raise ArgumentError(where, f"state[{name!r}]", f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
+        fits = len(shape) == tensor.dim() - 1 and all(
+            want is None or want == have for want, have in zip(shape, tensor.shape[1:], strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("any" if size is None else str(size) for size in (rows, *shape))
+            came = f"shape {list(tensor.shape)}"
+            raise ArgumentError(where, f"state[{name!r}]", came, f"[{wanted}]: is it the state of another layer?")
+        if tensor.device != device:
+            raise ArgumentError(where, f"state[{name!r}]", str(tensor.device), f"{device}, where x is", verb="is on")
+
+
+def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
+    """The tensor lies where the weights lie."""
+    if weight is not None and tensor.device != weight.device:
+        expected = f"{weight.device}, where the weights are; move it with .to({str(weight.device)!r})"
+        raise ArgumentError(where, argument, str(tensor.device), expected, verb="is on")
+
+
+def readable(tensor: Tensor) -> bool:
+    """Whether values can be looked at without waiting for a device or breaking a compiled graph."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def check_count(where: str, argument: str, value: int) -> None:
+    """A whole number, at least 1: a kernel's size, a window's width, a length."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ArgumentError(where, argument, repr(value), "a whole number, at least 1", verb="is")

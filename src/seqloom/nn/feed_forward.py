@@ -1,0 +1,44 @@
+"""Each position by itself through a wider layer and back."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seqloom.nn.activations import activation as activation_named
+from seqloom.nn.layer import Pointwise
+
+
+class FeedForward(Pointwise):
+    """y = φ(x W_1 + b_1) W_2 + b_2
+
+    >>> import torch
+    >>> FeedForward(4, hidden_size=16, activation="gelu")(torch.randn(2, 3, 4))[0].shape
+    torch.Size([2, 3, 4])
+    """
+
+    def __init__(
+        self, size: int, hidden_size: int, *, activation: str = "relu", dropout: float = 0.0, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.widen = nn.Linear(size, hidden_size, bias=bias)
+        self.activation = activation_named(activation)
+        self.dropout = nn.Dropout(dropout)
+        self.narrow = nn.Linear(hidden_size, size, bias=bias)
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        y: Tensor = self.narrow(self.dropout(self.activation(self.widen(x))))
+        return y
+
+
+class GatedFeedForward(FeedForward):
+    """y = (φ(x W_g) ⊙ x W_1) W_2   (Shazeer 2020, https://arxiv.org/abs/2002.05202; SwiGLU with φ = swish)"""
+
+    def __init__(
+        self, size: int, hidden_size: int, *, activation: str = "swish", dropout: float = 0.0, bias: bool = False
+    ) -> None:
+        super().__init__(size, hidden_size, activation=activation, dropout=dropout, bias=bias)
+        self.gate = nn.Linear(size, hidden_size, bias=bias)
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        y: Tensor = self.narrow(self.dropout(self.activation(self.gate(x)) * self.widen(x)))
+        return y

@@ -1,0 +1,42 @@
+"""One matrix for two maps: words to vectors, and vectors to words."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class TiedLinear(nn.Module):
+    """scores = E y + b, with E [vocabulary, dim] the embedding's own (Press & Wolf 2017; Inan et al. 2017).
+
+    The embedding stays where it is: this module looks at it and does not own it. So a model's `parameters()` and `state_dict()` have E
+    once, under the embedding's name, and safetensors, which refuses one tensor under two names, saves the model; saved alone, this
+    module is its bias. E is read at each call, so the tie outlives `to`, `load_state_dict(assign=True)` and a deep copy of the model.
+
+    >>> embedding = nn.Embedding(7, 4)
+    >>> output = TiedLinear(embedding)
+    >>> output(embedding(torch.tensor([2, 3]))).shape, list(output.state_dict())
+    (torch.Size([2, 7]), ['bias'])
+    """
+
+    roles: ClassVar = {"bias": "bias"}
+    bias: Float[Tensor, " vocabulary"] | None
+
+    def __init__(self, embedding: nn.Embedding, *, bias: bool = True) -> None:
+        super().__init__()
+        self._embedding = (embedding,)  # in a tuple, where nn.Module does not register it
+        self.in_features, self.out_features = embedding.embedding_dim, embedding.num_embeddings
+        self.bias = nn.Parameter(torch.zeros(self.out_features)) if bias else None
+
+    @property
+    def weight(self) -> Float[Tensor, "vocabulary dim"]:
+        """E, as it is now."""
+        return self._embedding[0].weight
+
+    def forward(self, y: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocabulary"]:
+        return F.linear(y, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"{self.in_features}, {self.out_features}" + ("" if self.bias is not None else ", bias=False")

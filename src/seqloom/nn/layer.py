@@ -1,0 +1,139 @@
+"""The one contract: a sequence of vectors in, a sequence of vectors out, in which each position knows about others."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from seqloom.nn.checks import check_lengths, check_sequence, check_state
+from seqloom.kernels.lengths import zero_beyond
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError, CannotStep
+
+Shapes = dict[str, tuple[int | None, ...]]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a layer promises, in eval mode; the conformance suite asks exactly that of it.
+
+    causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the same.
+    max_length: the most steps that it takes, None for any number.
+    rows_independent: no row changes another, in training mode either (batch normalisation is the exception).
+    """
+
+    causal: bool
+    max_length: int | None = None
+    rows_independent: bool = True
+
+    @staticmethod
+    def of_all(layers: Iterable["Layer"]) -> "Traits":
+        """What layers promise together: causal if all are, and so on."""
+        traits = [layer.traits for layer in layers]
+        limits = [each.max_length for each in traits if each.max_length is not None]
+        return Traits(
+            causal=all(each.causal for each in traits),
+            max_length=min(limits, default=None),
+            rows_independent=all(each.rows_independent for each in traits),
+        )
+
+
+class Layer(nn.Module, ABC):
+    """y, state = layer(x, lengths=lengths, state=state)
+
+    x       [batch, time, input_size]
+    lengths [batch], how much of each row is real; what lies beyond changes no result and no gradient
+    state   what the last call returned, None at the start
+    y       [batch, time, output_size], zero beyond a row's length
+
+    A layer writes `mix`, which may count on checked arguments, zeros beyond the lengths and a state; and it says
+    what it carries in `state_shapes`.
+    """
+
+    input_size: int
+    output_size: int
+
+    @property
+    @abstractmethod
+    def traits(self) -> Traits:
+        """What this layer promises."""
+
+    @abstractmethod
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        """The layer itself; time is at least 1. What y holds beyond a row's length does not matter."""
+
+    def state_shapes(self) -> Shapes:
+        """The tensors that this layer carries, each without its batch dimension; None is any size."""
+        return {}
+
+    def initial(self, rows: int, like: Tensor) -> State:
+        """The state before the first step, on the device and in the precision of `like`; zeros unless a layer says otherwise."""
+        zeros = {
+            name: like.new_zeros(rows, *(size or 0 for size in shape)) for name, shape in self.state_shapes().items()
+        }
+        return State(zeros, position=like.new_zeros(rows, dtype=torch.int64))
+
+    def start(
+        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> State:
+        """The state before the first step of a layer that may look at another sequence: that memory, prepared once."""
+        return self.initial(memory.shape[0], memory)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch time dim"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        state: State | None = None,
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        where = type(self).__name__
+        check_sequence(where, x, self.input_size, next(self.parameters(), None))
+        return self.run(where, x, lengths, state)
+
+    def run(
+        self, where: str, x: Tensor, lengths: Tensor | None, state: State | None
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        """`mix` between the two ends of the contract: lengths and state checked, padding silenced, position moved on."""
+        rows, time = x.shape[:2]
+        if state is None:
+            state = self.initial(rows, x)
+        else:
+            check_state(where, state, self.state_shapes(), rows, x.device)
+            if state.position is None:  # made by hand from tensors alone: a beginning
+                state = state.at(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
+        traits = self.traits
+        if not traits.causal and state.horizon > 0:
+            raise CannotStep(
+                f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads the "
+                "whole sequence at once; give it all steps in one call, or use a causal layer."
+            )
+        if traits.max_length is not None and state.horizon + time > traits.max_length:
+            past = f" after {state.horizon} earlier ones" if state.horizon else ""
+            raise ArgumentError(where, "x", f"{time} steps{past}", f"at most {traits.max_length} in all")
+        if lengths is not None:
+            lengths = check_lengths(where, lengths, rows, time, x.device)
+        if time == 0:
+            return x.new_zeros(rows, 0, self.output_size), state
+        y, carried = self.mix(zero_beyond(x, lengths), lengths, state)
+        return zero_beyond(y, lengths), carried.at(*state.advance(time, lengths))
+
+
+class Pointwise(Layer):
+    """A layer that treats each step by itself: y_t = f(x_t). Causal, of any length, with nothing to carry."""
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True)
+
+    @abstractmethod
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time out"]:
+        """f, at every step."""
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        return self.each(x), State()

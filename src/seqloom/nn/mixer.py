@@ -1,0 +1,89 @@
+"""MLP-Mixer: neither convolution nor attention, but two small networks in turn, one over tokens and one over features.
+
+(Tolstikhin et al. 2021, https://arxiv.org/abs/2105.01601)
+"""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from seqloom.nn.activations import activation as activation_named
+from seqloom.nn.checks import check_count
+from seqloom.nn.dense import over_tokens
+from seqloom.nn.feed_forward import FeedForward
+from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.residual import PreNorm
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+
+
+class TokenMixing(Layer):
+    """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: each feature by itself through a network over positions.
+
+    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps: a shorter one uses the first columns of W_1 and
+    the first rows of W_2, so what lies beyond it contributes nothing. It sees all positions, so it can't step.
+
+    >>> layer = TokenMixing(3, length=8, hidden_size=16)
+    >>> y, _ = layer(torch.randn(2, 5, 3))
+    >>> y.shape, layer.traits.max_length
+    (torch.Size([2, 5, 3]), 8)
+    """
+
+    def __init__(
+        self, size: int, length: int, hidden_size: int, *, activation: str = "gelu", bias: bool = True
+    ) -> None:
+        super().__init__()
+        check_count("TokenMixing", "length", length)
+        self.input_size = self.output_size = size
+        self.length = length
+        self.widen = nn.Linear(length, hidden_size, bias=bias)
+        self.activation = activation_named(activation)
+        self.narrow = nn.Linear(hidden_size, length, bias=bias)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=False, max_length=self.length)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        time = x.shape[1]
+        hidden = self.activation(over_tokens(x, self.widen.weight[:, :time], self.widen.bias))
+        bias = None if self.narrow.bias is None else self.narrow.bias[:time]
+        return over_tokens(hidden, self.narrow.weight[:time], bias), State()
+
+
+class MixerBlock(Stack):
+    """The Mixer's layer:
+
+        U = X + TokenMixing(norm(X))
+        Y = U + FeedForward(norm(U))
+
+    Takes sequences of up to `length` steps. A Mixer is a `Stack` of these, of patches or of tokens; it needs no positions,
+    because token mixing has a weight for each.
+
+    >>> from seqloom.nn.stack import Stack
+    >>> mixer = Stack([MixerBlock(4, length=9, token_hidden_size=8, hidden_size=16) for _ in range(2)])
+    >>> y, _ = mixer(torch.randn(2, 9, 4))
+    >>> y.shape, mixer.traits.max_length
+    (torch.Size([2, 9, 4]), 9)
+    """
+
+    def __init__(
+        self,
+        size: int,
+        length: int,
+        token_hidden_size: int,
+        hidden_size: int,
+        *,
+        activation: str = "gelu",
+        norm: str = "layer",
+        dropout: float = 0.0,
+    ) -> None:
+        tokens = TokenMixing(size, length, token_hidden_size, activation=activation)
+        features = FeedForward(size, hidden_size, activation=activation)
+        super().__init__(
+            {
+                "tokens": PreNorm(tokens, norm=norm, dropout=dropout),
+                "features": PreNorm(features, norm=norm, dropout=dropout),
+            }
+        )

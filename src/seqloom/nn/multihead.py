@@ -1,0 +1,244 @@
+"""Multi-head attention: self-attention, and cross-attention to a memory.
+
+Axes: queries [batch, heads, time, dim], keys and values [batch, key_heads, steps, dim]; stored with steps before heads.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from seqloom.kernels.lengths import real
+from seqloom.nn.attention import Attention
+from seqloom.nn.cache import extend
+from seqloom.nn.checks import check_lengths, check_sequence
+from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.positions import Rotary
+from seqloom.nn.scores import SCORES, Score
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError, MissingMemory
+
+
+class MultiHead(Layer):
+    """What self- and cross-attention share: maps into heads, attention in each, a map back.
+
+        head_j = Attention(x W_q^j, m W_k^j, m W_v^j)
+        y = [head_1; …; head_h] W_o                                  (Vaswani et al. 2017)
+
+    size, memory_size: the widths of x, which asks, and of m, which is looked at
+    head_size, value_size: of a head's queries and keys, and of its values; size / heads unless said
+    key_heads: fewer heads of keys and values than of queries, shared in groups (Ainslie et al. 2023, https://arxiv.org/abs/2305.13245)
+    """
+
+    def __init__(
+        self,
+        size: int,
+        memory_size: int,
+        heads: int,
+        *,
+        key_heads: int | None = None,
+        head_size: int | None = None,
+        value_size: int | None = None,
+        output_size: int | None = None,
+        score: str | Score = "scaled-dot",
+        weighting: str = "softmax",
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        where = type(self).__name__
+        if heads < 1 or (head_size is None and size % heads):
+            raise ArgumentError(where, "heads", str(heads), f"a divisor of the size, {size}; or say head_size", verb="is")
+        key_heads = key_heads or heads
+        if heads % key_heads:
+            raise ArgumentError(where, "key_heads", str(key_heads), f"a divisor of heads, {heads}", verb="is")
+        head_size = head_size or size // heads
+        value_size = value_size or head_size
+        self.input_size, self.output_size, self.memory_size = size, output_size or size, memory_size
+        self.heads, self.key_heads, self.value_size = heads, key_heads, value_size
+        if isinstance(score, str):
+            score = SCORES[score](head_size, head_size, heads=heads, key_heads=key_heads)
+        if score.heads not in (1, heads):
+            raise ArgumentError(where, "score", f"{score.heads} heads", f"{heads}, or 1 to share its weights")
+        self.query: nn.Module = nn.Linear(size, heads * score.query_size, bias=bias)
+        self.key: nn.Module = nn.Linear(memory_size, key_heads * score.key_size, bias=bias)
+        self.value: nn.Module = nn.Linear(memory_size, key_heads * value_size, bias=bias)
+        self.output: nn.Module = nn.Linear(heads * value_size, self.output_size, bias=bias)
+        self.attention = Attention(score, weighting=weighting, dropout=dropout)
+
+    def stored_shapes(self) -> Shapes:
+        """Keys, as the score has mapped them, and values."""
+        mapped = self.attention.score.mapped_size
+        return {"keys": (None, self.key_heads, mapped), "values": (None, self.key_heads, self.value_size)}
+
+    def ask(
+        self,
+        query: Float[Tensor, "batch heads time mapped"],
+        keys: Float[Tensor, "batch steps key_heads mapped"],
+        values: Float[Tensor, "batch steps key_heads out"],
+        mask: Bool[Tensor, "#batch 1 #time steps"] | None,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch time dim"]:
+        """Each head's context, side by side, mapped back."""
+        context = self.attention.pool(query, keys.transpose(1, 2), values.transpose(1, 2), mask, causal)
+        y: Tensor = self.output(context.transpose(1, 2).flatten(2))
+        return y
+
+
+class SelfAttention(MultiHead):
+    """Each step asks all steps of its own sequence, or, if causal, those up to itself.
+
+    window: sees only steps less than this far away
+    rotary: turns queries and keys by their positions; with dot products alone, where it makes sense
+    A causal layer carries the keys and values of the steps so far.
+
+    >>> y, state = SelfAttention(8, heads=2, causal=True)(torch.randn(1, 5, 8))
+    >>> y.shape, state["keys"].shape
+    (torch.Size([1, 5, 8]), torch.Size([1, 5, 2, 4]))
+    """
+
+    def __init__(
+        self,
+        size: int,
+        heads: int,
+        *,
+        causal: bool = False,
+        window: int | None = None,
+        rotary: Rotary | None = None,
+        key_heads: int | None = None,
+        head_size: int | None = None,
+        value_size: int | None = None,
+        output_size: int | None = None,
+        score: str | Score = "scaled-dot",
+        weighting: str = "softmax",
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            size,
+            size,
+            heads,
+            key_heads=key_heads,
+            head_size=head_size,
+            value_size=value_size,
+            output_size=output_size,
+            score=score,
+            weighting=weighting,
+            dropout=dropout,
+            bias=bias,
+        )
+        if window is not None and window < 1:
+            raise ArgumentError("SelfAttention", "window", str(window), "1 or more steps", verb="is")
+        if rotary is not None:
+            _check_rotary(rotary, self.attention.score)
+        self.causal, self.window, self.rotary = causal, window, rotary
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=self.causal)
+
+    def state_shapes(self) -> Shapes:
+        return self.stored_shapes() if self.causal else {}
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        score = self.attention.score
+        query, key = heads_of(self.query(x), self.heads), heads_of(self.key(x), self.key_heads)
+        if self.rotary is not None:
+            query, key = self.rotary(query, state.steps(x)), self.rotary(key, state.steps(x))
+        keys, values = score.key(key).transpose(1, 2), self.value(x).unflatten(2, (self.key_heads, -1))
+        if not self.causal:
+            return self.ask(score.query(query), keys, values, self._mask(x, lengths)), State()
+        keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
+        seen = state.horizon + x.shape[1]  # storage may be larger
+        alone = state.horizon == 0 and self.window is None  # padding comes after all that is real: causality hides it
+        mask = None if alone else self._causal_mask(x, seen, state)
+        y = self.ask(score.query(query), keys[:, :seen], values[:, :seen], mask, causal=alone)
+        return y, State(keys=keys, values=values)
+
+    def _mask(self, x: Tensor, lengths: Tensor | None) -> Bool[Tensor, "#batch 1 #time time"] | None:
+        """Real keys, and within the window on both sides."""
+        mask = None if lengths is None else real(lengths, x.shape[1])[:, None, None]
+        if self.window is None:
+            return mask
+        steps = torch.arange(x.shape[1], device=x.device)
+        near = ((steps[:, None] - steps).abs() < self.window)[None, None]
+        return near if mask is None else near & mask
+
+    def _causal_mask(self, x: Tensor, seen: int, state: State) -> Bool[Tensor, "#batch 1 time seen"]:
+        """Key s is seen by the step at position p where p − window < s ≤ p."""
+        position = state.steps(x)[:, None, :, None]
+        key = torch.arange(seen, device=x.device)
+        mask = key <= position
+        return mask if self.window is None else mask & (key > position - self.window)
+
+
+class PlainSelfAttention(SelfAttention):
+    """Self-attention without projections, the weighted sum of a first lecture: y_t = Σ_s softmax_s(score(x_t, x_s)) x_s
+
+    >>> layer = PlainSelfAttention(4)
+    >>> sum(weight.numel() for weight in layer.parameters())
+    0
+    """
+
+    def __init__(self, size: int, *, score: str | Score = "dot", causal: bool = False, window: int | None = None) -> None:
+        super().__init__(size, heads=1, score=score, causal=causal, window=window)
+        self.query = self.key = self.value = self.output = nn.Identity()
+
+
+class CrossAttention(MultiHead):
+    """Each step asks all steps of another sequence, the memory, whose keys and values are prepared once, by `start`.
+
+    >>> layer = CrossAttention(8, memory_size=6, heads=2)
+    >>> state = layer.start(torch.randn(1, 7, 6))
+    >>> layer(torch.randn(1, 3, 8), state=state)[0].shape
+    torch.Size([1, 3, 8])
+    """
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True)
+
+    def state_shapes(self) -> Shapes:
+        return {**self.stored_shapes(), "lengths": ()}
+
+    def initial(self, rows: int, like: Tensor) -> State:
+        raise MissingMemory(
+            "CrossAttention: called without a state, so there is no memory to look at; begin with "
+            "state = layer.start(memory, lengths), where `layer` is the outermost one."
+        )
+
+    def start(
+        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> State:
+        check_sequence("CrossAttention", memory, self.memory_size, next(self.parameters()), argument="memory")
+        rows, steps = memory.shape[:2]
+        if lengths is None:
+            lengths = torch.full((rows,), steps, device=memory.device)
+        lengths = check_lengths("CrossAttention", lengths, rows, steps, memory.device)
+        keys = self.attention.score.key(heads_of(self.key(memory), self.key_heads)).transpose(1, 2)
+        values = self.value(memory).unflatten(2, (self.key_heads, -1))
+        position = torch.zeros(rows, dtype=torch.int64, device=memory.device)
+        return State(keys=keys, values=values, lengths=lengths, position=position)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        query = self.attention.score.query(heads_of(self.query(x), self.heads))
+        mask = real(state["lengths"], state["keys"].shape[1])[:, None, None]
+        return self.ask(query, state["keys"], state["values"], mask), state
+
+
+def heads_of(
+    x: Float[Tensor, "batch time heads*dim"], heads: int
+) -> Float[Tensor, "batch heads time dim"]:
+    """Features shared out among heads."""
+    return x.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def _check_rotary(rotary: Rotary, score: Score) -> None:
+    if SCORES["dot"] is not type(score) and SCORES["scaled-dot"] is not type(score):
+        kind = type(score).__name__
+        raise ArgumentError("SelfAttention", "rotary", f"the score {kind}", "dot or scaled-dot beside it")
+    if rotary.size != score.query_size:
+        raise ArgumentError("SelfAttention", "rotary", f"size {rotary.size}", f"{score.query_size}, a head's size")

@@ -1,0 +1,169 @@
+"""Normalisation by name. Each has a learned scale γ and shift β unless it says otherwise; padding never enters a mean."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.kernels.lengths import real
+from seqloom.nn.layer import Layer, Pointwise, Traits
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
+from seqloom.spec.registry import Registry
+
+
+class LayerNorm(Pointwise):
+    """γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of each step (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+
+    def __init__(self, size: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return F.layer_norm(x, (self.input_size,), self.weight, self.bias, self.eps)
+
+
+class PlainLayerNorm(Pointwise):
+    """(x − mean x) / √(var x + ε), nothing learned."""
+
+    def __init__(self, size: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.eps = eps
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return F.layer_norm(x, (self.input_size,), eps=self.eps)
+
+
+class RMSNorm(Pointwise):
+    """γ ⊙ x / √(mean x² + ε), no mean taken off and no shift (Zhang & Sennrich 2019, https://arxiv.org/abs/1910.07467)."""
+
+    def __init__(self, size: int, *, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return F.rms_norm(x, (self.input_size,), self.weight, self.eps)
+
+
+class BatchNorm(Layer):
+    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all real steps of all rows (Ioffe & Szegedy 2015).
+
+    In eval mode μ and σ² are running means from training, so rows don't depend on each other there.
+    """
+
+    running_mean: Float[Tensor, " dim"]
+    running_variance: Float[Tensor, " dim"]
+
+    def __init__(self, size: int, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.register_buffer("running_mean", torch.zeros(size))
+        self.register_buffer("running_variance", torch.ones(size))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True, rows_independent=False)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        if self.training:
+            mean, variance, count = moments(x, lengths, dims=(0, 1))
+            self._remember(mean.detach(), variance.detach(), count)
+        else:
+            mean, variance = self.running_mean, self.running_variance
+        return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias, State()
+
+    @torch.no_grad()
+    def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
+        """running ← (1 − m) running + m new, the variance unbiased as torch does; a batch without a real step changes nothing."""
+        count = count.flatten()
+        momentum = self.momentum * (count > 0).to(mean.dtype)
+        unbiased = variance * count / (count - 1).clamp(min=1)
+        self.running_mean.lerp_(mean.flatten().to(self.running_mean.dtype), momentum)
+        self.running_variance.lerp_(unbiased.flatten().to(self.running_variance.dtype), momentum)
+
+
+class GroupNorm(Layer):
+    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² over a group of features and the real steps of one row (Wu & He 2018).
+
+    Its means run over time, so it is not causal.
+    """
+
+    def __init__(self, size: int, groups: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        if groups < 1 or size % groups:
+            raise ArgumentError(type(self).__name__, "groups", str(groups), f"a divisor of the size, {size}", verb="is")
+        self.input_size = self.output_size = size
+        self.groups, self.eps = groups, eps
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=False)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        grouped = x.unflatten(2, (self.groups, -1))
+        mean, variance, _ = moments(grouped, lengths, dims=(1, 3))
+        normal = (grouped - mean) * torch.rsqrt(variance + self.eps)
+        return normal.flatten(2) * self.weight + self.bias, State()
+
+
+class InstanceNorm(GroupNorm):
+    """Each feature by itself over the real steps of one row: groups of one (Ulyanov et al. 2016)."""
+
+    def __init__(self, size: int, *, eps: float = 1e-5) -> None:
+        super().__init__(size, groups=size, eps=eps)
+
+
+class NoNorm(Pointwise):
+    """x as it is."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return x
+
+
+NORMS: Registry[Callable[[int], Layer]] = Registry(
+    "norm",
+    {
+        "layer": LayerNorm,
+        "layer-plain": PlainLayerNorm,
+        "rms": RMSNorm,
+        "batch": BatchNorm,
+        "group": lambda size: GroupNorm(size, groups=math.gcd(size, 8)),
+        "instance": InstanceNorm,
+        "none": NoNorm,
+    },
+)
+
+
+def moments(
+    x: Float[Tensor, "batch time *dims"], lengths: Int[Tensor, " batch"] | None, dims: tuple[int, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, variance and number of the real values over these dimensions, which stay as ones; 0, 0 and 0 where there are none."""
+    steps = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if lengths is None else real(lengths, x.shape[1])
+    mask = steps.reshape(*steps.shape, *[1] * (x.dim() - 2)).to(x.dtype).expand_as(x)
+    count = mask.sum(dims, keepdim=True)
+    divisor = count.clamp(min=1)
+    mean = (x * mask).sum(dims, keepdim=True) / divisor
+    variance = ((x - mean).square() * mask).sum(dims, keepdim=True) / divisor
+    return mean, variance, count

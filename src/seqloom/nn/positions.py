@@ -1,0 +1,92 @@
+"""Where a step stands, told to a layer that would not know: added to x, or turned into queries and keys."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
+
+
+class Sinusoidal(Layer):
+    """y_p = x_p + PE_p   (Vaswani et al. 2017)
+
+        PE_{p, 2i}   = sin(p / base^(2i/dim))
+        PE_{p, 2i+1} = cos(p / base^(2i/dim))
+
+    >>> y, _ = Sinusoidal(4)(torch.zeros(1, 2, 4))
+    >>> y[0, 0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+
+    def __init__(self, size: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.base = base
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True)
+
+    def encode(self, positions: Int[Tensor, "rows time"], like: Tensor) -> Float[Tensor, "rows time dim"]:
+        """PE at these positions; sines and cosines side by side, then interleaved."""
+        angles = rotations(positions, self.input_size, self.base, like)
+        return torch.stack([angles.sin(), angles.cos()], dim=3).flatten(2)[..., : self.input_size].to(like.dtype)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        return x + self.encode(state.steps(x), x), State()
+
+
+class LearnedPositions(Layer):
+    """y_p = x_p + E_p, a vector learned for each of `length` positions; there is none for a later one."""
+
+    def __init__(self, size: int, length: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.embedding = nn.Embedding(length, size)
+        nn.init.normal_(self.embedding.weight, 0.0, 0.02)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True, max_length=self.embedding.num_embeddings)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        # A row's padding may stand past the last position; what it is given does not matter.
+        return x + self.embedding(state.steps(x).clamp(max=self.embedding.num_embeddings - 1)), State()
+
+
+class Rotary(nn.Module):
+    """Turns pairs of features by an angle that grows with the position (Su et al. 2021, https://arxiv.org/abs/2104.09864).
+
+        (a, b) -> (a cos pθ_i − b sin pθ_i, b cos pθ_i + a sin pθ_i),   θ_i = base^(−2i/dim)
+
+    where a is feature i and b feature i + dim/2 of a head. Then q_p · k_s depends on p − s alone.
+    """
+
+    def __init__(self, size: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        if size % 2:
+            raise ArgumentError("Rotary", "size", str(size), "an even number, since features turn in pairs", verb="is")
+        self.size, self.base = size, base
+
+    def forward(
+        self, x: Float[Tensor, "batch heads time dim"], positions: Int[Tensor, "rows time"]
+    ) -> Float[Tensor, "batch heads time dim"]:
+        angles = rotations(positions, self.size, self.base, x).unsqueeze(1)  # [rows, 1, time, dim/2]
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x.chunk(2, dim=3)
+        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
+
+
+def rotations(
+    positions: Int[Tensor, "rows time"], size: int, base: float, like: Tensor
+) -> Float[Tensor, "rows time half"]:
+    """p / base^(2i/size) for each pair i of features, in float32 at least: bfloat16 can't count past 256."""
+    wide = torch.promote_types(like.dtype, torch.float32)
+    pairs = torch.arange(0, size, 2, device=like.device, dtype=wide)
+    return positions.to(wide).unsqueeze(2) * base ** (-pairs / size)

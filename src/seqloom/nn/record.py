@@ -1,0 +1,121 @@
+"""Look inside without a flag on every signature: layers offer what they have, an open recorder keeps it."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from seqloom.nn.state import cat_padded
+from seqloom.spec.errors import UnknownName
+from seqloom.spec.names import RECORDS
+from seqloom.spec.registry import unknown
+
+Values = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one call offered: named tensors, with the axis that is time (None: one step, which has none)."""
+
+    where: str
+    values: Values
+    time: int | None
+
+
+@dataclass
+class Recording:
+    """What was offered while the recorder was open.
+
+    `seen["gates"]` maps each place ("" for a lone layer, else a dotted path such as "layers.0") to its named tensors, joined over time
+    whatever way the calls were split. `seen.pieces["gates"]` holds them as they came.
+    """
+
+    kinds: tuple[str, ...]
+    pieces: dict[str, list[Piece]] = field(default_factory=dict)
+
+    def __getitem__(self, kind: str) -> dict[str, Values]:
+        if kind not in self.kinds:
+            raise UnknownName(unknown("record", kind, self.kinds))
+        places: dict[str, list[Piece]] = {}
+        for piece in self.pieces.get(kind, []):
+            places.setdefault(piece.where, []).append(piece)
+        return {where: _join(pieces) for where, pieces in places.items()}
+
+
+_recordings: ContextVar[tuple[Recording, ...]] = ContextVar("recordings", default=())
+_path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
+
+
+@contextmanager
+def record(*kinds: str) -> Iterator[Recording]:
+    """Keep what layers offer of these kinds: "attention", "gates", "states".
+
+    >>> from seqloom.nn import GRU, Recurrent, record
+    >>> with record("gates") as seen:
+    ...     y, state = Recurrent(GRU(input_size=3, hidden_size=4))(torch.randn(2, 5, 3))
+    >>> seen["gates"][""]["update"].shape
+    torch.Size([2, 5, 4])
+    """
+    for kind in kinds:
+        if kind not in RECORDS:
+            raise UnknownName(unknown("record", kind, RECORDS))
+    recording = Recording(kinds)
+    token = _recordings.set((*_recordings.get(), recording))
+    try:
+        yield recording
+    finally:
+        _recordings.reset(token)
+
+
+def recording(kind: str) -> bool:
+    """Whether anybody wants this kind; layers ask before they compute it. Never while compiling."""
+    if torch.compiler.is_compiling():
+        return False
+    return any(kind in recording.kinds for recording in _recordings.get())
+
+
+def offer(kind: str, *, time: int | None = None, **values: Tensor) -> None:
+    """Give named tensors to whoever records this kind. `time` is their time axis; None says that they are one step."""
+    if recording(kind):
+        piece = Piece(".".join(_path.get()), values, time)
+        for open_recording in _recordings.get():
+            if kind in open_recording.kinds:
+                open_recording.pieces.setdefault(kind, []).append(piece)
+
+
+def inside(part: str) -> AbstractContextManager[None]:
+    """What is offered within comes from this part of the layer."""
+    if torch.compiler.is_compiling() or not _recordings.get():
+        return nullcontext()
+    return _inside(part)
+
+
+@contextmanager
+def _inside(part: str) -> Iterator[None]:
+    token = _path.set((*_path.get(), part))
+    try:
+        yield
+    finally:
+        _path.reset(token)
+
+
+@contextmanager
+def aside(*kinds: str) -> Iterator[Recording]:
+    """Keep what is offered within from the open recorders, to be put in order and offered again."""
+    recording = Recording(kinds)
+    recordings, path = _recordings.set((recording,)), _path.set(())
+    try:
+        yield recording
+    finally:
+        _recordings.reset(recordings)
+        _path.reset(path)
+
+
+def _join(pieces: list[Piece]) -> Values:
+    axis = pieces[0].time
+    if axis is None:
+        return {name: torch.stack([piece.values[name] for piece in pieces], dim=1) for name in pieces[0].values}
+    return {name: cat_padded([piece.values[name] for piece in pieces], dim=axis) for name in pieces[0].values}

@@ -1,0 +1,168 @@
+"""Any cell over time, in one direction or both."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.kernels.choice import REFERENCE, choose
+from seqloom.kernels.lengths import flip, zero_beyond
+from seqloom.kernels.recurrence import Problem
+from seqloom.nn.cells.cell import Cell
+from seqloom.nn.dropout import check_probability
+from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.record import aside, offer, recording
+from seqloom.nn.stack import Composite
+from seqloom.nn.state import State
+from seqloom.spec.errors import UnknownName
+from seqloom.spec.names import INITIAL_STATES
+from seqloom.spec.registry import unknown
+
+Step = Callable[[Tensor, State], tuple[Tensor, State]]
+
+
+class Recurrent(Layer):
+    """A cell over time: y_t, s_t = cell(x_t, s_{t−1}).
+
+    weight_drop: in training, each recurrent weight is left out with this probability, the same ones at all steps (Merity et al. 2017)
+    zoneout: in training, each value of the state keeps its past with this probability; in eval, the mean of both (Krueger et al. 2016)
+    initial: "zero"; "learned", a parameter; "random", N(0, 0.1²) in training and zero in eval
+
+    Runs on the fastest backend that has the cell's equation (`seqloom.kernels`); with zoneout, or while gates or states are recorded, on the loop.
+
+    >>> from seqloom.nn import LSTM
+    >>> y, state = Recurrent(LSTM(3, 4))(torch.randn(2, 5, 3), lengths=torch.tensor([5, 2]))
+    >>> y.shape, y[1, 2:].abs().sum().item(), state.position.tolist()
+    (torch.Size([2, 5, 4]), 0.0, [5, 2])
+    """
+
+    def __init__(self, cell: Cell, *, weight_drop: float = 0.0, zoneout: float = 0.0, initial: str = "zero") -> None:
+        super().__init__()
+        check_probability("Recurrent", "weight_drop", weight_drop)
+        check_probability("Recurrent", "zoneout", zoneout)
+        if initial not in INITIAL_STATES:
+            raise UnknownName(unknown("initial state", initial, INITIAL_STATES))
+        self.cell = cell
+        self.input_size, self.output_size = cell.input_size, cell.hidden_size
+        self.weight_drop, self.zoneout, self.initial_kind = weight_drop, zoneout, initial
+        if initial == "learned":
+            self.first = nn.ParameterDict({name: torch.zeros(cell.hidden_size) for name in cell.carries})
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True)
+
+    def state_shapes(self) -> Shapes:
+        return {name: (self.cell.hidden_size,) for name in self.cell.carries}
+
+    def initial(self, rows: int, like: Tensor) -> State:
+        state = super().initial(rows, like)
+        if self.initial_kind == "learned":
+            return State({n: self.first[n].to(like.dtype).expand(rows, -1) for n in state}, position=state.position)
+        if self.initial_kind == "random" and self.training:
+            return State({n: 0.1 * torch.randn_like(zero) for n, zero in state.items()}, position=state.position)
+        return state
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time hidden"], State]:
+        cell = self.cell
+        if self.weight_drop and self.training:
+            cell = cell.replaced(recurrent_weight=F.dropout(cell.recurrent_weight, self.weight_drop))
+        step: Step = self._zoned_out(cell.step) if self.zoneout else cell.step
+        equation = None if self.zoneout else cell.equation
+        problem = Problem(equation, x, state, lengths, cell.project, step, cell.operands)
+        if recording("gates") or recording("states"):
+            y, after = self._recorded(problem)
+        else:
+            y, after = choose(problem).run(problem)
+        return y, State(after)
+
+    def _zoned_out(self, step: Step) -> Step:
+        """s' = m ⊙ s + (1 − m) ⊙ step(s), m from Bernoulli(zoneout); in eval mode m is its mean."""
+        output = self.cell.carries[0]
+
+        def zoned_out(projected: Tensor, state: State) -> tuple[Tensor, State]:
+            _, after = step(projected, state)
+            mixed = {}
+            for name, new in after.items():
+                keep = torch.full_like(new, self.zoneout)
+                keep = torch.bernoulli(keep) if self.training else keep
+                mixed[name] = keep * state[name] + (1 - keep) * new
+            return mixed[output], State(mixed)
+
+        return zoned_out
+
+    def _recorded(self, problem: Problem) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loop, with what its steps offered put together over time."""
+
+        def observed(projected: Tensor, state: State) -> tuple[Tensor, State]:
+            y, after = problem.step(projected, state)
+            offer("states", **after)
+            return y, after
+
+        with aside("gates", "states") as seen:
+            solved = REFERENCE.run(
+                Problem(None, problem.x, problem.initial, problem.lengths, problem.project, observed, problem.operands)
+            )
+        for kind in seen.kinds:
+            for values in seen[kind].values():
+                offer(kind, time=1, **{name: zero_beyond(value, problem.lengths) for name, value in values.items()})
+        return solved
+
+    def extra_repr(self) -> str:
+        told = {"weight_drop": self.weight_drop, "zoneout": self.zoneout}
+        return ", ".join([f"{name}={p}" for name, p in told.items() if p] + [f"initial={self.initial_kind!r}"])
+
+
+class Backwards(Composite):
+    """A recurrent layer that reads each row from its own end to its start; padding stays at the end."""
+
+    def __init__(self, layer: Recurrent) -> None:
+        super().__init__({"reversed": layer})
+        self.input_size, self.output_size = layer.input_size, layer.output_size
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=False)
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        layer, before = self.layers["reversed"], state.part("reversed")
+        wanted = [kind for kind in ("gates", "states") if recording(kind)]
+        if not wanted:
+            y, after = layer(flip(x, lengths), lengths, before)
+        else:
+            with aside(*wanted) as seen:
+                y, after = layer(flip(x, lengths), lengths, before)
+            for kind in wanted:
+                for values in seen[kind].values():
+                    offer(kind, time=1, **{name: flip(value, lengths) for name, value in values.items()})
+        return flip(y, lengths), State.join({"reversed": after})
+
+
+class Bidirectional(Composite):
+    """Both directions side by side: y_t = [→y_t; ←y_t] (Schuster & Paliwal 1997).
+
+    It takes an initial state but can't go on from a carried one: the backward layer starts at the end.
+
+    >>> from seqloom.nn import GRU
+    >>> y, state = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))(torch.randn(2, 5, 3))
+    >>> y.shape, sorted(state)
+    (torch.Size([2, 5, 8]), ['backwards.reversed.hidden', 'forwards.hidden'])
+    """
+
+    def __init__(self, forwards: Recurrent, backwards: Recurrent) -> None:
+        super().__init__({"forwards": forwards, "backwards": Backwards(backwards)})
+        self.input_size = forwards.input_size
+        self.output_size = forwards.output_size + backwards.output_size
+
+    def mix(
+        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    ) -> tuple[Float[Tensor, "batch time out"], State]:
+        ahead, state_ahead = self.run_part("forwards", x, lengths, state)
+        back, state_back = self.run_part("backwards", x, lengths, state)
+        return torch.cat([ahead, back], dim=2), State.join({"forwards": state_ahead, "backwards": state_back})

@@ -1,0 +1,253 @@
+"""How well a query and a key agree: every classic score, as two maps and a scale.
+
+All but the additive one are a dot product after a map of the query and a map of the key, so all run on one kernel; the maps stand
+apart so that decoding prepares keys once. Axes: queries [batch, heads, queries, query_size], keys [batch, key_heads, keys, key_size].
+"""
+
+import math
+from abc import ABC
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.spec.errors import ArgumentError
+from seqloom.spec.registry import Registry
+
+Queries = Float[Tensor, "batch heads queries query_size"]
+Keys = Float[Tensor, "batch key_heads keys key_size"]
+Scores = Float[Tensor, "batch heads queries keys"]
+
+
+class Score(nn.Module, ABC):
+    """score(q, k) = scale · query(q) · key(k)
+
+    heads, key_heads: a score with weights has its own for each head
+    """
+
+    scale: float = 1.0
+    kind: str = "dot"  # what the kernels need to know: "dot" runs on scaled_dot_product_attention
+
+    def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
+        super().__init__()
+        self.query_size, self.key_size = query_size, key_size
+        self.heads, self.key_heads = heads, key_heads or heads
+        self.mapped_size = key_size  # the width of what `key` gives
+
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries mapped"]:
+        """The map of the query."""
+        return q
+
+    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys mapped"]:
+        """The map of the key."""
+        return k
+
+    def scores(
+        self,
+        query: Float[Tensor, "batch heads queries mapped"],
+        key: Float[Tensor, "batch key_heads keys mapped"],
+    ) -> Scores:
+        """Scores of mapped queries and keys, in full."""
+        return self.scale * query @ self.shared(key).transpose(2, 3)
+
+    def shared(
+        self, key: Float[Tensor, "batch key_heads keys mapped"]
+    ) -> Float[Tensor, "batch heads keys mapped"]:
+        """Keys, each head of which serves several heads of queries."""
+        return key.repeat_interleave(self.heads // self.key_heads, dim=1)
+
+    def extra_repr(self) -> str:
+        return f"{self.query_size}, {self.key_size}, heads={self.heads}"
+
+
+class SameSize(Score):
+    """A score of a query and a key of one size."""
+
+    def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
+        if query_size != key_size:
+            sizes = f"{query_size} (queries) and {key_size} (keys)"
+            raise ArgumentError(type(self).__name__, "sizes", sizes, "the same; bilinear takes different ones", verb="are")
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+
+
+class Dot(SameSize):
+    """score = q · k   (Luong et al. 2015)"""
+
+
+class ScaledDot(SameSize):
+    """score = q · k / √dim   (Vaswani et al. 2017)"""
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        return 1 / math.sqrt(self.key_size)
+
+
+class Cosine(SameSize):
+    """score = cos(q, k) / τ   (Graves et al. 2014)"""
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        *,
+        heads: int = 1,
+        key_heads: int | None = None,
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        if temperature <= 0:
+            raise ArgumentError("Cosine", "temperature", str(temperature), "a number above 0", verb="is")
+        self.temperature = temperature
+
+    def query(self, q: Queries) -> Queries:
+        return F.normalize(q, dim=-1)
+
+    def key(self, k: Keys) -> Keys:
+        return F.normalize(k, dim=-1)
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        return 1 / self.temperature
+
+
+class Bilinear(Score):
+    """score = qᵀ W k   (Luong et al. 2015, "general"); q and k may differ in size"""
+
+    roles = {"weight": "weight"}
+
+    def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        self.weight = matrix(heads, query_size, key_size)
+
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries key_size"]:
+        return q @ self.weight
+
+
+class LowRank(Score):
+    """score = (U q) · (V k), with U and V of `rank` rows: a bilinear score with W = Uᵀ V."""
+
+    roles = {"query_weight": "weight", "key_weight": "weight"}
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        *,
+        heads: int = 1,
+        key_heads: int | None = None,
+        rank: int | None = None,
+    ) -> None:
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        self.mapped_size = rank or max(1, min(query_size, key_size) // 2)
+        self.query_weight = matrix(self.heads, query_size, self.mapped_size)
+        self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
+
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries rank"]:
+        return q @ self.query_weight
+
+    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys rank"]:
+        return k @ self.key_weight
+
+
+class Gaussian(SameSize):
+    """score = −|q − k|² / (2 width²); softmax of it is kernel regression (Nadaraya 1964, Watson 1964)
+
+    −|q − k|²/2 = q · k − |k|²/2 − |q|²/2, and the last term is the same for all keys, so softmax does not see it. The middle
+    one goes into two columns beside the key, a coarse and a fine part, since one column in bfloat16 would be far off; the query has ones there.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        *,
+        heads: int = 1,
+        key_heads: int | None = None,
+        width: float = 1.0,
+    ) -> None:
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        if width <= 0:
+            raise ArgumentError("Gaussian", "width", str(width), "a number above 0", verb="is")
+        self.width = width
+        self.mapped_size = key_size + 2
+
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries key_size+2"]:
+        return torch.cat([q, torch.ones_like(q[..., :1]).expand(*q.shape[:3], 2)], dim=3)
+
+    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys key_size+2"]:
+        wide = k.to(torch.promote_types(k.dtype, torch.float32))
+        half_square = -wide.square().sum(dim=3, keepdim=True) / 2
+        coarse = half_square.to(k.dtype)
+        fine = (half_square - coarse).to(k.dtype)
+        return torch.cat([k, coarse, fine], dim=3)
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        return 1 / self.width**2
+
+    def scores(
+        self,
+        query: Float[Tensor, "batch heads queries key_size+2"],
+        key: Float[Tensor, "batch key_heads keys key_size+2"],
+    ) -> Scores:
+        same_for_all_keys = query[..., :-2].square().sum(dim=3, keepdim=True) / 2
+        return super().scores(query, key) - self.scale * same_for_all_keys
+
+
+class Additive(Score):
+    """score = v · tanh(W_q q + W_k k)   (Bahdanau et al. 2014, https://arxiv.org/abs/1409.0473)"""
+
+    kind = "additive"
+    roles = {"query_weight": "weight", "key_weight": "weight", "vector": "weight"}
+
+    def __init__(
+        self,
+        query_size: int,
+        key_size: int,
+        *,
+        heads: int = 1,
+        key_heads: int | None = None,
+        hidden_size: int | None = None,
+    ) -> None:
+        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        self.mapped_size = hidden_size or key_size
+        self.query_weight = matrix(self.heads, query_size, self.mapped_size)
+        self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
+        self.vector = matrix(self.heads, self.mapped_size, 1)
+
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries hidden"]:
+        return q @ self.query_weight
+
+    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys hidden"]:
+        return k @ self.key_weight
+
+    def scores(
+        self,
+        query: Float[Tensor, "batch heads queries hidden"],
+        key: Float[Tensor, "batch key_heads keys hidden"],
+    ) -> Scores:
+        met = torch.tanh(query.unsqueeze(3) + self.shared(key).unsqueeze(2))  # [batch, heads, queries, keys, hidden]
+        return (met @ self.vector.unsqueeze(1)).squeeze(4)
+
+
+SCORES: Registry[type[Score]] = Registry(
+    "score",
+    {
+        "cosine": Cosine,
+        "dot": Dot,
+        "scaled-dot": ScaledDot,
+        "bilinear": Bilinear,
+        "low-rank": LowRank,
+        "additive": Additive,
+        "gaussian": Gaussian,
+    },
+)
+
+
+def matrix(heads: int, rows: int, columns: int) -> nn.Parameter:
+    """A matrix for each head, Glorot-uniform."""
+    weight = torch.empty(heads, rows, columns)
+    for each in weight:
+        nn.init.xavier_uniform_(each)
+    return nn.Parameter(weight)

@@ -1,0 +1,177 @@
+"""What a layer carries from one call to the next."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from seqloom.spec.errors import ArgumentError
+
+
+class State(Mapping[str, Tensor]):
+    """Named tensors, batch first, and a position for each row.
+
+    An RNN's h, an LSTM's (h, c), a Transformer's key-value cache and the memory that a decoder looks at are all
+    this one type, so decoding, truncated BPTT, beam search and serving are each written once.
+
+    `position` counts the real steps that each row has seen. `horizon` is a bound on it that is known without asking
+    the device, so that a cache can be sized without waiting for it. The states of nested layers are told apart by dotted names.
+
+    >>> state = State(hidden=torch.zeros(2, 4), position=torch.tensor([3, 5]), horizon=5)
+    >>> state.select(torch.tensor([1, 1, 0])).position
+    tensor([5, 5, 3])
+    >>> State.join({"encoder": state})["encoder.hidden"].shape
+    torch.Size([2, 4])
+    """
+
+    __slots__ = ("_tensors", "horizon", "position")
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor] | None = None,
+        /,
+        *,
+        position: Tensor | None = None,
+        horizon: int = 0,
+        **named: Tensor,
+    ) -> None:
+        self._tensors: dict[str, Tensor] = {**(tensors or {}), **named}
+        self.position = position
+        self.horizon = horizon
+
+    # A mapping of names to tensors -----------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def __bool__(self) -> bool:
+        return True  # a layer without tensors of its own still has a position
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name} {list(tensor.shape)}" for name, tensor in self.items())
+        return f"State({inside or 'no tensors'}; horizon {self.horizon})"
+
+    @property
+    def rows(self) -> int:
+        """The number of rows (sequences)."""
+        first = self.position if self.position is not None else next(iter(self.values()))
+        return first.shape[0]
+
+    def at(self, position: Tensor | None, horizon: int) -> "State":
+        """These tensors at another place in time."""
+        return State(self._tensors, position=position, horizon=horizon)
+
+    def advance(self, steps: int, lengths: Int[Tensor, " batch"] | None) -> tuple[Tensor | None, int]:
+        """Position and horizon after `steps` more steps, of which a row's own `lengths` are real."""
+        if self.position is None:
+            return None, self.horizon + steps
+        if lengths is None:
+            return self.position + steps, self.horizon + steps
+        position = self.position + lengths
+        return position, _bound(position, self.horizon + steps)
+
+    def steps(self, x: Tensor) -> Int[Tensor, "rows time"]:
+        """The positions of the steps of x [batch, time, ...] that follow this state: one row for all at the start."""
+        following = torch.arange(x.shape[1], device=x.device)
+        if self.horizon == 0 or self.position is None:
+            return following.unsqueeze(0)
+        return self.position.unsqueeze(1) + following
+
+    # Nesting ---------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def join(children: Mapping[str, "State"]) -> "State":
+        """The states of named parts as one state, names dotted; the parts stand at one position."""
+        tensors = {f"{part}.{name}": tensor for part, child in children.items() for name, tensor in child.items()}
+        first = next(iter(children.values()), State())
+        return State(tensors, position=first.position, horizon=first.horizon)
+
+    def part(self, name: str) -> "State":
+        """The state of one part, as `join` was given it."""
+        prefix = f"{name}."
+        inside = {key[len(prefix) :]: tensor for key, tensor in self.items() if key.startswith(prefix)}
+        return State(inside, position=self.position, horizon=self.horizon)
+
+    # Rows ------------------------------------------------------------------------------------------------------
+
+    def select(self, rows: Int[Tensor, " chosen"]) -> "State":
+        """A copy of these rows, in this order, repeats allowed (beams)."""
+        tensors = {name: tensor.index_select(0, rows) for name, tensor in self.items()}
+        position = None if self.position is None else self.position.index_select(0, rows)
+        return State(tensors, position=position, horizon=_bound(position, self.horizon))
+
+    def remove(self, rows: Int[Tensor, " gone"]) -> "State":
+        """All rows but these (sequences that have ended)."""
+        keep = torch.ones(self.rows, dtype=torch.bool, device=rows.device)
+        keep[rows] = False
+        return self.select(keep.nonzero().squeeze(1))
+
+    @staticmethod
+    def cat(states: Sequence["State"]) -> "State":
+        """The rows of all states in one; where sizes differ (caches, memories) the smaller is padded with zeros."""
+        names = list(states[0])
+        for other in states[1:]:
+            if list(other) != names:
+                raise ArgumentError("State.cat", "a state", f"tensors {list(other)}", f"{names}, as the first one has")
+        positions = [state.position for state in states]
+        if any(position is None for position in positions):
+            position = None
+        else:
+            position = torch.cat([position for position in positions if position is not None])
+        tensors = {name: cat_padded([state[name] for state in states], dim=0) for name in names}
+        return State(tensors, position=position, horizon=max(state.horizon for state in states))
+
+    def where(self, rows: Bool[Tensor, " batch"], other: "State") -> "State":
+        """This state for the rows marked, the other for the rest."""
+        return State(
+            {name: torch.where(_over(rows, tensor), tensor, other[name]) for name, tensor in self.items()},
+            position=self.position,
+            horizon=self.horizon,
+        )
+
+    # Tensors as a whole ----------------------------------------------------------------------------------------
+
+    def detach(self) -> "State":
+        """The same values, cut from the graph: where truncated BPTT stops."""
+        return State({name: t.detach() for name, t in self.items()}, position=self.position, horizon=self.horizon)
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "State":
+        """On another device, or with real values in another precision; counts stay whole numbers."""
+        tensors = {
+            name: tensor.to(device=device, dtype=dtype if tensor.is_floating_point() else None)
+            for name, tensor in self.items()
+        }
+        position = None if self.position is None else self.position.to(device=device)
+        return State(tensors, position=position, horizon=self.horizon)
+
+
+def cat_padded(tensors: Sequence[Tensor], dim: int) -> Tensor:
+    """`torch.cat` along `dim`; other dimensions are padded with zeros at their end to the largest."""
+    sizes = [max(tensor.shape[d] for tensor in tensors) for d in range(tensors[0].dim())]
+    return torch.cat([pad_to(tensor, [*sizes[:dim], tensor.shape[dim], *sizes[dim + 1 :]]) for tensor in tensors], dim)
+
+
+def pad_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """The tensor with zeros at the end of each dimension, up to this shape."""
+    missing = [want - have for want, have in zip(shape, tensor.shape, strict=True)]
+    if not any(missing):
+        return tensor
+    return torch.nn.functional.pad(tensor, [side for gap in reversed(missing) for side in (0, gap)])
+
+
+def _bound(position: Tensor | None, otherwise: int) -> int:
+    """The largest position where reading it is free (on the CPU), else a bound that holds."""
+    if position is None or position.device.type != "cpu" or torch.compiler.is_compiling():
+        return otherwise
+    return int(position.max()) if position.numel() else 0
+
+
+def _over(rows: Tensor, tensor: Tensor) -> Tensor:
+    return rows.reshape(-1, *[1] * (tensor.dim() - 1))

@@ -1,0 +1,35 @@
+"""Mistakes that one sentence explains: what is wrong, where, what to do."""
+
+
+class SeqloomError(Exception):
+    """Any error that seqloom raises on purpose; its text is one sentence for a person."""
+
+
+class ArgumentError(SeqloomError, ValueError):
+    """An argument that can't be used.
+
+    >>> str(ArgumentError("Recurrent", "x", "width 5", "width 3 (input_size)"))
+    'Recurrent: x has width 5; expected width 3 (input_size).'
+    """
+
+    def __init__(self, where: str, argument: str, came: str, expected: str, verb: str = "has") -> None:
+        super().__init__(f"{where}: {argument} {verb} {came}; expected {expected}.")
+        self.argument = argument
+
+
+class UnknownName(SeqloomError, KeyError):
+    """A name that a closed registry does not hold."""
+
+    __str__ = Exception.__str__  # KeyError would show the sentence in quotes
+
+
+class CannotStep(SeqloomError, TypeError):
+    """A layer that reads the whole sequence was asked to go on from a carried state."""
+
+
+class MissingMemory(SeqloomError, TypeError):
+    """A layer that looks at another sequence was called before it was given one."""
+
+
+class UnavailableBackend(SeqloomError, RuntimeError):
+    """A backend asked for by name that can't run here, and why."""

@@ -1,0 +1,59 @@
+"""The names that a config, a command line or a page may use. The classes behind them live in `nn`.
+
+`tests/spec/test_names.py` holds each tuple equal to the keys of its registry.
+"""
+
+ACTIVATIONS = (
+    "relu",
+    "gelu",
+    "gelu-tanh",
+    "prelu",
+    "elu",
+    "swish",
+    "selu",
+    "softplus",
+    "mish",
+    "rrelu",
+    "hardswish",
+    "sigmoid",
+    "softsign",
+    "tanh",
+    "hardtanh",
+    "hardsigmoid",
+    "tanhshrink",
+    "softshrink",
+    "hardshrink",
+    "identity",
+)
+
+CELLS = (
+    "rnn",
+    "rnn-relu",
+    "rnn-sigmoid",
+    "rnn-linear",
+    "lstm",
+    "lstm-no-tanh",
+    "lstm-peephole",
+    "lstm-coupled",
+    "lstm-layer-norm",
+    "gru",
+    "gru-after",
+)
+
+INITIAL_STATES = ("zero", "learned", "random")
+
+CONNECTIONS = ("plain", "residual", "dense")
+
+SCORES = ("cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian")
+
+WEIGHTINGS = ("softmax", "sum")
+
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+
+NORMS = ("layer", "layer-plain", "rms", "batch", "group", "instance", "none")
+
+POOLS = ("last", "mean", "max", "attention")
+
+RECORDS = ("attention", "gates", "states")
+
+BACKENDS = ("vendor", "reference")
