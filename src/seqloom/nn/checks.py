@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from seqloom.kernels.lengths import zero_beyond
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 
@@ -28,8 +29,8 @@ def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, arg
     check_device(where, argument, x, weight)
 
 
-def check_tokens(where: str, tokens: Tensor, vocabulary: int, weight: Tensor) -> None:
-    """tokens: whole numbers [batch, time] below the size of the vocabulary."""
+def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary: int, weight: Tensor) -> Tensor:
+    """tokens: whole numbers [batch, time] below the size of the vocabulary; returned with 0 beyond the lengths."""
     if not isinstance(tokens, Tensor):
         raise ArgumentError(where, "tokens", type(tokens).__name__, "a tensor [batch, time]", verb="is a")
     if tokens.dtype not in (torch.int32, torch.int64):
@@ -37,11 +38,14 @@ def check_tokens(where: str, tokens: Tensor, vocabulary: int, weight: Tensor) ->
     if tokens.dim() != 2:
         raise ArgumentError(where, "tokens", f"shape {list(tokens.shape)}", "two dimensions, [batch, time]")
     check_device(where, "tokens", tokens, weight)
+    if lengths is not None:
+        tokens = zero_beyond(tokens, check_lengths(where, lengths, *tokens.shape, tokens.device))
     if readable(tokens) and tokens.numel():
         lowest, highest = (int(end) for end in torch.aminmax(tokens))
         if lowest < 0 or highest >= vocabulary:
             wrong = lowest if lowest < 0 else highest
             raise ArgumentError(where, "tokens", f"the value {wrong}", f"0 to {vocabulary - 1} (the vocabulary)")
+    return tokens
 
 
 def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: torch.device) -> Tensor:
@@ -59,6 +63,15 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
         if highest > time:
             raise ArgumentError(where, "lengths", f"the value {highest}", f"at most {time}, the steps given")
     return lengths.to(device)
+
+
+def known_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """A memory with zeros beyond its lengths, and those lengths: all steps unless said."""
+    rows, steps = memory.shape[:2]
+    if lengths is None:
+        return memory, torch.full((rows,), steps, device=memory.device)
+    lengths = check_lengths(where, lengths, rows, steps, memory.device)
+    return zero_beyond(memory, lengths), lengths
 
 
 def check_state(where: str, state: State, shapes: Shapes, rows: int, device: torch.device) -> None:

@@ -1,7 +1,7 @@
 """Convolution over time: the same weights at every position, over the inputs near it.
 
-A kernel of K steps, d apart, reaches (K − 1) d inputs. Layers with dilations 1, 2, 4, …, 2^(L−1) and K = 2 reach 2^L steps between them (van den Oord et al. 2016,
-WaveNet, https://arxiv.org/abs/1609.03499).
+A kernel of K weights, d steps apart, reaches (K − 1) d steps. L layers of K = 2 with dilations 1, 2, 4, …, 2^(L−1) see 2^L
+steps between them (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
 """
 
 from abc import abstractmethod
@@ -77,9 +77,10 @@ class CausalConvolution(Convolution):
 
 
 class CentredConvolution(Convolution):
-    """y_t = φ(Σ_{k=0}^{K−1} W_k x_{t+kd−c} + b), with c = ⌊(K − 1) d / 2⌋ and zeros before the start and beyond a row's own end
+    """y_t = φ(Σ_{k=0}^{K−1} W_k x_{t+kd−c} + b), with c = ⌊(K − 1) d / 2⌋ and zeros outside a row
 
-    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it looks ahead, so it can't step.
+    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it looks
+    ahead, so it can't step.
 
     >>> CentredConvolution(3, 4, kernel_size=5)(torch.randn(2, 7, 3))[0].shape
     torch.Size([2, 7, 4])
@@ -97,9 +98,9 @@ class CentredConvolution(Convolution):
 
 
 class GatedUnit(Layer):
-    """y = f(a) ⊙ σ(g), where x = [a; g]: half of the features say what passes, the other half how much. Goes after any layer.
+    """y = f(a) ⊙ σ(g), where x = [a; g]: half of the features say what passes, the other half how much.
 
-    Takes sequences of any length, each step by itself.
+    Takes sequences of any length, each step by itself, so it can follow any layer.
     """
 
     def __init__(self, size: int) -> None:

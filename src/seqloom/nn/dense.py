@@ -7,12 +7,11 @@
                                                 way in each feature
     over both            length² output·input   everything            up to `length`
 
-X is a row [time, input_size], and φ an activation by name. A weight for each position is a weight for no other, which is why
-the last two have a longest length, can't step, and learn nothing that holds at another position: what convolution,
-recurrence and attention mend, each in its own way.
+X is a row [time, input_size], and φ an activation by name. A weight for one position is a weight for no other, so the last
+two have a longest length, can't step, and what they learn at one position they don't know at the next. Convolution,
+recurrence and attention each mend that in their own way.
 """
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -47,8 +46,8 @@ class DenseOverFeatures(Pointwise):
 class DenseOverTokens(Layer):
     """Y = φ(W X + b 1ᵀ), that is y_t = φ(Σ_s W_ts x_s + b_t)
 
-    W: [length, length]; b: [length]. Takes sequences of up to `length` steps: a shorter one uses the first rows and columns of W, so what
-    lies beyond it contributes nothing.
+    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole: a shorter one meets the first rows and
+    columns of W, so what lies beyond it contributes nothing.
 
     >>> layer = DenseOverTokens(3, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -71,16 +70,14 @@ class DenseOverTokens(Layer):
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        time = x.shape[1]
-        y = over_tokens(x, self.linear.weight[:time, :time], None if self.linear.bias is None else self.linear.bias[:time])
-        return self.activation(y), State()
+        return self.activation(over_tokens(x, self.linear, steps=x.shape[1])), State()
 
 
 class DenseOverBoth(Layer):
     """vec(Y) = φ(W vec(X) + b), with vec(X) = [x_1; …; x_T]
 
-    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps: a shorter one uses the first rows and columns
-    of W, so what lies beyond it contributes nothing.
+    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole: a shorter one meets the
+    first rows and columns of W, so what lies beyond it contributes nothing.
 
     >>> layer = DenseOverBoth(3, 4, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -106,19 +103,24 @@ class DenseOverBoth(Layer):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         time = x.shape[1]
-        rows, columns = time * self.output_size, time * self.input_size
-        bias = None if self.linear.bias is None else self.linear.bias[:rows]
-        y = F.linear(x.flatten(1), self.linear.weight[:rows, :columns], bias)
+        y = F.linear(x.flatten(1), *corner(self.linear, time * self.output_size, time * self.input_size))
         return self.activation(y.unflatten(1, (time, self.output_size))), State()
 
 
 def over_tokens(
-    x: Float[Tensor, "batch time dim"], weight: Float[Tensor, "out time"], bias: Float[Tensor, " out"] | None
-) -> Float[Tensor, "batch out dim"]:
-    """y_t = Σ_s W_ts x_s + b_t
+    x: Float[Tensor, "batch time dim"], linear: nn.Linear, steps: int
+) -> Float[Tensor, "batch {steps} dim"]:
+    """y_t = Σ_s W_ts x_s + b_t, for the first steps of Y
 
-    >>> over_tokens(torch.tensor([[[1.0], [2.0]]]), torch.tensor([[1.0, 1.0]]), bias=torch.tensor([0.5])).item()
-    3.5
+    >>> over_tokens(torch.randn(2, 5, 3), nn.Linear(8, 6), steps=4).shape
+    torch.Size([2, 4, 3])
     """
-    y = torch.matmul(weight, x)
-    return y if bias is None else y + bias.unsqueeze(1)
+    return F.linear(x.transpose(1, 2), *corner(linear, steps, x.shape[1])).transpose(1, 2)
+
+
+def corner(
+    linear: nn.Linear, rows: int, columns: int
+) -> tuple[Float[Tensor, "{rows} {columns}"], Float[Tensor, " {rows}"] | None]:
+    """The first rows and columns of W, and the first rows of b: all of a layer that a shorter sequence meets."""
+    bias: Tensor | None = linear.bias
+    return linear.weight[:rows, :columns], None if bias is None else bias[:rows]

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from seqloom.nn.layer import Pointwise
 from seqloom.spec.errors import ArgumentError
+from seqloom.spec.registry import Registry
 
 
 class AnyDropout(Pointwise):
@@ -43,6 +44,9 @@ class VariationalDropout(AnyDropout):
 
     def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         return x * F.dropout(torch.ones_like(x[:, :1]), self.p)
+
+
+DROPOUTS: Registry[type[AnyDropout]] = Registry("dropout", {"plain": Dropout, "variational": VariationalDropout})
 
 
 def check_probability(where: str, argument: str, p: float) -> None:

@@ -79,9 +79,15 @@ class Layer(nn.Module, ABC):
         return State(zeros, position=like.new_zeros(rows, dtype=torch.int64))
 
     def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Int[Tensor, " batch"] | None = None
+        self,
+        memory: Float[Tensor, "batch steps memory_size"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        final: State | None = None,
     ) -> State:
-        """The state before the first step of a layer that may look at another sequence: that memory, prepared once."""
+        """The state before the first step of a layer that may look at another sequence: that memory, prepared once.
+
+        `final` is the state in which the layer that made the memory ended, for one that begins where it ended.
+        """
         return self.initial(memory.shape[0], memory)
 
     def forward(

@@ -19,8 +19,8 @@ from seqloom.nn.state import State
 class TokenMixing(Layer):
     """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: each feature by itself through a network over positions.
 
-    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps: a shorter one uses the first columns of W_1 and
-    the first rows of W_2, so what lies beyond it contributes nothing. It sees all positions, so it can't step.
+    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole: a shorter one
+    meets the first columns of W_1 and the first rows of W_2, so what lies beyond it contributes nothing.
 
     >>> layer = TokenMixing(3, length=8, hidden_size=16)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -34,7 +34,7 @@ class TokenMixing(Layer):
         super().__init__()
         check_count("TokenMixing", "length", length)
         self.input_size = self.output_size = size
-        self.length = length
+        self.length, self.hidden_size = length, hidden_size
         self.widen = nn.Linear(length, hidden_size, bias=bias)
         self.activation = activation_named(activation)
         self.narrow = nn.Linear(hidden_size, length, bias=bias)
@@ -46,10 +46,8 @@ class TokenMixing(Layer):
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        time = x.shape[1]
-        hidden = self.activation(over_tokens(x, self.widen.weight[:, :time], self.widen.bias))
-        bias = None if self.narrow.bias is None else self.narrow.bias[:time]
-        return over_tokens(hidden, self.narrow.weight[:time], bias), State()
+        hidden = self.activation(over_tokens(x, self.widen, steps=self.hidden_size))
+        return over_tokens(hidden, self.narrow, steps=x.shape[1]), State()
 
 
 class MixerBlock(Stack):
@@ -58,8 +56,8 @@ class MixerBlock(Stack):
         U = X + TokenMixing(norm(X))
         Y = U + FeedForward(norm(U))
 
-    Takes sequences of up to `length` steps. A Mixer is a `Stack` of these, of patches or of tokens; it needs no positions,
-    because token mixing has a weight for each.
+    Takes sequences of up to `length` steps, whole. A Mixer is a `Stack` of these, over patches or tokens; it needs no
+    position embeddings, because token mixing has a weight for each position.
 
     >>> from seqloom.nn.stack import Stack
     >>> mixer = Stack([MixerBlock(4, length=9, token_hidden_size=8, hidden_size=16) for _ in range(2)])

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from seqloom.kernels.lengths import real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
-from seqloom.nn.checks import check_lengths, check_sequence
+from seqloom.nn.checks import check_sequence, known_lengths
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.positions import Rotary
 from seqloom.nn.scores import SCORES, Score
@@ -209,16 +209,16 @@ class CrossAttention(MultiHead):
         )
 
     def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Int[Tensor, " batch"] | None = None
+        self,
+        memory: Float[Tensor, "batch steps memory_size"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        final: State | None = None,
     ) -> State:
         check_sequence("CrossAttention", memory, self.memory_size, next(self.parameters()), argument="memory")
-        rows, steps = memory.shape[:2]
-        if lengths is None:
-            lengths = torch.full((rows,), steps, device=memory.device)
-        lengths = check_lengths("CrossAttention", lengths, rows, steps, memory.device)
+        memory, lengths = known_lengths("CrossAttention", memory, lengths)
         keys = self.attention.score.key(heads_of(self.key(memory), self.key_heads)).transpose(1, 2)
         values = self.value(memory).unflatten(2, (self.key_heads, -1))
-        position = torch.zeros(rows, dtype=torch.int64, device=memory.device)
+        position = torch.zeros_like(lengths)
         return State(keys=keys, values=values, lengths=lengths, position=position)
 
     def mix(

@@ -16,14 +16,17 @@ from seqloom.spec.registry import Registry
 
 
 class LayerNorm(Pointwise):
-    """γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of each step (Ba et al. 2016, https://arxiv.org/abs/1607.06450)."""
+    """γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of each step (Ba et al. 2016, https://arxiv.org/abs/1607.06450).
 
-    def __init__(self, size: int, *, eps: float = 1e-5) -> None:
+    bias: without it there is no β
+    """
+
+    def __init__(self, size: int, *, eps: float = 1e-5, bias: bool = True) -> None:
         super().__init__()
         self.input_size = self.output_size = size
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(size))
-        self.bias = nn.Parameter(torch.zeros(size))
+        self.bias = nn.Parameter(torch.zeros(size)) if bias else None
 
     def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         return F.layer_norm(x, (self.input_size,), self.weight, self.bias, self.eps)

@@ -1,12 +1,15 @@
 """Where a step stands, told to a layer that would not know: added to x, or turned into queries and keys."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.layer import Layer, Pointwise, Traits
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
+from seqloom.spec.registry import Registry
 
 
 class Sinusoidal(Layer):
@@ -60,6 +63,17 @@ class LearnedPositions(Layer):
         return x + self.embedding(state.steps(x).clamp(max=self.embedding.num_embeddings - 1)), State()
 
 
+class NoPositions(Pointwise):
+    """x as it is: recurrence needs no telling, and rotary positions are told inside attention."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return x
+
+
 class Rotary(nn.Module):
     """Turns pairs of features by an angle that grows with the position (Su et al. 2021, https://arxiv.org/abs/2104.09864).
 
@@ -81,6 +95,18 @@ class Rotary(nn.Module):
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
         a, b = x.chunk(2, dim=3)
         return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
+
+
+# What a stem of this width adds to its vectors; the second number is the most positions that it must know.
+POSITIONS: Registry[Callable[[int, int], Layer]] = Registry(
+    "positions",
+    {
+        "sinusoidal": lambda size, length: Sinusoidal(size),
+        "learned": LearnedPositions,
+        "rotary": lambda size, length: NoPositions(size),
+        "none": lambda size, length: NoPositions(size),
+    },
+)
 
 
 def rotations(

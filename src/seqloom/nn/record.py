@@ -53,7 +53,7 @@ _path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
 def record(*kinds: str) -> Iterator[Recording]:
     """Keep what layers offer of these kinds: "attention", "gates", "states".
 
-    >>> from seqloom.nn import GRU, Recurrent, record
+    >>> from seqloom.nn import GRU, Recurrent
     >>> with record("gates") as seen:
     ...     y, state = Recurrent(GRU(input_size=3, hidden_size=4))(torch.randn(2, 5, 3))
     >>> seen["gates"][""]["update"].shape

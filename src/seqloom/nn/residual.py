@@ -18,15 +18,18 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class AnyResidual(Composite):
-    """A layer f, a norm and dropout D; what y is made of them is the equation of each kind."""
+    """A layer f, a norm and dropout D; what y is made of them is the equation of each kind.
 
-    def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float = 0.0) -> None:
+    norm, dropout: by name and by probability, or as layers of your own
+    """
+
+    def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
         if layer.input_size != layer.output_size:
             widths = f"input_size {layer.input_size} and output_size {layer.output_size}"
             raise ArgumentError(type(self).__name__, type(layer).__name__, widths, "the same, for x + f(x)")
         size = layer.input_size
         parts = {"layer": layer, "norm": NORMS[norm](size) if isinstance(norm, str) else norm}
-        super().__init__({**parts, "dropout": Dropout(size, dropout)})
+        super().__init__({**parts, "dropout": dropout if isinstance(dropout, Layer) else Dropout(size, dropout)})
         self.input_size = self.output_size = size
 
     @abstractmethod
@@ -57,7 +60,7 @@ class Residual(AnyResidual):
     True
     """
 
-    def __init__(self, layer: Layer, *, dropout: float = 0.0) -> None:
+    def __init__(self, layer: Layer, *, dropout: float | Layer = 0.0) -> None:
         super().__init__(layer, dropout=dropout)
 
     def combine(self, x: Tensor, layer: Sublayer, norm: Sublayer, dropout: Sublayer) -> Tensor:

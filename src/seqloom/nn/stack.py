@@ -43,9 +43,12 @@ class Composite(Layer):
         return State.join({name: layer.initial(rows, like) for name, layer in self.parts().items()})
 
     def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Int[Tensor, " batch"] | None = None
+        self,
+        memory: Float[Tensor, "batch steps memory_size"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        final: State | None = None,
     ) -> State:
-        return State.join({name: layer.start(memory, lengths) for name, layer in self.parts().items()})
+        return State.join({name: layer.start(memory, lengths, final) for name, layer in self.parts().items()})
 
     def run_part(
         self, name: str, x: Tensor, lengths: Tensor | None, state: State

@@ -4,8 +4,9 @@ https://www.jmlr.org/papers/v3/bengio03a.html. The paper's logits are
 
     b + W z_t + U tanh(d + H z_t),    z_t = [x_{t−n+1}; …; x_t]
 
-in three parts: `Window` is z, `FixedWindow` is tanh(d + H z), and the rest is a head's linear layer. The direct connections W z are no option and no
-weights of their own here: `FixedWindowDirect` puts z beside the hidden layer, and the head's one matrix over both is [W U].
+in three parts: `Window` is z, `FixedWindow` is tanh(d + H z), and the rest is a head's linear layer. The direct
+connections W z need neither an option nor weights of their own: `FixedWindowDirect` puts z beside the hidden layer, and
+the head's one matrix over both is [W U].
 
 (The paper puts the nearest word first in z; here time runs forwards. Its n also counts the word to be predicted.)
 """

@@ -31,5 +31,16 @@ class MissingMemory(SeqloomError, TypeError):
     """A layer that looks at another sequence was called before it was given one."""
 
 
+class NoEqual(SeqloomError, TypeError):
+    """Something that can't be converted, because the other library has nothing that computes the same; and why.
+
+    >>> str(NoEqual("GRU", "torch.nn", "its reset gate comes before the product"))
+    'GRU has no equal in torch.nn: its reset gate comes before the product.'
+    """
+
+    def __init__(self, what: str, where: str, why: str) -> None:
+        super().__init__(f"{what} has no equal in {where}: {why}.")
+
+
 class UnavailableBackend(SeqloomError, RuntimeError):
     """A backend asked for by name that can't run here, and why."""

@@ -44,6 +44,8 @@ INITIAL_STATES = ("zero", "learned", "random")
 
 CONNECTIONS = ("plain", "residual", "dense")
 
+DROPOUTS = ("plain", "variational")
+
 SCORES = ("cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian")
 
 WEIGHTINGS = ("softmax", "sum")

@@ -50,8 +50,8 @@ class Head(nn.Module, ABC):
 class StepHead(Head):
     """A head that answers at each step: scores_t = W y_t + b.
 
-    It writes `check_target`, `measure` and `decide`. These two may count on scores in float32 at least, taken from zeros beyond the
-    lengths, and on a checked target.
+    It writes `check_target`, `measure` and `decide`, which may count on scores in float32 at least, finite beyond the
+    lengths too, and on a checked target.
     """
 
     def __init__(self, output: nn.Linear | TiedLinear) -> None:
@@ -104,13 +104,13 @@ class StepHead(Head):
         """y and its lengths, checked; the lengths on the device of y."""
         where = type(self).__name__
         check_sequence(where, y, self.input_size, self.output.weight, argument="y")
-        return None if lengths is None else check_lengths(where, lengths, *y.shape[:2], y.device)
+        return None if lengths is None else check_lengths(where, lengths, y.shape[0], y.shape[1], y.device)
 
     def scores(
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch time scores"]:
         """Raw scores to count with: in float32 at least, since a sum of many in bfloat16 is not one."""
-        raw = self.output(zero_beyond(y, lengths))
+        raw: Tensor = self.output(zero_beyond(y, lengths))
         return raw.to(torch.promote_types(raw.dtype, torch.float32))
 
 
@@ -135,24 +135,22 @@ class ClassHead(StepHead):
         lengths = self.check(y, lengths)
         return zero_beyond(self.weigh(self.scores(y, lengths), lengths), lengths)
 
-    def start_at_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
-        """b = log p, from how frequent each class is: where W y is small, the first loss is the entropy of the classes."""
-        self.start_bias(prior, log_prior)
+    def scores_at(self, prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
+        """The scores that make each class as likely as it is frequent; counts will do."""
+        return log_prior(prior)
 
     @torch.no_grad()
-    def start_bias(self, prior: Tensor, to_score: "Callable[[Tensor], Tensor]") -> None:
-        """Put the bias where W y = 0 has these probabilities."""
+    def start_at_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
+        """Start b where classes are as likely as they are frequent: the first loss is then near their entropy."""
         where = type(self).__name__
         if self.output.bias is None:
-            raise ArgumentError(where, "bias", "False", "True, as it is what starts at the prior", verb="is")
+            raise ArgumentError(where, "bias", "False", "True: it is what starts at the prior", verb="is")
         if prior.shape != (self.classes,):
             raise ArgumentError(where, "prior", f"shape {list(prior.shape)}", f"[{self.classes}], a number a class")
-        self.output.bias.copy_(to_score(prior))
+        self.output.bias.copy_(self.scores_at(prior))
 
 
-def pad_beyond(
-    classes: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"] | None
-) -> Int[Tensor, "batch time"]:
+def pad_beyond(classes: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"] | None) -> Int[Tensor, "batch time"]:
     """PADDING where a step is not real."""
     return classes if lengths is None else classes.masked_fill(~real(lengths, classes.shape[1]), PADDING)
 

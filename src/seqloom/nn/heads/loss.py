@@ -17,7 +17,7 @@ class Loss(NamedTuple):
     """
 
     total: Float[Tensor, ""]
-    count: Int[Tensor, ""]
+    count: Int[Tensor, ""]  # type: ignore[assignment]  # of tuples, how often a thing is in them
 
     @property
     def mean(self) -> Float[Tensor, ""]:

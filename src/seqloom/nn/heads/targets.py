@@ -1,4 +1,4 @@
-"""What a head is told to answer, checked at the door; beyond a row's length anything may stand, and zeros are put there."""
+"""What a head should have answered, checked at the door. Beyond a row's length anything may stand; zeros replace it."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def class_target(
     check_form(where, target, scores.shape[:-1], "a class for each", scores)
     if target.dtype not in (torch.int32, torch.int64):
         raise ArgumentError(where, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
-    target = zero_beyond(target, lengths)
+    target = silence(target, lengths)
     check_range(where, target, 0, scores.shape[-1] - 1)
     return target.long()
 
@@ -30,7 +30,7 @@ def label_target(
 ) -> Float[Tensor, "*steps labels"]:
     """Whether each label holds [*steps, labels]: bool, or numbers from 0 to 1."""
     check_form(where, target, scores.shape, "yes or no for each label", scores)
-    target = zero_beyond(target, lengths)
+    target = silence(target, lengths)
     check_range(where, target, 0, 1)
     return target.to(scores.dtype)
 
@@ -42,10 +42,15 @@ def value_target(
     check_form(where, target, (*scores.shape[:-1], outputs), "a value for each output", scores)
     if not target.is_floating_point():
         raise ArgumentError(where, "target", f"type {target.dtype}", "real values, such as torch.float32")
-    target = zero_beyond(target, lengths)
+    target = silence(target, lengths)
     if readable(target) and not bool(target.isfinite().all()):
         raise ArgumentError(where, "target", "a value that is not finite", "numbers; leave out or fill what is missing")
     return target.to(scores.dtype)
+
+
+def silence(target: Shaped[Tensor, "*steps"], lengths: Lengths) -> Shaped[Tensor, "*steps"]:
+    """Zeros where a step is not real; a pooled target has no steps, and no lengths."""
+    return target if lengths is None else zero_beyond(target, lengths)
 
 
 def check_form(where: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:

@@ -11,9 +11,10 @@ from torch.nn import functional as F
 class TiedLinear(nn.Module):
     """scores = E y + b, with E [vocabulary, dim] the embedding's own (Press & Wolf 2017; Inan et al. 2017).
 
-    The embedding stays where it is: this module looks at it and does not own it. So a model's `parameters()` and `state_dict()` have E
-    once, under the embedding's name, and safetensors, which refuses one tensor under two names, saves the model; saved alone, this
-    module is its bias. E is read at each call, so the tie outlives `to`, `load_state_dict(assign=True)` and a deep copy of the model.
+    This module looks at the embedding and does not own it. So a model's `parameters()` and `state_dict()` have E once,
+    under the embedding's name, and safetensors, which refuses one tensor under two names, saves the model; saved alone,
+    this module is its bias. E is read at each call, so the tie outlives `to`, `load_state_dict(assign=True)` and a deep
+    copy of the model.
 
     >>> embedding = nn.Embedding(7, 4)
     >>> output = TiedLinear(embedding)

@@ -1,0 +1,48 @@
+"""What every test, doctest and page shares."""
+
+import importlib
+from collections.abc import Iterator
+
+import hypothesis
+import jaxtyping
+import pytest
+import torch
+
+import tests.shapes  # noqa: F401 (the hook below finds it by name)
+
+jaxtyping.install_import_hook("seqloom", "tests.shapes.check")  # before anything imports seqloom
+torch.set_num_threads(1)  # a worker a core
+
+
+class TorchRandom:
+    """torch's generator, in the form that hypothesis knows: seeded for every example, put back after it."""
+
+    seed = staticmethod(torch.manual_seed)
+    getstate = staticmethod(torch.get_rng_state)
+    setstate = staticmethod(torch.set_rng_state)
+
+
+torch_random = TorchRandom()  # hypothesis keeps a weak reference
+hypothesis.register_random(torch_random)
+hypothesis.settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("quick")  # `--hypothesis-profile thorough` for the other
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def names(doctest_namespace: dict[str, object]) -> None:
+    """Names that a docstring's example needs no import for."""
+    doctest_namespace.update(torch=torch, seqloom=importlib.import_module("seqloom"))
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """No shape checks: for bad input, which should meet the package's own error, and for `torch.compile`."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,0 +1,106 @@
+"""One answer for a whole sequence: pool it, then ask a head about the one vector."""
+
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from seqloom.nn.heads.head import ClassHead, Head, StepHead
+from seqloom.nn.heads.loss import Loss
+from seqloom.nn.heads.positions import LabelsPerPosition, PerPosition
+from seqloom.nn.pooling import POOLS, Pool
+from seqloom.nn.record import inside
+from seqloom.spec.errors import ArgumentError
+
+
+class Pooled(Head):
+    """Any head that answers at each step, asked once a row: head(pool(y)). Scores, target and prediction have no time.
+
+    A row without a real step is asked too, about the zeros it pools to: an empty text has a class.
+
+    pool: "last", "mean", "max", "attention", or a pool
+
+    >>> from seqloom.nn.heads import SquaredError
+    >>> head = Pooled("mean", SquaredError(4, outputs=2))
+    >>> head.predict(torch.randn(3, 5, 4), lengths=torch.tensor([5, 2, 0])).shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(self, pool: str | Pool, head: StepHead) -> None:
+        super().__init__()
+        self.pool = POOLS[pool](head.input_size) if isinstance(pool, str) else pool
+        self.head = head
+        self.input_size = self.pool.input_size
+        if self.pool.output_size != head.input_size:
+            came, wanted = f"input_size {head.input_size}", f"{self.pool.output_size}, what the pool gives"
+            raise ArgumentError(type(self).__name__, "head", came, wanted)
+
+    def summary(
+        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> Float[Tensor, "batch 1 dim"]:
+        """The pooled vector, as the one step that the head sees."""
+        with inside("pool"):
+            return self.pool(y, lengths).unsqueeze(1)  # type: ignore[no-any-return]
+
+    def forward(
+        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> Float[Tensor, "batch scores"]:
+        return self.head(self.summary(y, lengths)).squeeze(1)  # type: ignore[no-any-return]
+
+    def loss(
+        self,
+        y: Float[Tensor, "batch time dim"],
+        target: Shaped[Tensor, "batch *outputs"],
+        lengths: Int[Tensor, " batch"] | None = None,
+    ) -> Loss:
+        scores = self.head.scores(self.summary(y, lengths), None)
+        target = self.head.check_target(type(self).__name__, target, scores.squeeze(1), None)
+        return self.head.measure(scores, target.unsqueeze(1), None)
+
+    def predict(
+        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> Shaped[Tensor, "batch *outputs"]:
+        return self.head.predict(self.summary(y, lengths)).squeeze(1)
+
+
+class PooledClasses(Pooled):
+    """A pooled head that chooses among classes."""
+
+    head: ClassHead
+
+    def probabilities(
+        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """p of each class."""
+        return self.head.probabilities(self.summary(y, lengths)).squeeze(1)
+
+    def start_at_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
+        """As the head's own."""
+        self.head.start_at_prior(prior)
+
+
+class Classes(PooledClasses):
+    """One class for each row: p(k | y) = softmax(W pool(y) + b)_k, loss Σ −log p(target | y), count: rows.
+
+    smoothing: of labels, in training mode, as in `PerPosition`
+
+    >>> head = Classes(4, classes=3, pool="max")
+    >>> y, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
+    >>> head.loss(y, torch.tensor([2, 0]), lengths).count
+    tensor(2)
+    >>> head.predict(y, lengths).shape, head.probabilities(y, lengths).shape
+    (torch.Size([2]), torch.Size([2, 3]))
+    """
+
+    def __init__(self, size: int, classes: int, *, pool: str | Pool = "mean", smoothing: float = 0.0) -> None:
+        super().__init__(pool, PerPosition(size, classes, smoothing=smoothing))
+
+
+class SeveralLabels(PooledClasses):
+    """Any number of labels for each row: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerPosition`, count: rows.
+
+    >>> head = SeveralLabels(4, labels=3)
+    >>> head.predict(torch.randn(2, 5, 4)).dtype
+    torch.bool
+    """
+
+    def __init__(self, size: int, labels: int, *, pool: str | Pool = "mean", threshold: float = 0.5) -> None:
+        super().__init__(pool, LabelsPerPosition(size, labels, threshold=threshold))

@@ -1,0 +1,145 @@
+"""Models: a stem, a body and a head; an encoder-decoder is two of those with a memory between."""
+
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from seqloom.nn.heads.head import Head
+from seqloom.nn.heads.loss import Loss
+from seqloom.nn.layer import Layer
+from seqloom.nn.record import inside
+from seqloom.nn.state import State
+from seqloom.nn.vision import ImageStem
+from seqloom.spec.errors import ArgumentError
+
+Source = Shaped[Tensor, "batch *rest"]  # tokens, frames or images
+
+
+class Model(nn.Module):
+    """y = body(stem(source)); the head makes of y an answer, and its loss.
+
+    With a causal body and a head over the vocabulary it is a language model, and writes: `start`, then `step` after `step`.
+
+    >>> import torch
+    >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
+    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10))
+    >>> tokens = torch.tensor([[1, 2, 3]])
+    >>> logits, state = model.step(tokens, model.start(tokens))
+    >>> logits.shape
+    torch.Size([1, 3, 10])
+    """
+
+    def __init__(self, stem: Layer | ImageStem, body: Layer, head: Head) -> None:
+        super().__init__()
+        check_widths("Model", stem, body)
+        if body.output_size != head.input_size:
+            widths = f"input_size {head.input_size}"
+            raise ArgumentError("Model", "head", widths, f"{body.output_size}, the width of the body's output")
+        self.stem, self.body, self.head = stem, body, head
+
+    def forward(
+        self, source: Source, lengths: Int[Tensor, " batch"] | None = None, state: State | None = None
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        """The body's outputs, before the head."""
+        return through(self.stem, self.body, source, lengths, state)
+
+    def loss(self, source: Source, target: Tensor, lengths: Int[Tensor, " batch"] | None = None) -> Loss:
+        """The head's loss."""
+        return self.head.loss(self(source, lengths)[0], target, lengths)
+
+    def predict(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> Tensor:
+        """The head's answer."""
+        return self.head.predict(self(source, lengths)[0], lengths)
+
+    def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
+        """The state before the first token. A language model has no source; of what is given, the number of rows counts."""
+        rows, like = source.shape[0], next(self.parameters())
+        return State.join({"stem": self._stem().initial(rows, like), "body": self.body.initial(rows, like)})
+
+    def step(
+        self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
+        """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
+        y, after = self(tokens, lengths, state)
+        return self.head(y, lengths), after
+
+    def _stem(self) -> Layer:
+        if isinstance(self.stem, ImageStem):
+            raise ArgumentError("Model", "stem", "images as input", "tokens, for a model that writes")
+        return self.stem
+
+
+class EncoderDecoder(nn.Module):
+    """memory = encoder(stem(source));   y = decoder(stem(target), memory);   the head makes of y the next token.
+
+    The decoder is any layer with a `start`: an `AttentiveDecoder`, or the Transformer's.
+
+    >>> import torch
+    >>> from seqloom.nn import PerPosition, Tokens
+    >>> from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+    >>> parts = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
+    >>> model = EncoderDecoder(Tokens(9, 8), encoder(parts), Tokens(7, 8), cross_decoder(parts), PerPosition(8, 7))
+    >>> state = model.start(torch.tensor([[1, 2, 3]]))
+    >>> logits, state = model.step(torch.tensor([[0]]), state)
+    >>> logits.shape
+    torch.Size([1, 1, 7])
+    """
+
+    def __init__(
+        self, source_stem: Layer | ImageStem, encoder: Layer, target_stem: Layer, decoder: Layer, head: Head
+    ) -> None:
+        super().__init__()
+        check_widths("EncoderDecoder", source_stem, encoder)
+        check_widths("EncoderDecoder", target_stem, decoder)
+        self.source_stem, self.encoder = source_stem, encoder
+        self.target_stem, self.decoder, self.head = target_stem, decoder, head
+
+    def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
+        """The memory, prepared once, and the state before the first token."""
+        with inside("encoder"):
+            memory, final = through(self.source_stem, self.encoder, source, lengths, None)
+        stem = self.target_stem.initial(memory.shape[0], memory)
+        return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.part("body"))})
+
+    def step(
+        self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
+        """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
+        y, after = self._write(tokens, state, lengths)
+        return self.head(y, lengths), after
+
+    def loss(
+        self,
+        source: Source,
+        tokens: Int[Tensor, "batch time"],
+        target: Int[Tensor, "batch time"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        lengths: Int[Tensor, " batch"] | None = None,
+    ) -> Loss:
+        """The head's loss with the right tokens given (teacher forcing): target_t comes after tokens_1 .. tokens_t."""
+        y, _ = self._write(tokens, self.start(source, source_lengths), lengths)
+        return self.head.loss(y, target, lengths)
+
+    def _write(
+        self, tokens: Tensor, state: State, lengths: Tensor | None
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        with inside("decoder"):
+            return through(self.target_stem, self.decoder, tokens, lengths, state)
+
+
+def through(
+    stem: Layer | ImageStem, body: Layer, source: Source, lengths: Tensor | None, state: State | None
+) -> tuple[Float[Tensor, "batch time dim"], State]:
+    """A stem and a body, each with its part of the state. All regions of an image are real, so `lengths` are for sequences alone."""
+    if isinstance(stem, ImageStem):
+        x, lengths, seen = stem(source), None, None
+    else:
+        x, seen = stem(source, lengths, None if state is None else state.part("stem"))
+    y, after = body(x, lengths, None if state is None else state.part("body"))
+    return y, State.join({"body": after} if seen is None else {"stem": seen, "body": after})
+
+
+def check_widths(where: str, stem: Layer | ImageStem, body: Layer) -> None:
+    """A body reads what its stem gives."""
+    if stem.output_size != body.input_size:
+        came = f"input_size {body.input_size}"
+        raise ArgumentError(where, type(body).__name__, came, f"{stem.output_size}, the width of its stem")

@@ -1,0 +1,92 @@
+"""Raw input to vectors: tokens, and frames (a series of feature vectors). Images have a file of their own, `vision`."""
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.nn.checks import check_tokens
+from seqloom.nn.dense import DenseOverFeatures
+from seqloom.nn.dropout import Dropout, check_probability
+from seqloom.nn.layer import Layer
+from seqloom.nn.normalisation import NORMS
+from seqloom.nn.positions import NoPositions
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+
+
+class Tokens(Stack):
+    """A vector for each token, and where it stands: x_t = D(norm(c E[token_t] + P_t))
+
+    scaled: c = √size (Vaswani et al. 2017), else 1
+    positions: a layer that adds P: `Sinusoidal`, `LearnedPositions`; none unless said
+    word_dropout: in training, whole words are left out, the same ones all over the batch (Gal & Ghahramani 2016; Merity et al. 2017)
+
+    A head may share E: `PerPosition(size, vocabulary, tied=stem.embedding)`.
+
+    >>> stem = Tokens(vocabulary=10, size=4)
+    >>> x, state = stem(torch.tensor([[1, 2, 3]]))
+    >>> x.shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        size: int,
+        *,
+        scaled: bool = False,
+        positions: Layer | None = None,
+        norm: str | Layer = "none",
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+    ) -> None:
+        check_probability("Tokens", "word_dropout", word_dropout)
+        super().__init__(
+            {
+                "positions": NoPositions(size) if positions is None else positions,
+                "norm": NORMS[norm](size) if isinstance(norm, str) else norm,
+                "dropout": Dropout(size, dropout),
+            }
+        )
+        self.vocabulary, self.word_dropout = vocabulary, word_dropout
+        self.scale = size**0.5 if scaled else 1.0
+        self.embedding = nn.Embedding(vocabulary, size)
+        nn.init.normal_(self.embedding.weight, 0.0, size**-0.5)
+
+    def forward(  # type: ignore[override]
+        self,
+        tokens: Int[Tensor, "batch time"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        state: State | None = None,
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        tokens = check_tokens("Tokens", tokens, lengths, self.vocabulary, self.embedding.weight)
+        return self.run("Tokens", self.embed(tokens), lengths, state)
+
+    def embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time dim"]:
+        """c E[token], some words left out."""
+        x: Tensor = self.embedding(tokens)
+        if self.scale != 1:
+            x = x * self.scale
+        if self.training and self.word_dropout:
+            kept = F.dropout(x.new_ones(self.vocabulary, 1), self.word_dropout)
+            x = x * F.embedding(tokens, kept)
+        return x
+
+
+def frames(
+    features: int, size: int, *, positions: Layer | None = None, norm: str = "none", dropout: float = 0.0
+) -> Stack:
+    """A vector for each frame of a series: x_t = D(norm(W f_t + b + P_t))
+
+    >>> x, state = frames(features=3, size=8)(torch.randn(2, 5, 3))
+    >>> x.shape
+    torch.Size([2, 5, 8])
+    """
+    return Stack(
+        {
+            "project": DenseOverFeatures(features, size),
+            "positions": NoPositions(size) if positions is None else positions,
+            "norm": NORMS[norm](size),
+            "dropout": Dropout(size, dropout),
+        }
+    )

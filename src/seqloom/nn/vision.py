@@ -1,0 +1,124 @@
+"""Images to vectors: a grid of regions from a small residual CNN, or patches. A row of vectors is the grid read line by line.
+
+Axes: images [batch, channels, height, width].
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seqloom.nn.checks import check_device
+from seqloom.nn.layer import Layer
+from seqloom.nn.positions import NoPositions
+from seqloom.spec.errors import ArgumentError
+
+Images = Float[Tensor, "batch channels height width"]
+
+
+class ImageStem(nn.Module, ABC):
+    """Images to a sequence of region vectors, x [batch, regions, size], with positions if a layer adds them.
+
+    channels, size: of an image, and of a region's vector
+    step: how many pixels, across and down, one region stands for
+    """
+
+    step: int
+
+    def __init__(self, channels: int, size: int, positions: Layer | None) -> None:
+        super().__init__()
+        self.channels, self.output_size = channels, size
+        self.positions = NoPositions(size) if positions is None else positions
+
+    @abstractmethod
+    def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
+        """A vector for each region."""
+
+    def regions(self, height: int, width: int) -> tuple[int, int]:
+        """How many regions down and across an image of this size has."""
+        return -(-height // self.step), -(-width // self.step)
+
+    def forward(self, images: Images) -> Float[Tensor, "batch regions size"]:
+        where = type(self).__name__
+        if images.dim() != 4 or images.shape[1] != self.channels:
+            expected = f"[batch, {self.channels}, height, width]"
+            raise ArgumentError(where, "images", f"shape {list(images.shape)}", expected)
+        if not images.is_floating_point():
+            raise ArgumentError(where, "images", f"type {images.dtype}", "real values; divide bytes by 255")
+        check_device(where, "images", images, next(self.parameters()))
+        x, _ = self.positions(self.grid(images).flatten(2).transpose(1, 2))
+        return x
+
+
+class ImageGrid(ImageStem):
+    """A small residual CNN (He et al. 2016): each stage halves height and width, the last one's cells are the regions.
+
+    >>> stem = ImageGrid(channels=3, size=32, widths=(8, 16))
+    >>> stem(torch.randn(2, 3, 16, 24)).shape, stem.regions(16, 24)
+    (torch.Size([2, 24, 32]), (4, 6))
+    """
+
+    def __init__(
+        self, channels: int, size: int, *, widths: Sequence[int] = (32, 64, 128), positions: Layer | None = None
+    ) -> None:
+        super().__init__(channels, size, positions)
+        if not widths:
+            raise ArgumentError("ImageGrid", "widths", "no stage", "the width of at least one")
+        self.step = 2 ** len(widths)
+        self.first = nn.Conv2d(channels, widths[0], 3, padding=1)
+        inputs = [widths[0], *widths[:-1]]
+        self.stages = nn.Sequential(*(ResidualConvolution(i, o, stride=2) for i, o in zip(inputs, widths, strict=True)))
+        self.last = nn.Conv2d(widths[-1], size, 1)
+
+    def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
+        regions: Tensor = self.last(torch.relu(self.stages(self.first(images))))
+        return regions
+
+
+class ResidualConvolution(nn.Module):
+    """y = shortcut(x) + conv(φ(norm(conv(φ(norm(x))))))   (He et al. 2016b, https://arxiv.org/abs/1603.05027)
+
+    Group normalisation, so that an image's regions don't depend on its batch-mates. The shortcut averages where the grid
+    shrinks and maps where the width changes.
+    """
+
+    def __init__(self, width: int, output: int, stride: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.GroupNorm(1, width),
+            nn.ReLU(),
+            nn.Conv2d(width, output, 3, stride=stride, padding=1),
+            nn.GroupNorm(1, output),
+            nn.ReLU(),
+            nn.Conv2d(output, output, 3, padding=1),
+        )
+        self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), nn.Conv2d(width, output, 1))
+
+    def forward(self, x: Float[Tensor, "batch width height w"]) -> Float[Tensor, "batch output rows columns"]:
+        y: Tensor = self.shortcut(x) + self.inner(x)
+        return y
+
+
+class Patches(ImageStem):
+    """Squares of `patch` pixels, each through one linear map (ViT, Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929).
+
+    An image whose sides are no multiple of `patch` is refused: cut or resize it where it is read.
+
+    >>> Patches(channels=3, size=32, patch=8)(torch.randn(2, 3, 16, 24)).shape
+    torch.Size([2, 6, 32])
+    """
+
+    def __init__(self, channels: int, size: int, patch: int, *, positions: Layer | None = None) -> None:
+        super().__init__(channels, size, positions)
+        self.step = patch
+        self.project = nn.Conv2d(channels, size, patch, stride=patch)
+
+    def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
+        height, width = images.shape[2:]
+        if height % self.step or width % self.step:
+            expected = f"sides that are multiples of the patch, {self.step}"
+            raise ArgumentError("Patches", "images", f"height {height} and width {width}", expected)
+        regions: Tensor = self.project(images)
+        return regions

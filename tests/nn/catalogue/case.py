@@ -1,0 +1,63 @@
+"""One layer in the catalogue, ready for the conformance suite."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.state import State
+
+Reference = Callable[[Layer, Tensor, Tensor | None], Tensor]
+
+
+def nothing(layer: Layer, rows: int) -> None:
+    """Most layers begin with nothing."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer, and what the suite can't find out from its traits.
+
+    make: a new layer of small sizes; the suite moves all its weights off their starting points by itself
+    reference: what it computes, y from (layer, x, lengths), as a textbook would write it: plain loops in float64 (see `by_row`)
+    begin: the state to begin with, for a layer that looks at a memory; the same values whenever the arguments are the same
+    noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
+    rough: how far bfloat16 may be off, as a part of the largest value
+    """
+
+    name: str
+    make: Callable[[], Layer]
+    reference: Reference | None = None
+    begin: Callable[[Layer, int], State | None] = nothing
+    noisy: bool = False
+    rough: float = 0.05
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def traits(self) -> Traits:
+        return self.make().traits
+
+    def layer(self, dtype: torch.dtype = torch.float64) -> Layer:
+        """In eval mode, with no weight at zero or equal to another."""
+        layer = self.make().to(dtype).eval()
+        with torch.no_grad():
+            for weight in layer.parameters():
+                weight += 0.3 * torch.randn_like(weight)
+            for name, statistic in layer.named_buffers():
+                if name.endswith(("running_mean", "running_var")):
+                    statistic += 0.3 * torch.rand_like(statistic)
+        return layer
+
+
+def memory(layer: Layer, rows: int, width: int, steps: int = 4) -> tuple[Tensor, Tensor]:
+    """Another sequence to look at, and its lengths; the same values for every layer, and for more rows the same first ones."""
+    generator = torch.Generator().manual_seed(8)
+    values = torch.randn(64, steps, width, generator=generator, dtype=torch.float64)[:rows]
+    lengths = 1 + torch.randint(steps, (64,), generator=generator)[:rows]
+    weight = next(layer.parameters(), values)
+    return values.to(weight.dtype), lengths

@@ -1,0 +1,112 @@
+"""What the conformance suite asks with: which layers, what input, what came out."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.state import State
+from tests.nn.catalogue import Case, cases
+
+ROWS, STEPS = 4, 6
+RAGGED = (4, 6, 0, 1)
+
+
+def every(
+    having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
+) -> pytest.MarkDecorator:
+    """The test is asked of every layer in the catalogue that has these traits."""
+    return pytest.mark.parametrize("case", [case for case in cases if having(case.traits) and where(case)], ids=str)
+
+
+def causal(traits: Traits) -> bool:
+    return traits.causal
+
+
+def not_causal(traits: Traits) -> bool:
+    return not traits.causal
+
+
+def limited(traits: Traits) -> bool:
+    return traits.max_length is not None
+
+
+def rows_independent(traits: Traits) -> bool:
+    return traits.rows_independent
+
+
+def room_for(steps: int) -> Callable[[Traits], bool]:
+    """Takes so many steps."""
+    return lambda traits: traits.max_length is None or traits.max_length >= steps
+
+
+def random_batch(
+    layer: Layer, lengths: Sequence[int] = RAGGED, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor]:
+    """x with random values on padding too, and lengths; no more steps than the layer takes."""
+    steps = min(STEPS, layer.traits.max_length or STEPS)
+    x = torch.randn(len(lengths), steps, layer.input_size, dtype=torch.float64).to(dtype)
+    return x, torch.tensor([min(length, steps) for length in lengths])
+
+
+class Result(NamedTuple):
+    """What one call gave: outputs, the state after, and the gradient of a random sum of both."""
+
+    y: Tensor
+    state: State
+    to_x: Tensor
+    to_weights: dict[str, Tensor]
+
+
+def ask(layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0) -> Result:
+    """Forwards and backwards. The sum weighs every output, padding included, and every value carried."""
+    torch.manual_seed(seed)  # dropout, if any, draws the same
+    x = x.detach().requires_grad_()
+    layer.zero_grad()
+    y, after = layer(x, lengths, state)
+    total = weigh(y) + sum(weigh(after[name]) for name in fixed_names(layer) if after[name].is_floating_point())
+    if total.requires_grad:
+        total.backward()
+    to_weights = {name: zeros_if_none(weight) for name, weight in layer.named_parameters()}
+    return Result(y.detach(), after.detach(), zeros_if_none(x), to_weights)
+
+
+def weigh(values: Tensor) -> Tensor:
+    """Σ w ⊙ values, with w the same for the same place in a row, however many steps or rows there are."""
+    generator = torch.Generator().manual_seed(5)
+    dims = torch.randn(values.shape[-1], generator=generator, dtype=torch.float64)
+    steps = torch.randn(64, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
+    weights = dims if steps is None else steps.reshape(-1, *[1] * (values.dim() - 3), 1) * dims
+    return (values * weights.to(values.dtype)).sum()
+
+
+def zeros_if_none(tensor: Tensor) -> Tensor:
+    return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad.clone()
+
+
+def fixed_names(layer: Layer) -> list[str]:
+    """The tensors of the state whose size does not grow: those whose values are the layer's meaning, not its storage."""
+    return [name for name, shape in layer.state_shapes().items() if None not in shape]
+
+
+def assert_equal(came: Result, expected: Result, layer: Layer) -> None:
+    """Bit for bit: outputs, state and every gradient."""
+    exact = {"rtol": 0, "atol": 0}
+    torch.testing.assert_close(came.y, expected.y, **exact)
+    torch.testing.assert_close(came.to_x, expected.to_x, **exact)
+    torch.testing.assert_close(came.to_weights, expected.to_weights, **exact)
+    assert_state_close(came.state, expected.state, layer, atol=0)
+
+
+def assert_close(came: Tensor, expected: Tensor, atol: float = 1e-11) -> None:
+    torch.testing.assert_close(came, expected, rtol=0, atol=atol)
+
+
+def assert_state_close(came: State, expected: State, layer: Layer, atol: float = 1e-11) -> None:
+    assert set(came) == set(expected)
+    assert torch.equal(came.position, expected.position)
+    for name in fixed_names(layer):
+        torch.testing.assert_close(came[name], expected[name], rtol=0, atol=atol, msg=lambda m, n=name: f"{n}: {m}")

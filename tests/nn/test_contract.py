@@ -1,0 +1,426 @@
+"""The conformance suite: one for all layers. A layer's traits say which of these questions it is asked.
+
+A new layer gets here by an entry in `tests/nn/catalogue`.
+"""
+
+import copy
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load, save
+
+import seqloom.nn
+from seqloom.nn.layer import Layer
+from seqloom.nn.state import State
+from seqloom.spec.errors import CannotStep
+from tests.nn.catalogue import Case, cases
+from tests.nn.questions import (
+    ROWS,
+    STEPS,
+    ask,
+    assert_close,
+    assert_equal,
+    assert_state_close,
+    causal,
+    every,
+    fixed_names,
+    not_causal,
+    random_batch,
+    room_for,
+    rows_independent,
+)
+
+# It computes its equation -----------------------------------------------------------------------------------------
+
+
+@every(where=lambda case: case.reference is not None)
+@pytest.mark.parametrize("ragged", [False, True], ids=["full", "ragged"])
+def test_equals_the_textbook(case: Case, ragged: bool) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    lengths = lengths if ragged else None
+    y, _ = layer(x, lengths, case.begin(layer, ROWS))
+    assert_close(y, case.reference(layer, x, lengths), atol=1e-10)
+
+
+@every()
+def test_gradients_check(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer, (3, 0, 2))
+
+    def outputs(*_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # gradcheck moves the very tensors that the layer reads
+        y, state = layer(x[:, :3], lengths, case.begin(layer, 3))
+        return y, *(state[name] for name in fixed_names(layer) if state[name].requires_grad)
+
+    assert torch.autograd.gradcheck(outputs, (x.requires_grad_(), *layer.parameters()), fast_mode=True)
+
+
+# What is not there changes nothing --------------------------------------------------------------------------------
+
+
+@every()
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_what_lies_beyond_a_row_changes_nothing(case: Case, training: bool) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    padding = torch.arange(x.shape[1]) >= lengths.unsqueeze(1)
+    results = {}
+    for fill in (0.0, 1e4, float("nan"), float("inf"), "random"):
+        filled = x.clone()
+        filled[padding] = torch.randn_like(x)[padding] if fill == "random" else fill
+        twin = copy.deepcopy(layer).train(training)  # with its own batch statistics
+        results[fill] = ask(twin, filled, lengths, case.begin(twin, ROWS))
+    clean = results.pop(0.0)
+    assert clean.y[~padding].isfinite().all()
+    assert clean.y[padding].eq(0).all()
+    assert clean.to_x[padding].eq(0).all()
+    for result in results.values():
+        assert_equal(result, clean, layer)
+
+
+@every(having=room_for(STEPS + 3))
+def test_more_padding_changes_nothing(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    longer = torch.cat([x, torch.randn(ROWS, 3, layer.input_size, dtype=x.dtype)], dim=1)
+    short = ask(layer, x, lengths, case.begin(layer, ROWS))
+    long = ask(layer, longer, lengths, case.begin(layer, ROWS))
+    assert_close(long.y[:, :STEPS], short.y)
+    assert long.y[:, STEPS:].eq(0).all()
+    assert_close(long.to_x[:, :STEPS], short.to_x)
+    for name, gradient in short.to_weights.items():
+        assert_close(long.to_weights[name], gradient, atol=1e-10)
+    assert_state_close(long.state, short.state, layer)
+
+
+@every(having=rows_independent)
+def test_a_row_alone_gives_the_same(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    together = ask(layer, x, lengths, case.begin(layer, ROWS))
+    for row, length in enumerate(lengths.tolist()):
+        begin = case.begin(layer, ROWS)
+        alone = ask(layer, x[row, :length].unsqueeze(0), None, begin and begin.select(torch.tensor([row])))
+        assert_close(alone.y[0], together.y[row, :length])
+        assert_close(alone.to_x[0], together.to_x[row, :length])
+        assert_state_close(alone.state, together.state.select(torch.tensor([row])), layer)
+
+
+@every(having=rows_independent)
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_batch_mates_change_nothing(case: Case, training: bool) -> None:
+    layer = case.layer().train(training)
+    x, lengths = random_batch(layer)
+    others = torch.where(torch.arange(ROWS).reshape(-1, 1, 1) == 0, x, torch.randn_like(x))
+    before = ask(layer, x, lengths, case.begin(layer, ROWS))
+    after = ask(layer, others, lengths, case.begin(layer, ROWS))
+    assert torch.equal(after.y[0], before.y[0])
+    assert torch.equal(after.to_x[0], before.to_x[0])
+
+
+# Time ------------------------------------------------------------------------------------------------------------
+
+
+@every(having=causal)
+@settings(max_examples=6)
+@given(cuts=st.lists(st.integers(0, STEPS), max_size=4))
+def test_any_split_in_time_gives_the_same(case: Case, cuts: list[int]) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    whole, end = layer(x, state=case.begin(layer, ROWS))
+    parts, state = [], case.begin(layer, ROWS)
+    for piece in x.tensor_split(sorted(cuts), dim=1):
+        y, state = layer(piece, state=state)
+        parts.append(y)
+    assert_close(torch.cat(parts, dim=1), whole)
+    assert_state_close(state, end, layer)
+
+
+@every(having=causal)
+def test_step_by_step_gives_the_same(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    whole, end = layer(x, state=case.begin(layer, ROWS))
+    parts, state = [], case.begin(layer, ROWS)
+    for step in x.split(1, dim=1):
+        y, state = layer(step, state=state)
+        parts.append(y)
+    assert_close(torch.cat(parts, dim=1), whole)
+    assert_state_close(state, end, layer)
+
+
+@every(having=causal)
+@settings(max_examples=6)
+@given(pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=4), spare=st.integers(0, 2))
+def test_any_split_of_ragged_rows_gives_the_same(case: Case, pieces: list[list[int]], spare: int) -> None:
+    """Piece k holds the next pieces[k][r] steps of row r, and padding after them."""
+    layer = case.layer()
+    limit = layer.traits.max_length or 99
+    ends = torch.tensor(pieces).cumsum(0).clamp(max=limit)  # [piece, row]
+    rows, steps = ends.shape[1], int(ends[-1].max())
+    x = torch.randn(rows, steps, layer.input_size, dtype=torch.float64)
+    whole, end = layer(x, ends[-1], case.begin(layer, rows))
+
+    starts = torch.cat([torch.zeros(1, rows, dtype=torch.int64), ends[:-1]])
+    parts: list[list[torch.Tensor]] = [[] for _ in range(rows)]
+    state = case.begin(layer, rows)
+    for start, stop in zip(starts, ends, strict=True):
+        lengths = stop - start
+        time = int(lengths.max()) + spare
+        if (0 if state is None else state.horizon) + time > limit:
+            time = int(lengths.max())
+        piece = torch.randn(rows, time, layer.input_size, dtype=torch.float64)
+        for row in range(rows):
+            piece[row, : lengths[row]] = x[row, start[row] : stop[row]]
+        y, state = layer(piece, lengths, state)
+        for row in range(rows):
+            parts[row].append(y[row, : lengths[row]])
+    for row in range(rows):
+        assert_close(torch.cat(parts[row]), whole[row, : ends[-1, row]])
+    assert_state_close(state, end, layer)
+
+
+@every(having=causal)
+def test_gradients_flow_through_a_carried_state(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    weights = torch.randn(x.shape[1], layer.output_size, dtype=x.dtype)
+    gradients = []
+    for cuts in ([], [1, 3]):
+        layer.zero_grad()
+        given_x = x.clone().requires_grad_()
+        parts, state = [], case.begin(layer, ROWS)
+        for piece in given_x.tensor_split(cuts, dim=1):
+            y, state = layer(piece, state=state)
+            parts.append(y)
+        (torch.cat(parts, dim=1) * weights).sum().backward()
+        gradients.append([given_x.grad, *(weight.grad for weight in layer.parameters())])
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-10)
+
+
+@every(having=causal)
+def test_the_future_changes_nothing(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    x.requires_grad_()
+    now = x.shape[1] // 2
+    other = torch.cat([x[:, :now], torch.randn_like(x[:, now:])], dim=1)
+    y, _ = layer(x, state=case.begin(layer, ROWS))
+    assert_close(layer(other, state=case.begin(layer, ROWS))[0][:, :now], y[:, :now])
+    (to_x,) = torch.autograd.grad(y[:, :now].sum(), x)
+    assert to_x[:, now:].eq(0).all()
+
+
+@every(having=not_causal)
+def test_what_reads_the_whole_cannot_go_on(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    _, state = layer(x, state=case.begin(layer, ROWS))
+    with pytest.raises(CannotStep, match=r"can't go on .* give it all steps in one call, or use a causal layer\."):
+        layer(x, state=state)
+
+
+@every(having=not_causal)
+def test_what_is_called_causal_is_only_what_is(case: Case) -> None:
+    """The trait is not claimed too little either: some output depends on a later input."""
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    x.requires_grad_()
+    y, _ = layer(x, state=case.begin(layer, ROWS))
+    (to_x,) = torch.autograd.grad(y[:, 0].square().sum(), x)
+    assert to_x[:, 1:].abs().sum() > 0
+
+
+# Rows come and go -------------------------------------------------------------------------------------------------
+
+
+@every(having=causal)
+def test_rows_go_on_apart_and_together_again(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer, (0,) * 5)
+    half = x.shape[1] // 2
+    lengths = torch.tensor([half, 1, 0, half, 1]).clamp(max=half)
+    rest = x[:, : x.shape[1] - half]
+
+    def begun() -> State:
+        return layer(x[:, :half], lengths, case.begin(layer, 5))[1]
+
+    alone = [layer(rest[r : r + 1], state=begun().select(torch.tensor([r])))[0] for r in range(5)]
+    state = begun()
+    apart = [state.select(torch.tensor([r])) for r in range(5)]
+    order = [3, 0, 2, 4, 1, 3]
+    together, _ = layer(rest[order], state=State.cat([apart[r] for r in order]))
+    assert_close(together, torch.cat([alone[r] for r in order]))
+    fewer, _ = layer(rest[[0, 2, 4]], state=begun().remove(torch.tensor([3, 1])))
+    assert_close(fewer, torch.cat([alone[r] for r in (0, 2, 4)]))
+
+
+@every(having=causal)
+def test_a_new_row_joins_old_ones(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    half = x.shape[1] // 2
+    whole, _ = layer(x, state=case.begin(layer, ROWS))
+    _, old = layer(x[:, :half], state=case.begin(layer, ROWS))
+    begin = case.begin(layer, ROWS) or layer.initial(ROWS, x)
+    both, _ = layer(torch.cat([x[:, half:], x[:, : x.shape[1] - half]]), state=State.cat([old, begin]))
+    assert_close(both[:ROWS], whole[:, half:])
+    assert_close(both[ROWS:], whole[:, : x.shape[1] - half])
+
+
+# Small numbers ----------------------------------------------------------------------------------------------------
+
+
+@every()
+def test_no_steps(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    for none in (None, torch.zeros(ROWS, dtype=torch.int64)):
+        y, state = layer(x[:, :0], none, case.begin(layer, ROWS))
+        assert y.shape == (ROWS, 0, layer.output_size)
+        assert y.dtype == x.dtype
+        assert state.position.tolist() == [0] * ROWS
+        assert_close(layer(x, lengths, state)[0], layer(x, lengths, case.begin(layer, ROWS))[0])
+
+
+@every()
+def test_one_step_of_one_row(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    y, state = layer(x[:1, :1], state=case.begin(layer, 1))
+    assert y.shape == (1, 1, layer.output_size)
+    assert state.position.tolist() == [1]
+    if case.reference is not None:
+        assert_close(y, case.reference(layer, x[:1, :1], None), atol=1e-10)
+
+
+@every()
+def test_no_rows(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    for none in (None, lengths[:0]):
+        y, state = layer(x[:0], none, case.begin(layer, 0))
+        assert y.shape == (0, x.shape[1], layer.output_size)
+        assert state.rows == 0
+
+
+@every()
+def test_rows_of_no_steps(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    begin = case.begin(layer, ROWS) or layer.initial(ROWS, x)
+    before = State({name: tensor.clone() for name, tensor in begin.items()}, position=begin.position.clone())
+    y, after = layer(x, torch.zeros_like(lengths), begin)
+    assert y.eq(0).all()
+    assert_state_close(after, before, layer, atol=0)
+
+
+@every(having=causal)
+def test_a_row_that_waits_keeps_its_state(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    half = x.shape[1] // 2
+    _, state = layer(x[:, :half], state=case.begin(layer, ROWS))
+    before = State({name: tensor.clone() for name, tensor in state.items()}, position=state.position.clone())
+    y, after = layer(x[:, half:], torch.tensor([0, 1, 0, x.shape[1] - half]), state)
+    waiting = torch.tensor([0, 2])
+    assert y[waiting].eq(0).all()
+    assert_state_close(after.select(waiting), before.select(waiting), layer, atol=0)
+    assert (after.position - before.position).tolist() == [0, 1, 0, x.shape[1] - half]
+
+
+@every()
+def test_lengths_of_either_integer_type(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    y, _ = layer(x, lengths.int(), case.begin(layer, ROWS))
+    assert torch.equal(y, layer(x, lengths, case.begin(layer, ROWS))[0])
+
+
+# Modes, precision, storage ----------------------------------------------------------------------------------------
+
+
+@every()
+def test_eval_mode_draws_nothing(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    first, second = (ask(layer, x, lengths, case.begin(layer, ROWS), seed) for seed in (1, 2))
+    assert_equal(first, second, layer)
+
+
+@every(having=rows_independent, where=lambda case: not case.noisy)
+def test_training_without_noise_is_eval(case: Case) -> None:
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    evaluated = ask(layer, x, lengths, case.begin(layer, ROWS))
+    trained = ask(layer.train(), x, lengths, case.begin(layer, ROWS))
+    assert_close(trained.y, evaluated.y)
+    assert_close(trained.to_x, evaluated.to_x)
+
+
+@every(where=lambda case: case.noisy)
+def test_noise_is_drawn_in_training_alone(case: Case) -> None:
+    layer = case.layer()
+    x, _ = random_batch(layer)
+    evaluated = ask(layer, x, None, case.begin(layer, ROWS)).y
+    layer.train()
+    first, again, other = (ask(layer, x, None, case.begin(layer, ROWS), seed).y for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.allclose(first, other)
+    assert not torch.allclose(first, evaluated)
+
+
+@every()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+def test_lower_precision(case: Case, dtype: torch.dtype) -> None:
+    layer = case.layer(dtype)
+    x, lengths = random_batch(layer, dtype=dtype)
+    low = ask(layer, x, lengths, case.begin(layer, ROWS))
+    judge = copy.deepcopy(layer).double()
+    high = ask(judge, x.double(), lengths, case.begin(judge, ROWS))
+
+    near = 1e-5 if dtype == torch.float32 else case.rough
+    expected = {"y": high.y, "x": high.to_x, **high.to_weights}
+    for name, value in {"y": low.y, "x": low.to_x, **low.to_weights}.items():
+        assert value.dtype == dtype, name
+        assert value.isfinite().all(), name
+        scale = max(1.0, expected[name].abs().max().item())
+        assert_close(value.double() / scale, expected[name] / scale, atol=near)
+    assert all(tensor.dtype == dtype for tensor in low.state.values() if tensor.is_floating_point())
+
+
+@every()
+def test_saves_and_loads(case: Case) -> None:
+    layer = case.layer()
+    other = case.layer()
+    other.load_state_dict(load(save(layer.state_dict())))
+    x, lengths = random_batch(layer)
+    expected = ask(layer, x, lengths, case.begin(layer, ROWS))
+    for twin in (other, copy.deepcopy(layer)):
+        assert_equal(ask(twin, x, lengths, case.begin(twin, ROWS)), expected, layer)
+
+
+# The catalogue ----------------------------------------------------------------------------------------------------
+
+
+def test_every_layer_is_in_the_catalogue() -> None:
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(seqloom.nn.__path__, "seqloom.nn.")]
+    public = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Layer) and not inspect.isabstract(value) and name[0] != "_"
+    }
+    catalogued = {type(case.make()) for case in cases}
+    missing = {layer.__name__ for layer in public - catalogued}
+    assert not missing, f"not in tests/nn/catalogue, so not tested: {sorted(missing)}"
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,63 @@
+"""MLP-Mixer, beyond what the conformance suite says of every layer."""
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from seqloom.nn.mixer import MixerBlock, TokenMixing
+from seqloom.nn.stack import Stack
+from seqloom.spec.errors import ArgumentError, CannotStep
+
+
+def test_a_block_is_the_code_of_the_paper():
+    """Appendix E of the paper, in torch: transpose, MLP, transpose, skip; MLP, skip."""
+    block = MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7).double()
+    tokens, features = block.layers["tokens"].layers, block.layers["features"].layers
+
+    def mlp(layer):
+        return nn.Sequential(layer.widen, nn.GELU(), layer.narrow)
+
+    x = torch.randn(2, 6, 4, dtype=torch.float64)
+    mixed = x + mlp(tokens["layer"])(tokens["norm"](x)[0].transpose(1, 2)).transpose(1, 2)
+    expected = mixed + mlp(features["layer"])(features["norm"](mixed)[0])
+    assert_close(block(x)[0], expected)
+
+
+def test_token_mixing_treats_all_features_alike():
+    layer, x = TokenMixing(4, length=6, hidden_size=5), torch.randn(2, 6, 4)
+    order = torch.tensor([2, 0, 3, 1])
+    assert_close(layer(x[..., order])[0], layer(x)[0][..., order])
+
+
+def test_what_a_norm_writes_into_padding_reaches_no_token():
+    """A norm's shift β is not zero; beyond a row's length it must not enter the sum over tokens."""
+    block, x = MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7), torch.randn(1, 6, 4)
+    with torch.no_grad():
+        block.layers["tokens"].layers["norm"].bias.fill_(3.0)
+    assert_close(block(x, torch.tensor([3]))[0][:, :3], block(x[:, :3])[0])
+
+
+def test_a_mixer_is_a_stack_of_blocks():
+    mixer = Stack([MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7) for _ in range(3)])
+    assert mixer.traits.max_length == 6
+    assert not mixer.traits.causal
+
+
+def test_what_is_longer_than_length_is_refused():
+    with pytest.raises(ArgumentError, match=r"^TokenMixing: x has 7 steps; expected at most 6 in all\.$"):
+        TokenMixing(3, length=6, hidden_size=4)(torch.randn(2, 7, 3))
+    with pytest.raises(ArgumentError, match=r"^MixerBlock: x has 7 steps; expected at most 6 in all\.$"):
+        MixerBlock(3, length=6, token_hidden_size=4, hidden_size=4)(torch.randn(2, 7, 3))
+
+
+def test_it_cannot_step():
+    block = MixerBlock(3, length=6, token_hidden_size=4, hidden_size=4)
+    _, state = block(torch.randn(2, 1, 3))
+    with pytest.raises(CannotStep, match="give it all steps in one call"):
+        block(torch.randn(2, 1, 3), state=state)
+
+
+def test_a_length_is_at_least_one():
+    with pytest.raises(ArgumentError, match=r"^TokenMixing: length is 0; expected a whole number, at least 1\.$"):
+        TokenMixing(3, length=0, hidden_size=4)

@@ -1,0 +1,49 @@
+"""The run-time check behind the shapes: what an annotation promises is looked at in every call that a test makes."""
+
+import re
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, get_args, get_origin
+
+from beartype import BeartypeConf, beartype
+from beartype.door import is_bearable
+from beartype.roar import BeartypeDecorHintException
+
+
+def check(function: Callable[..., Any]) -> Callable[..., Any]:
+    known: set[str] = set()
+    hints = function.__annotations__
+    function.__annotations__ = {
+        name: with_known_axes(hint, known) if checkable(hint) else Any for name, hint in hints.items()
+    }
+    return beartype(function, conf=BeartypeConf(is_pep484_tower=True))  # as for mypy, an int will do for a float
+
+
+def checkable(hint: object) -> bool:
+    """Whether beartype can look at it: not `Self` outside a class, nor a Protocol not marked runtime_checkable."""
+    try:
+        is_bearable(None, hint)
+    except BeartypeDecorHintException:
+        return False
+    return True
+
+
+def with_known_axes(hint: Any, known: set[str]) -> Any:
+    """In "batch 4*hidden", 4*hidden is checked if an argument before has said what hidden is, and is any size if not.
+
+    jaxtyping alone would refuse the annotation there. `known` collects the names that are certain to be said.
+    """
+    if hasattr(hint, "dim_str"):  # Float[Tensor, "..."] and its like
+        axes = []
+        for axis in hint.dim_str.split():
+            computed = re.search(r"\w\s*[-+*/]", axis) and "{" not in axis
+            axes.append("_" if computed and not set(re.findall(r"[a-z_]\w*", axis)) <= known else axis)
+            known |= {axis} if axis.isidentifier() else set()
+        return hint.dtype[hint.array_type, " ".join(axes)]
+    if isinstance(hint, UnionType):  # either may come, so neither is certain
+        return reduce(or_, (with_known_axes(part, set(known)) for part in get_args(hint)))
+    if get_origin(hint) is tuple:
+        return tuple[tuple(with_known_axes(part, known) for part in get_args(hint))]
+    return hint
