@@ -38,9 +38,22 @@ def rows_independent(traits: Traits) -> bool:
     return traits.rows_independent
 
 
+def one_of_each(having: Callable[[Traits], bool] = lambda traits: True) -> pytest.MarkDecorator:
+    """The test is asked of one layer of each class: it is about the door, which all layers of a class share."""
+    classes = {type(case.make()): case for case in reversed(cases) if having(case.traits)}
+    return pytest.mark.parametrize("case", classes.values(), ids=str)
+
+
 def room_for(steps: int) -> Callable[[Traits], bool]:
     """Takes so many steps."""
     return lambda traits: traits.max_length is None or traits.max_length >= steps
+
+
+def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Vectors, or tokens for a layer that takes those."""
+    if reads_tokens(layer):
+        return torch.randint(layer.vocabulary, (rows, steps))
+    return torch.randn(rows, steps, layer.input_size, dtype=torch.float64).to(dtype)
 
 
 def random_batch(
@@ -48,8 +61,11 @@ def random_batch(
 ) -> tuple[Tensor, Tensor]:
     """x with random values on padding too, and lengths; no more steps than the layer takes."""
     steps = min(STEPS, layer.traits.max_length or STEPS)
-    x = torch.randn(len(lengths), steps, layer.input_size, dtype=torch.float64).to(dtype)
-    return x, torch.tensor([min(length, steps) for length in lengths])
+    return random_x(layer, len(lengths), steps, dtype), torch.tensor([min(length, steps) for length in lengths])
+
+
+def reads_tokens(layer: Layer) -> bool:
+    return hasattr(layer, "vocabulary")
 
 
 class Result(NamedTuple):
@@ -64,7 +80,7 @@ class Result(NamedTuple):
 def ask(layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0) -> Result:
     """Forwards and backwards. The sum weighs every output, padding included, and every value carried."""
     torch.manual_seed(seed)  # dropout, if any, draws the same
-    x = x.detach().requires_grad_()
+    x = x.detach().requires_grad_(x.is_floating_point())
     layer.zero_grad()
     y, after = layer(x, lengths, state)
     total = weigh(y) + sum(weigh(after[name]) for name in fixed_names(layer) if after[name].is_floating_point())

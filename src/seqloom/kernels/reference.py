@@ -30,6 +30,6 @@ class Reference:
 
 def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:
     """Up to here no row has ended; 0 where looking would wait for a device."""
-    if lengths is None or lengths.device.type != "cpu" or torch.compiler.is_compiling():
+    if lengths is None or not len(lengths) or lengths.device.type != "cpu" or torch.compiler.is_compiling():
         return 0
     return int(lengths.min())

@@ -4,8 +4,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.kernels.attention import causal_mask, pool, shares, softmax
-from seqloom.kernels.lengths import real
+from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax
+from seqloom.kernels.lengths import real, zero_beyond
+from seqloom.nn.checks import check_lengths, check_sequence
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.record import offer, recording
 from seqloom.nn.scores import Score
@@ -44,10 +45,21 @@ class Attention(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> Float[Tensor, "batch queries out"]:
         """One head; `lengths` says how many keys of each row are real."""
-        for argument, tensor, width in (("query", query, self.score.query_size), ("key", key, self.score.key_size)):
-            if tensor.shape[2] != width:
-                raise ArgumentError("Attention", argument, f"{tensor.shape[2]} features", f"{width}, as the score has")
-        mask = None if lengths is None else real(lengths, key.shape[1])[:, None, None]
+        weight = next(self.parameters(), None)
+        check_sequence("Attention", query, self.score.query_size, weight, argument="query")
+        check_sequence("Attention", key, self.score.key_size, weight, argument="key")
+        if query.shape[0] != key.shape[0]:
+            raise ArgumentError("Attention", "key", f"{key.shape[0]} rows", f"{query.shape[0]}, the rows of query")
+        if value.shape[:2] != key.shape[:2]:
+            expected = f"{list(key.shape[:2])} before the last, one value for each key"
+            raise ArgumentError("Attention", "value", f"shape {list(value.shape)}", expected)
+        if self.score.heads != 1:
+            raise ArgumentError("Attention", "score", f"{self.score.heads} heads", "1; SelfAttention and CrossAttention take more")
+        mask = None
+        if lengths is not None:
+            lengths = check_lengths("Attention", lengths, *key.shape[:2], key.device)
+            mask = real(lengths, key.shape[1])[:, None, None]
+            key, value = zero_beyond(key, lengths), zero_beyond(value, lengths)
         q, k, v = (x.unsqueeze(1) for x in (query, key, value))
         return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
 
@@ -69,4 +81,4 @@ class Attention(nn.Module):
             offer("attention", time=2, weights=weights)
         if fast:
             return pool(query, key, value, scale=self.score.scale, mask=None if causal else mask, causal=causal, dropout=dropout)
-        return F.dropout(weights, dropout) @ self.score.shared(value)
+        return F.dropout(weights.to(value.dtype), dropout) @ share(value, query.shape[1])

@@ -1,9 +1,9 @@
 """Attentive decoders: a body that writes, a context that says what it knows of the source, and how the two meet.
 
-    Bahdanau 2014    c_t = context(s_{t−1});   s_t = body([x_t; c_t]);          y_t = [c_t; s_t]
-    Luong 2015       s_t = body([x_t; y_{t−1}]);   c_t = context(s_t);          y_t = tanh(W_c [c_t; s_t])
-    Cho 2014         c = pool(memory);         s_t = body([x_t; c]);            y_t = [c; s_t]
-    Sutskever 2014   s_0 = the encoder's end;  s_t = body(x_t);                 y_t = s_t
+Bahdanau 2014    c_t = context(s_{t−1});       s_t = body([x_t; c_t]);      y_t = [c_t; s_t]
+Luong 2015       s_t = body([x_t; y_{t−1}]);   c_t = context(s_t);          y_t = tanh(W_c [c_t; s_t])
+Cho 2014         c = pool(memory);             s_t = body([x_t; c]);        y_t = [c; s_t]
+Sutskever 2014   s_0 = the encoder's end;      s_t = body(x_t);             y_t = s_t
 """
 
 from abc import ABC, abstractmethod
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from seqloom.kernels.lengths import last
 from seqloom.nn.bridges import Bridge
-from seqloom.nn.checks import known_lengths
+from seqloom.nn.checks import check_sequence, known_lengths
 from seqloom.nn.contexts import Context
+from seqloom.nn.dropout import AnyDropout
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import inside
 from seqloom.nn.recurrent import Recurrent
@@ -27,7 +28,9 @@ from seqloom.spec.errors import ArgumentError, MissingMemory
 class Meeting(nn.Module, ABC):
     """How the context c and the body's output s become the decoder's output y."""
 
-    output_size: int
+    def __init__(self, context_size: int, hidden_size: int, output_size: int) -> None:
+        super().__init__()
+        self.context_size, self.hidden_size, self.output_size = context_size, hidden_size, output_size
 
     @abstractmethod
     def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
@@ -38,8 +41,7 @@ class Concatenation(Meeting):
     """y = [c; s]"""
 
     def __init__(self, context_size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.output_size = context_size + hidden_size
+        super().__init__(context_size, hidden_size, context_size + hidden_size)
 
     def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
         return torch.cat([c, s], dim=2)
@@ -49,8 +51,7 @@ class TanhMeeting(Meeting):
     """y = tanh(W_c [c; s])   (Luong et al. 2015, eq. 5)"""
 
     def __init__(self, context_size: int, hidden_size: int, output_size: int | None = None) -> None:
-        super().__init__()
-        self.output_size = output_size or hidden_size
+        super().__init__(context_size, hidden_size, output_size or hidden_size)
         self.linear = nn.Linear(context_size + hidden_size, self.output_size, bias=False)
 
     def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
@@ -61,7 +62,7 @@ class AttentiveDecoder(Layer):
     """A decoder from parts; begin with `start(memory, lengths, final)`.
 
     body: any causal layer; its input is x_t, then c_t if the context feeds, then y_{t−1} with input feeding
-    feed: whether the context goes into the body at "every" step or at the "first" alone
+    feed: a context that feeds goes into the body at "every" step, or at the "first" alone; it meets s_t at every step
     input_feeding: y_{t−1} goes into the body too, so that it knows where it has looked (Luong et al. 2015)
     Steps are taken one after another only where one needs the output of the last.
 
@@ -86,20 +87,22 @@ class AttentiveDecoder(Layer):
     ) -> None:
         super().__init__()
         if not body.traits.causal:
-            raise ArgumentError("AttentiveDecoder", "body", "to see later steps", "a causal layer")
+            raise ArgumentError("AttentiveDecoder", "body", "later steps", "a causal layer", verb="sees")
         if feed not in ("every", "first"):
             raise ArgumentError("AttentiveDecoder", "feed", repr(feed), "'every' or 'first'", verb="is")
         self.body, self.context, self.meeting, self.bridge = body, context, meeting, bridge
         self.feed, self.input_feeding = feed, input_feeding
+        self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size
+        self._check_widths()
         beside = context.size * context.feeds + meeting.output_size * input_feeding
         self.input_size, self.output_size = body.input_size - beside, meeting.output_size
         if self.input_size < 1:
-            came = f"input_size {body.input_size}"
-            raise ArgumentError("AttentiveDecoder", "body", came, f"more than {beside}, for context and feeding, plus x")
+            came, expected = f"input_size {body.input_size}", f"x beside the {beside} of context and input feeding"
+            raise ArgumentError("AttentiveDecoder", "body", came, expected)
 
     @property
     def traits(self) -> Traits:
-        return Traits(causal=True, max_length=self.body.traits.max_length)
+        return self.body.traits
 
     def state_shapes(self) -> Shapes:
         shapes = {f"body.{name}": shape for name, shape in self.body.state_shapes().items()}
@@ -122,6 +125,9 @@ class AttentiveDecoder(Layer):
         lengths: Int[Tensor, " batch"] | None = None,
         final: State | None = None,
     ) -> State:
+        if self.memory_size is not None:
+            weight = next(self.parameters(), None)
+            check_sequence("AttentiveDecoder", memory, self.memory_size, weight, argument="memory")
         memory, lengths = known_lengths("AttentiveDecoder", memory, lengths)
         body = self.bridge(self.body, memory, lengths, final)
         beside = {}
@@ -168,6 +174,18 @@ class AttentiveDecoder(Layer):
             beside["fed"] = last(y, lengths, otherwise=state["fed"])
         return y, State({**State.join({"body": body, "context": prepared}), **beside})
 
+    def _check_widths(self) -> None:
+        """Each part takes what another gives."""
+        context, meeting, hidden_size = self.context, self.meeting, self.body.output_size
+        for part, size, came, expected, whose in (
+            ("meeting", "context_size", meeting.context_size, context.size, "the context's size"),
+            ("meeting", "hidden_size", meeting.hidden_size, hidden_size, "the body's output_size"),
+            ("context", "query_size", context.query_size, hidden_size, "the body's output_size"),
+            ("bridge", "memory_size", self.bridge.memory_size, self.memory_size, "the context's memory_size"),
+        ):
+            if came is not None and came != expected:
+                raise ArgumentError("AttentiveDecoder", part, f"{size} {came}", f"{expected}, {whose}")
+
     def _look(self, query: Tensor, prepared: State) -> Float[Tensor, "batch time context"]:
         with inside("context"):
             return self.context.look(query, prepared)
@@ -178,6 +196,7 @@ def last_said(layer: Layer, state: State) -> Float[Tensor, "batch dim"] | None:
     if isinstance(layer, Recurrent):
         return state[layer.cell.carries[0]]
     if isinstance(layer, Stack):
-        name, top = list(layer.parts().items())[-1]
-        return last_said(top, state.part(name))
+        for name, part in reversed(layer.parts().items()):
+            if not isinstance(part, AnyDropout):
+                return last_said(part, state.part(name))
     return None

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.nn.cells.cell import Cell
 from seqloom.nn.layer import Layer
 from seqloom.nn.pooling import POOLS
 from seqloom.nn.state import State
@@ -13,7 +14,12 @@ from seqloom.spec.errors import ArgumentError
 
 
 class Bridge(nn.Module, ABC):
-    """The state in which a decoder's body begins."""
+    """The state in which a decoder's body begins.
+
+    memory_size: the width of the encoder's outputs; None where it does not matter
+    """
+
+    memory_size: int | None = None
 
     @abstractmethod
     def forward(
@@ -37,22 +43,25 @@ class Carry(Bridge):
     def forward(
         self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
     ) -> State:
-        if final is None or set(final) != set(body.state_shapes()):
-            came = "no final state" if final is None else f"a final state of {sorted(final)}"
-            expected = f"{sorted(body.state_shapes())}, as the decoder's body has; or use LearnedBridge"
-            raise ArgumentError("Carry", "the encoder", came, expected)
+        wanted = {name: [memory.shape[0], *shape] for name, shape in body.state_shapes().items()}
+        came = None if final is None else {name: list(tensor.shape) for name, tensor in final.items()}
+        if final is None or came != wanted:
+            expected = f"{wanted}, as the decoder's body has; or use LearnedBridge"
+            raise ArgumentError("Carry", "the encoder's final state", str(came), expected, verb="is")
         return final.at(torch.zeros_like(lengths), 0)
 
 
 class LearnedBridge(Bridge):
     """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014; Bahdanau et al. 2014).
 
-    So any encoder goes with any decoder. Tensors that are not one vector a row (the last inputs of a window, say) begin as the body has them.
+    So any encoder goes with any decoder. Tensors that are not one vector a row (the last inputs of a window, say) begin
+    as the body has them.
     """
 
     def __init__(self, memory_size: int, body: Layer, *, pool: str = "mean") -> None:
         super().__init__()
         vectors = {name: shape[0] for name, shape in body.state_shapes().items() if len(shape) == 1 and shape[0]}
+        self.memory_size = memory_size
         self.pool = POOLS[pool](memory_size)
         self.maps = nn.ModuleDict({_key(name): nn.Linear(memory_size, size) for name, size in vectors.items()})
 
@@ -66,7 +75,7 @@ class LearnedBridge(Bridge):
 
 
 def bridge(encoder: Layer, body: Layer) -> Bridge:
-    """The encoder's final state where cells and depth agree, a learned map otherwise.
+    """The encoder's final state where cells, sizes and depth agree, a learned map otherwise.
 
     >>> from seqloom.nn import GRU, LSTM, Recurrent
     >>> bridge(Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4)))
@@ -74,10 +83,16 @@ def bridge(encoder: Layer, body: Layer) -> Bridge:
     >>> type(bridge(Recurrent(GRU(3, 4)), Recurrent(LSTM(5, 4)))).__name__
     'LearnedBridge'
     """
-    shapes = body.state_shapes()
-    if shapes and encoder.state_shapes() == shapes and all(None not in shape for shape in shapes.values()):
+    shapes, kinds = body.state_shapes(), cells(body)
+    fixed = all(None not in shape for shape in shapes.values())  # a cache is not a state to begin with
+    if kinds and fixed and encoder.state_shapes() == shapes and cells(encoder) == kinds:
         return Carry()
     return LearnedBridge(encoder.output_size, body)
+
+
+def cells(layer: Layer) -> list[type[Cell]]:
+    """The kinds of its cells, from the first layer up."""
+    return [type(part) for part in layer.modules() if isinstance(part, Cell)]
 
 
 def _key(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -12,17 +11,21 @@ from seqloom.nn.layer import Shapes
 from seqloom.nn.pooling import POOLS
 from seqloom.nn.scores import SCORES, Score
 from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
 
 
 class Context(nn.Module, ABC):
     """c_t, a vector for each step.
 
     size: its width
+    query_size, memory_size: the widths of who asks and of what is looked at; None where they don't matter
     feeds: it goes into the body's input
     asks_before: the query is the body's output before this step, so steps must be taken one after another
     """
 
     size: int
+    query_size: int | None = None
+    memory_size: int | None = None
     feeds: bool
     asks_before: bool
 
@@ -61,7 +64,7 @@ class PooledContext(Context):
 
     def __init__(self, memory_size: int, pool: str) -> None:
         super().__init__()
-        self.size = memory_size
+        self.size = self.memory_size = memory_size
         self.pool = POOLS[pool](memory_size)
 
     def shapes(self) -> Shapes:
@@ -79,8 +82,15 @@ class AttendedContext(Context):
 
     def __init__(self, query_size: int, memory_size: int, score: str | Score) -> None:
         super().__init__()
-        self.size = memory_size
-        self.attention = Attention(SCORES[score](query_size, memory_size) if isinstance(score, str) else score)
+        self.query_size, self.size = query_size, memory_size
+        self.memory_size = memory_size
+        if isinstance(score, str):
+            score = SCORES[score](query_size, memory_size)
+        sizes = (score.query_size, score.key_size, score.heads)
+        if sizes != (query_size, memory_size, 1):
+            came = "query_size {}, key_size {} and heads {}".format(*sizes)
+            raise ArgumentError(type(self).__name__, "score", came, f"{query_size}, {memory_size} and 1")
+        self.attention = Attention(score)
 
     def shapes(self) -> Shapes:
         return {"keys": (None, self.attention.score.mapped_size), "values": (None, self.size), "lengths": ()}

@@ -1,7 +1,7 @@
 """Convolution over time: the same weights at every position, over the inputs near it.
 
-A kernel of K weights, d steps apart, reaches (K − 1) d steps. L layers of K = 2 with dilations 1, 2, 4, …, 2^(L−1) see 2^L
-steps between them (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
+A kernel of K weights, d steps apart, reaches (K − 1) d steps. L layers of K = 2 with dilations 1, 2, 4, …, 2^(L−1) see
+2^L steps between them (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
 """
 
 from abc import abstractmethod
@@ -79,8 +79,8 @@ class CausalConvolution(Convolution):
 class CentredConvolution(Convolution):
     """y_t = φ(Σ_{k=0}^{K−1} W_k x_{t+kd−c} + b), with c = ⌊(K − 1) d / 2⌋ and zeros outside a row
 
-    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it looks
-    ahead, so it can't step.
+    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it
+    looks ahead, so it can't step.
 
     >>> CentredConvolution(3, 4, kernel_size=5)(torch.randn(2, 7, 3))[0].shape
     torch.Size([2, 7, 4])

@@ -26,7 +26,7 @@ def plain(levels: Sequence[Level]) -> dict[str, Layer]:
 
 
 def residual(levels: Sequence[Level]) -> dict[str, Layer]:
-    """y_k = y_{k−1} + D(f_k(y_{k−1})); where f_k changes the width there is no way around it, and y_k = D(f_k(y_{k−1}))"""
+    """y_k = y_{k−1} + D(f_k(y_{k−1})); without "y_{k−1} +" where f_k changes the width, since nothing could be added"""
     parts: dict[str, Layer] = {}
     for k, (layer, dropout) in enumerate(levels):
         same = layer.input_size == layer.output_size
@@ -71,13 +71,14 @@ def recurrent_stack(
         dense      y_k = [y_{k−1}; D(f_k(y_{k−1}))]
 
     bidirectional: f_k = [→f_k; ←f_k], each of hidden_size, so f_k gives twice as much
-    connection: with "residual" there is no way around a layer that changes the width (the first, unless input_size is what a layer gives)
+    connection: one of the above; there is no way around a layer that changes the width, so with "residual" the first
+        layer has none unless input_size is what a layer gives
     dropout: D between layers, so none after the last, as in `torch.nn.LSTM`
     dropout_kind: of D; "plain", each value by itself, or "variational", the same values at every step
     bias, initial, weight_drop, zoneout: of every cell, see `Recurrent`
 
-    Weights and states keep their names whatever the dropout: "0.hidden", "1.hidden", … of plain layers, "0.layer.hidden", … of residual ones
-    and "dense.0.layer.hidden", … of dense ones.
+    Names of weights and states don't depend on dropout: plain layers carry "0.hidden", "1.hidden", …, residual ones
+    "0.layer.hidden", …, dense ones "dense.0.layer.hidden", …
 
     >>> import torch
     >>> encoder = recurrent_stack("lstm", 3, 4, depth=2, bidirectional=True, dropout=0.1)

@@ -7,9 +7,9 @@
                                                 way in each feature
     over both            length² output·input   everything            up to `length`
 
-X is a row [time, input_size], and φ an activation by name. A weight for one position is a weight for no other, so the last
-two have a longest length, can't step, and what they learn at one position they don't know at the next. Convolution,
-recurrence and attention each mend that in their own way.
+X is a row [time, input_size], and φ an activation by name. A weight for one position is a weight for no other, so the
+last two have a longest length, can't step, and what they learn at one position they don't know at the next.
+Convolution, recurrence and attention each mend that in their own way.
 """
 
 from jaxtyping import Float, Int
@@ -46,8 +46,8 @@ class DenseOverFeatures(Pointwise):
 class DenseOverTokens(Layer):
     """Y = φ(W X + b 1ᵀ), that is y_t = φ(Σ_s W_ts x_s + b_t)
 
-    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole: a shorter one meets the first rows and
-    columns of W, so what lies beyond it contributes nothing.
+    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole: a shorter one meets the first rows
+    and columns of W, so what lies beyond it contributes nothing.
 
     >>> layer = DenseOverTokens(3, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -76,8 +76,8 @@ class DenseOverTokens(Layer):
 class DenseOverBoth(Layer):
     """vec(Y) = φ(W vec(X) + b), with vec(X) = [x_1; …; x_T]
 
-    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole: a shorter one meets the
-    first rows and columns of W, so what lies beyond it contributes nothing.
+    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole: a shorter one meets
+    the first rows and columns of W, so what lies beyond it contributes nothing.
 
     >>> layer = DenseOverBoth(3, 4, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))

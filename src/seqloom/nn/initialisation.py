@@ -1,10 +1,10 @@
 """Where weights start. One function, named schemes."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from seqloom.spec.errors import ArgumentError
@@ -47,7 +47,7 @@ def initialise(
     biases: str = "zero",
     scale: float | None = None,
     forget: float = 1.0,
-    prior: Float[Tensor, " classes"] | None = None,
+    prior: Shaped[Tensor, " classes"] | None = None,
 ) -> None:
     """Start all weights of a module by named schemes.
 
@@ -69,11 +69,11 @@ def initialise(
         raise ArgumentError("initialise", "biases", repr(biases), "'zero', 'uniform' or 'normal'", verb="is")
     schemes = {
         "weight": (SCHEMES[weights], scale),
+        "weights": (SCHEMES[weights], scale),
         "recurrent": (SCHEMES[recurrent], None),
         "bias": (SCHEMES[biases], scale),
     }
     for part in module.modules():
-        blocks = len(getattr(part, "parts", ())) or 1
         for name, role in roles(part).items():
             parameter = getattr(part, name)
             if parameter is None:
@@ -83,16 +83,30 @@ def initialise(
                 SCHEMES[embeddings](parameter, scale if scale is not None else dim_scale)
                 continue
             fill, size = schemes[role]
-            for block in parameter.chunk(blocks) if parameter.dim() < 3 or role == "bias" else parameter:
-                fill(block, size)
-        if "forget" in getattr(part, "parts", ()) and getattr(part, "bias", None) is not None:
-            part.bias.chunk(blocks)[part.parts.index("forget")].add_(forget)  # type: ignore[union-attr,operator]
-        if prior is not None and hasattr(part, "start_at_prior"):
-            part.start_at_prior(prior)
+            for matrix in matrices(part, parameter, role):
+                fill(matrix, size)
+        if "forget" in gates(part) and getattr(part, "bias", None) is not None:
+            part.bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)  # type: ignore[union-attr,operator]
+    if prior is not None:  # after all biases have started
+        for part in module.modules():
+            if hasattr(part, "start_at_prior"):
+                part.start_at_prior(prior)
+
+
+def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:
+    """What a scheme fills by itself: a cell's parts, the matrices of a stack ("weights"), or the whole."""
+    if role == "weights":
+        return parameter.unbind()
+    return parameter.chunk(len(gates(module)) or 1)
+
+
+def gates(module: nn.Module) -> tuple[str, ...]:
+    """The parts of a cell; a module that is none has none."""
+    return module.parts if hasattr(module, "recurrent_weight") else ()  # type: ignore[return-value]
 
 
 def roles(module: nn.Module) -> Mapping[str, str]:
-    """Which parameters of this module, not of its children, are weights, recurrent weights, embeddings or biases.
+    """Which parameters of this module, not of its children, are a weight, a stack of weights, recurrent, an embedding or a bias.
 
     A module with parameters of its own may say so in an attribute `roles`.
     """
@@ -104,7 +118,7 @@ def roles(module: nn.Module) -> Mapping[str, str]:
     return next((found for kind, found in _ROLES.items() if isinstance(module, kind)), {})
 
 
-def log_prior(prior: Float[Tensor, " classes"]) -> Float[Tensor, " classes"]:
+def log_prior(prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
     """log p of each class from counts or frequencies; a class never seen counts as half an example."""
     counts = prior.to(torch.float64)
     counts = torch.where(counts > 0, counts, 0.5 * torch.where(counts > 0, counts, math.inf).min().clamp(max=1.0))

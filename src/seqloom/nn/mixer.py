@@ -19,8 +19,8 @@ from seqloom.nn.state import State
 class TokenMixing(Layer):
     """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: each feature by itself through a network over positions.
 
-    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole: a shorter one
-    meets the first columns of W_1 and the first rows of W_2, so what lies beyond it contributes nothing.
+    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole: a shorter
+    one meets the first columns of W_1 and the first rows of W_2, so what lies beyond it contributes nothing.
 
     >>> layer = TokenMixing(3, length=8, hidden_size=16)
     >>> y, _ = layer(torch.randn(2, 5, 3))

@@ -3,13 +3,14 @@
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from seqloom.nn.heads.head import Head
+from seqloom.nn.heads.head import Head, StepHead
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.record import inside
+from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 from seqloom.nn.vision import ImageStem
-from seqloom.spec.errors import ArgumentError
+from seqloom.spec.errors import ArgumentError, CannotStep
 
 Source = Shaped[Tensor, "batch *rest"]  # tokens, frames or images
 
@@ -17,7 +18,8 @@ Source = Shaped[Tensor, "batch *rest"]  # tokens, frames or images
 class Model(nn.Module):
     """y = body(stem(source)); the head makes of y an answer, and its loss.
 
-    With a causal body and a head over the vocabulary it is a language model, and writes: `start`, then `step` after `step`.
+    With a causal body and a head over the vocabulary it is a language model, and writes: `start`, then `step` after
+    `step`.
 
     >>> import torch
     >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
@@ -30,10 +32,8 @@ class Model(nn.Module):
 
     def __init__(self, stem: Layer | ImageStem, body: Layer, head: Head) -> None:
         super().__init__()
-        check_widths("Model", stem, body)
-        if body.output_size != head.input_size:
-            widths = f"input_size {head.input_size}"
-            raise ArgumentError("Model", "head", widths, f"{body.output_size}, the width of the body's output")
+        check_widths("Model", stem, body, "stem")
+        check_widths("Model", body, head, "body")
         self.stem, self.body, self.head = stem, body, head
 
     def forward(
@@ -51,9 +51,18 @@ class Model(nn.Module):
         return self.head.predict(self(source, lengths)[0], lengths)
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
-        """The state before the first token. A language model has no source; of what is given, the number of rows counts."""
+        """The state before the first token. A language model has no source: of what is given, only the rows count."""
+        if isinstance(self.stem, ImageStem):
+            raise ArgumentError("Model", "stem", "images", "tokens, for a model that writes", verb="takes")
+        if not isinstance(self.head, StepHead):
+            raise ArgumentError("Model", "head", "one answer a row", "one a step, for a model that writes")
+        if not (self.stem.traits.causal and self.body.traits.causal):
+            raise CannotStep(
+                "Model: it can't write one token after another, because its body reads the whole sequence at once; "
+                "build it with a causal body."
+            )
         rows, like = source.shape[0], next(self.parameters())
-        return State.join({"stem": self._stem().initial(rows, like), "body": self.body.initial(rows, like)})
+        return State.join({"stem": self.stem.initial(rows, like), "body": self.body.initial(rows, like)})
 
     def step(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
@@ -61,11 +70,6 @@ class Model(nn.Module):
         """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
         y, after = self(tokens, lengths, state)
         return self.head(y, lengths), after
-
-    def _stem(self) -> Layer:
-        if isinstance(self.stem, ImageStem):
-            raise ArgumentError("Model", "stem", "images as input", "tokens, for a model that writes")
-        return self.stem
 
 
 class EncoderDecoder(nn.Module):
@@ -88,13 +92,17 @@ class EncoderDecoder(nn.Module):
         self, source_stem: Layer | ImageStem, encoder: Layer, target_stem: Layer, decoder: Layer, head: Head
     ) -> None:
         super().__init__()
-        check_widths("EncoderDecoder", source_stem, encoder)
-        check_widths("EncoderDecoder", target_stem, decoder)
+        check_widths("EncoderDecoder", source_stem, encoder, "stem")
+        check_widths("EncoderDecoder", target_stem, decoder, "stem")
+        check_widths("EncoderDecoder", decoder, head, "decoder")
+        check_decoder(decoder)
         self.source_stem, self.encoder = source_stem, encoder
         self.target_stem, self.decoder, self.head = target_stem, decoder, head
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
         """The memory, prepared once, and the state before the first token."""
+        if isinstance(self.source_stem, ImageStem):
+            lengths = None  # all regions of an image are real
         with inside("encoder"):
             memory, final = through(self.source_stem, self.encoder, source, lengths, None)
         stem = self.target_stem.initial(memory.shape[0], memory)
@@ -107,6 +115,16 @@ class EncoderDecoder(nn.Module):
         y, after = self._write(tokens, state, lengths)
         return self.head(y, lengths), after
 
+    def forward(
+        self,
+        source: Source,
+        tokens: Int[Tensor, "batch time"],
+        source_lengths: Int[Tensor, " batch"] | None = None,
+        lengths: Int[Tensor, " batch"] | None = None,
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        """The decoder's outputs, before the head, with the right tokens given (teacher forcing)."""
+        return self._write(tokens, self.start(source, source_lengths), lengths)
+
     def loss(
         self,
         source: Source,
@@ -115,9 +133,8 @@ class EncoderDecoder(nn.Module):
         source_lengths: Int[Tensor, " batch"] | None = None,
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> Loss:
-        """The head's loss with the right tokens given (teacher forcing): target_t comes after tokens_1 .. tokens_t."""
-        y, _ = self._write(tokens, self.start(source, source_lengths), lengths)
-        return self.head.loss(y, target, lengths)
+        """The head's loss with the right tokens given: target_t comes after tokens_1 .. tokens_t."""
+        return self.head.loss(self(source, tokens, source_lengths, lengths)[0], target, lengths)
 
     def _write(
         self, tokens: Tensor, state: State, lengths: Tensor | None
@@ -129,7 +146,7 @@ class EncoderDecoder(nn.Module):
 def through(
     stem: Layer | ImageStem, body: Layer, source: Source, lengths: Tensor | None, state: State | None
 ) -> tuple[Float[Tensor, "batch time dim"], State]:
-    """A stem and a body, each with its part of the state. All regions of an image are real, so `lengths` are for sequences alone."""
+    """A stem and a body, each with its part of the state; `lengths` are for sequences, not for images."""
     if isinstance(stem, ImageStem):
         x, lengths, seen = stem(source), None, None
     else:
@@ -138,8 +155,18 @@ def through(
     return y, State.join({"body": after} if seen is None else {"stem": seen, "body": after})
 
 
-def check_widths(where: str, stem: Layer | ImageStem, body: Layer) -> None:
-    """A body reads what its stem gives."""
-    if stem.output_size != body.input_size:
-        came = f"input_size {body.input_size}"
-        raise ArgumentError(where, type(body).__name__, came, f"{stem.output_size}, the width of its stem")
+def check_widths(where: str, below: Layer | ImageStem, above: Layer | Head, name: str) -> None:
+    """What stands above reads what comes from below."""
+    if below.output_size != above.input_size:
+        came, expected = f"input_size {above.input_size}", f"{below.output_size}, the output_size of its {name}"
+        raise ArgumentError(where, type(above).__name__, came, expected)
+
+
+def check_decoder(decoder: Layer) -> None:
+    """It writes one step after another, and some part of it looks at the memory."""
+    if not decoder.traits.causal:
+        raise ArgumentError("EncoderDecoder", "decoder", "later steps", "a causal layer", verb="sees")
+    begins = {type(part).start for part in decoder.modules() if isinstance(part, Layer)}
+    if begins <= {Layer.start, Composite.start}:
+        expected = "one that does, such as AttentiveDecoder (with this as its body) or cross_decoder"
+        raise ArgumentError("EncoderDecoder", "decoder", "no part that looks at the source", expected)

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqloom.kernels.attention import share
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -48,14 +49,9 @@ class Score(nn.Module, ABC):
         query: Float[Tensor, "batch heads queries mapped"],
         key: Float[Tensor, "batch key_heads keys mapped"],
     ) -> Scores:
-        """Scores of mapped queries and keys, in full."""
-        return self.scale * query @ self.shared(key).transpose(2, 3)
-
-    def shared(
-        self, key: Float[Tensor, "batch key_heads keys mapped"]
-    ) -> Float[Tensor, "batch heads keys mapped"]:
-        """Keys, each head of which serves several heads of queries."""
-        return key.repeat_interleave(self.heads // self.key_heads, dim=1)
+        """Scores of mapped queries and keys, in full; in float32 at least, as inside the fast kernels."""
+        wide = torch.promote_types(query.dtype, torch.float32)
+        return self.scale * query.to(wide) @ share(key, query.shape[1]).to(wide).transpose(2, 3)
 
     def extra_repr(self) -> str:
         return f"{self.query_size}, {self.key_size}, heads={self.heads}"
@@ -114,7 +110,7 @@ class Cosine(SameSize):
 class Bilinear(Score):
     """score = qᵀ W k   (Luong et al. 2015, "general"); q and k may differ in size"""
 
-    roles = {"weight": "weight"}
+    roles = {"weight": "weights"}
 
     def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
         super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
@@ -127,7 +123,7 @@ class Bilinear(Score):
 class LowRank(Score):
     """score = (U q) · (V k), with U and V of `rank` rows: a bilinear score with W = Uᵀ V."""
 
-    roles = {"query_weight": "weight", "key_weight": "weight"}
+    roles = {"query_weight": "weights", "key_weight": "weights"}
 
     def __init__(
         self,
@@ -191,15 +187,16 @@ class Gaussian(SameSize):
         query: Float[Tensor, "batch heads queries key_size+2"],
         key: Float[Tensor, "batch key_heads keys key_size+2"],
     ) -> Scores:
-        same_for_all_keys = query[..., :-2].square().sum(dim=3, keepdim=True) / 2
-        return super().scores(query, key) - self.scale * same_for_all_keys
+        scores = super().scores(query, key)
+        same_for_all_keys = query[..., :-2].to(scores.dtype).square().sum(dim=3, keepdim=True) / 2
+        return scores - self.scale * same_for_all_keys
 
 
 class Additive(Score):
     """score = v · tanh(W_q q + W_k k)   (Bahdanau et al. 2014, https://arxiv.org/abs/1409.0473)"""
 
     kind = "additive"
-    roles = {"query_weight": "weight", "key_weight": "weight", "vector": "weight"}
+    roles = {"query_weight": "weights", "key_weight": "weights", "vector": "weights"}
 
     def __init__(
         self,
@@ -227,7 +224,7 @@ class Additive(Score):
         query: Float[Tensor, "batch heads queries hidden"],
         key: Float[Tensor, "batch key_heads keys hidden"],
     ) -> Scores:
-        met = torch.tanh(query.unsqueeze(3) + self.shared(key).unsqueeze(2))  # [batch, heads, queries, keys, hidden]
+        met = torch.tanh(query.unsqueeze(3) + share(key, query.shape[1]).unsqueeze(2))  # [batch, heads, queries, keys, hidden]
         return (met @ self.vector.unsqueeze(1)).squeeze(4)
 
 

@@ -4,7 +4,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.nn.checks import check_tokens
+from seqloom.nn.checks import check_count, check_tokens
 from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.dropout import Dropout, check_probability
 from seqloom.nn.layer import Layer
@@ -12,6 +12,7 @@ from seqloom.nn.normalisation import NORMS
 from seqloom.nn.positions import NoPositions
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
 
 
 class Tokens(Stack):
@@ -19,7 +20,9 @@ class Tokens(Stack):
 
     scaled: c = √size (Vaswani et al. 2017), else 1
     positions: a layer that adds P: `Sinusoidal`, `LearnedPositions`; none unless said
-    word_dropout: in training, whole words are left out, the same ones all over the batch (Gal & Ghahramani 2016; Merity et al. 2017)
+    norm, dropout: of what comes out
+    word_dropout: in training, whole words are left out, the same ones all over the batch
+        (Gal & Ghahramani 2016; Merity et al. 2017)
 
     A head may share E: `PerPosition(size, vocabulary, tied=stem.embedding)`.
 
@@ -40,20 +43,16 @@ class Tokens(Stack):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
+        check_count("Tokens", "vocabulary", vocabulary)
+        check_count("Tokens", "size", size)
         check_probability("Tokens", "word_dropout", word_dropout)
-        super().__init__(
-            {
-                "positions": NoPositions(size) if positions is None else positions,
-                "norm": NORMS[norm](size) if isinstance(norm, str) else norm,
-                "dropout": Dropout(size, dropout),
-            }
-        )
+        super().__init__(finish("Tokens", size, positions, norm, dropout))
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.scale = size**0.5 if scaled else 1.0
         self.embedding = nn.Embedding(vocabulary, size)
         nn.init.normal_(self.embedding.weight, 0.0, size**-0.5)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         tokens: Int[Tensor, "batch time"],
         lengths: Int[Tensor, " batch"] | None = None,
@@ -72,9 +71,13 @@ class Tokens(Stack):
             x = x * F.embedding(tokens, kept)
         return x
 
+    def extra_repr(self) -> str:
+        told = {"scaled": self.scale != 1, "word_dropout": self.word_dropout}
+        return ", ".join([f"{self.vocabulary}", *(f"{name}={value}" for name, value in told.items() if value)])
+
 
 def frames(
-    features: int, size: int, *, positions: Layer | None = None, norm: str = "none", dropout: float = 0.0
+    features: int, size: int, *, positions: Layer | None = None, norm: str | Layer = "none", dropout: float = 0.0
 ) -> Stack:
     """A vector for each frame of a series: x_t = D(norm(W f_t + b + P_t))
 
@@ -82,11 +85,24 @@ def frames(
     >>> x.shape
     torch.Size([2, 5, 8])
     """
-    return Stack(
-        {
-            "project": DenseOverFeatures(features, size),
-            "positions": NoPositions(size) if positions is None else positions,
-            "norm": NORMS[norm](size),
-            "dropout": Dropout(size, dropout),
-        }
-    )
+    check_count("frames", "features", features)
+    check_count("frames", "size", size)
+    return Stack({"project": DenseOverFeatures(features, size), **finish("frames", size, positions, norm, dropout)})
+
+
+def finish(where: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float) -> dict[str, Layer]:
+    """D(norm(x + P)): what is done to a stem's vectors, whatever they stand for."""
+    return {
+        "positions": placed(where, size, positions),
+        "norm": NORMS[norm](size) if isinstance(norm, str) else norm,
+        "dropout": Dropout(size, dropout),
+    }
+
+
+def placed(where: str, size: int, positions: Layer | None) -> Layer:
+    """The layer that adds P to a stem's vectors, of this size; none unless said."""
+    if positions is None:
+        return NoPositions(size)
+    if (positions.input_size, positions.output_size) != (size, size):
+        raise ArgumentError(where, "positions", f"width {positions.input_size}", f"{size}, the stem's size")
+    return positions

@@ -1,18 +1,17 @@
-"""Images to vectors: a grid of regions from a small residual CNN, or patches. A row of vectors is the grid read line by line.
+"""Images to vectors: a grid of regions from a small residual CNN, or patches.
 
-Axes: images [batch, channels, height, width].
+Axes: images [batch, channels, height, width]. A row of vectors is the grid read line by line.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from seqloom.nn.checks import check_device
+from seqloom.nn.checks import check_count, check_device
 from seqloom.nn.layer import Layer
-from seqloom.nn.positions import NoPositions
+from seqloom.nn.stems import placed
 from seqloom.spec.errors import ArgumentError
 
 Images = Float[Tensor, "batch channels height width"]
@@ -22,15 +21,16 @@ class ImageStem(nn.Module, ABC):
     """Images to a sequence of region vectors, x [batch, regions, size], with positions if a layer adds them.
 
     channels, size: of an image, and of a region's vector
-    step: how many pixels, across and down, one region stands for
+    stride: how many pixels, across and down, lie between one region and the next
     """
 
-    step: int
-
-    def __init__(self, channels: int, size: int, positions: Layer | None) -> None:
+    def __init__(self, channels: int, size: int, stride: int, positions: Layer | None) -> None:
         super().__init__()
-        self.channels, self.output_size = channels, size
-        self.positions = NoPositions(size) if positions is None else positions
+        where = type(self).__name__
+        check_count(where, "channels", channels)
+        check_count(where, "size", size)
+        self.channels, self.output_size, self.stride = channels, size, stride
+        self.positions = placed(where, size, positions)
 
     @abstractmethod
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
@@ -38,17 +38,19 @@ class ImageStem(nn.Module, ABC):
 
     def regions(self, height: int, width: int) -> tuple[int, int]:
         """How many regions down and across an image of this size has."""
-        return -(-height // self.step), -(-width // self.step)
+        return -(-height // self.stride), -(-width // self.stride)
 
     def forward(self, images: Images) -> Float[Tensor, "batch regions size"]:
         where = type(self).__name__
-        if images.dim() != 4 or images.shape[1] != self.channels:
-            expected = f"[batch, {self.channels}, height, width]"
+        expected = f"[batch, {self.channels}, height, width]"
+        if not isinstance(images, Tensor):
+            raise ArgumentError(where, "images", type(images).__name__, f"a tensor {expected}", verb="is a")
+        if images.dim() != 4 or images.shape[1] != self.channels or 0 in images.shape[2:]:
             raise ArgumentError(where, "images", f"shape {list(images.shape)}", expected)
         if not images.is_floating_point():
             raise ArgumentError(where, "images", f"type {images.dtype}", "real values; divide bytes by 255")
         check_device(where, "images", images, next(self.parameters()))
-        x, _ = self.positions(self.grid(images).flatten(2).transpose(1, 2))
+        x: Tensor = self.positions(self.grid(images).flatten(2).transpose(1, 2))[0]
         return x
 
 
@@ -63,25 +65,24 @@ class ImageGrid(ImageStem):
     def __init__(
         self, channels: int, size: int, *, widths: Sequence[int] = (32, 64, 128), positions: Layer | None = None
     ) -> None:
-        super().__init__(channels, size, positions)
         if not widths:
             raise ArgumentError("ImageGrid", "widths", "no stage", "the width of at least one")
-        self.step = 2 ** len(widths)
+        super().__init__(channels, size, 2 ** len(widths), positions)
         self.first = nn.Conv2d(channels, widths[0], 3, padding=1)
         inputs = [widths[0], *widths[:-1]]
         self.stages = nn.Sequential(*(ResidualConvolution(i, o, stride=2) for i, o in zip(inputs, widths, strict=True)))
-        self.last = nn.Conv2d(widths[-1], size, 1)
+        self.last = nn.Sequential(nn.GroupNorm(1, widths[-1]), nn.ReLU(), nn.Conv2d(widths[-1], size, 1))
 
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
-        regions: Tensor = self.last(torch.relu(self.stages(self.first(images))))
+        regions: Tensor = self.last(self.stages(self.first(images)))
         return regions
 
 
 class ResidualConvolution(nn.Module):
     """y = shortcut(x) + conv(φ(norm(conv(φ(norm(x))))))   (He et al. 2016b, https://arxiv.org/abs/1603.05027)
 
-    Group normalisation, so that an image's regions don't depend on its batch-mates. The shortcut averages where the grid
-    shrinks and maps where the width changes.
+    Group normalisation, so that an image's regions don't depend on its batch-mates. The shortcut averages where the
+    grid shrinks and maps where the width changes.
     """
 
     def __init__(self, width: int, output: int, stride: int) -> None:
@@ -94,7 +95,8 @@ class ResidualConvolution(nn.Module):
             nn.ReLU(),
             nn.Conv2d(output, output, 3, padding=1),
         )
-        self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), nn.Conv2d(width, output, 1))
+        widen = nn.Identity() if width == output else nn.Conv2d(width, output, 1)
+        self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), widen)
 
     def forward(self, x: Float[Tensor, "batch width height w"]) -> Float[Tensor, "batch output rows columns"]:
         y: Tensor = self.shortcut(x) + self.inner(x)
@@ -111,14 +113,17 @@ class Patches(ImageStem):
     """
 
     def __init__(self, channels: int, size: int, patch: int, *, positions: Layer | None = None) -> None:
-        super().__init__(channels, size, positions)
-        self.step = patch
+        check_count("Patches", "patch", patch)
+        super().__init__(channels, size, patch, positions)
         self.project = nn.Conv2d(channels, size, patch, stride=patch)
 
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
-        height, width = images.shape[2:]
-        if height % self.step or width % self.step:
-            expected = f"sides that are multiples of the patch, {self.step}"
-            raise ArgumentError("Patches", "images", f"height {height} and width {width}", expected)
+        self.regions(*images.shape[2:])  # refuses what is no whole number of patches
         regions: Tensor = self.project(images)
         return regions
+
+    def regions(self, height: int, width: int) -> tuple[int, int]:
+        if height % self.stride or width % self.stride:
+            expected = f"sides that are multiples of the patch, {self.stride}"
+            raise ArgumentError("Patches", "images", f"height {height} and width {width}", expected)
+        return super().regions(height, width)

@@ -1,6 +1,6 @@
 """Every layer that there is, one file a family: a module here with a list `cases` is in the suite.
 
-    cases = [Case("rnn", lambda: Recurrent(RNN(3, 4)), reference=recurrent)]
+cases = [Case("rnn", lambda: Recurrent(RNN(3, 4)), reference=recurrent)]
 """
 
 from importlib import import_module

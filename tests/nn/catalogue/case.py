@@ -49,7 +49,7 @@ class Case:
             for weight in layer.parameters():
                 weight += 0.3 * torch.randn_like(weight)
             for name, statistic in layer.named_buffers():
-                if name.endswith(("running_mean", "running_var")):
+                if name.rsplit(".")[-1].startswith("running_"):  # batch statistics
                     statistic += 0.3 * torch.rand_like(statistic)
         return layer
 

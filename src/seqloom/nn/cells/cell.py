@@ -33,9 +33,9 @@ class Cell(nn.Module, ABC):
     carries: ClassVar[tuple[str, ...]] = ("hidden",)
     equation: ClassVar[str | None] = None
 
-    input_weight: Float[Tensor, "stacked input"]
-    recurrent_weight: Float[Tensor, "stacked hidden"]
-    bias: Float[Tensor, " stacked"] | None
+    input_weight: Float[Tensor, "parts*hidden input"]
+    recurrent_weight: Float[Tensor, "parts*hidden hidden"]
+    bias: Float[Tensor, " parts*hidden"] | None
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -47,21 +47,21 @@ class Cell(nn.Module, ABC):
         self.bias = nn.Parameter(torch.zeros(rows)) if bias else None
         initialise(self)
 
-    def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch stacked"]:
+    def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch parts*hidden"]:
         """What the input says to each part."""
         return F.linear(x, self.input_weight, self.bias)
 
     @abstractmethod
     def step(
-        self, projected: Float[Tensor, "batch stacked"], state: State
+        self, projected: Float[Tensor, "batch parts*hidden"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
         """The equation: what the input says and the state before, to the output and the state after."""
 
-    def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch stacked"]:
+    def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch parts*hidden"]:
         """What the past says to each part."""
         return F.linear(hidden, self.recurrent_weight)
 
-    def split(self, stacked: Float[Tensor, "*batch stacked"]) -> SimpleNamespace:
+    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> SimpleNamespace:
         """The parts by name: `split(projected).forget`."""
         return SimpleNamespace(**dict(zip(self.parts, stacked.chunk(len(self.parts), dim=-1), strict=True)))
 

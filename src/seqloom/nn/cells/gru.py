@@ -41,7 +41,7 @@ class GRU(Cell):
     parts = PARTS
 
     def step(
-        self, projected: Float[Tensor, "batch stacked"], state: State
+        self, projected: Float[Tensor, "batch 3*hidden"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
         hidden = state["hidden"]
         x = self.split(projected)
@@ -71,7 +71,7 @@ class GRUAfter(Cell):
         self.candidate_bias = nn.Parameter(torch.zeros(hidden_size)) if bias else None  # b_hh
 
     def step(
-        self, projected: Float[Tensor, "batch stacked"], state: State
+        self, projected: Float[Tensor, "batch 3*hidden"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
         hidden = state["hidden"]
         x, h = self.split(projected), self.split(self.recur(hidden))

@@ -40,7 +40,7 @@ class LSTM(MemoryCell):
 
     equation: ClassVar[str | None] = "lstm"
 
-    def step(self, projected: Float[Tensor, "batch stacked"], state: State) -> Step:
+    def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         x, h = self.split(projected), self.split(self.recur(state["hidden"]))
         input = torch.sigmoid(x.input + h.input)
         forget = torch.sigmoid(x.forget + h.forget)
@@ -55,7 +55,7 @@ class LSTM(MemoryCell):
 class LSTMNoTanh(MemoryCell):
     """The memory is shown as it is: h' = o ⊙ c'; gates, candidate and c' as in `LSTM`."""
 
-    def step(self, projected: Float[Tensor, "batch stacked"], state: State) -> Step:
+    def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         total = self.split(projected + self.recur(state["hidden"]))
         input, forget, output = map(torch.sigmoid, (total.input, total.forget, total.output))
         candidate = torch.tanh(total.candidate)
@@ -80,7 +80,7 @@ class LSTMPeephole(MemoryCell):
         super().__init__(input_size, hidden_size, bias=bias)
         self.peepholes = nn.Parameter(torch.zeros(3, hidden_size))  # rows: input, forget, output
 
-    def step(self, projected: Float[Tensor, "batch stacked"], state: State) -> Step:
+    def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         x, h = self.split(projected), self.split(self.recur(state["hidden"]))
         see_input, see_forget, see_output = self.peepholes
         input = torch.sigmoid(x.input + h.input + see_input * state["cell"])
@@ -105,7 +105,7 @@ class LSTMCoupled(MemoryCell):
 
     parts = ("forget", "candidate", "output")
 
-    def step(self, projected: Float[Tensor, "batch stacked"], state: State) -> Step:
+    def step(self, projected: Float[Tensor, "batch 3*hidden"], state: State) -> Step:
         x, h = self.split(projected), self.split(self.recur(state["hidden"]))
         forget = torch.sigmoid(x.forget + h.forget)
         candidate = torch.tanh(x.candidate + h.candidate)
@@ -130,11 +130,11 @@ class LSTMLayerNorm(MemoryCell):
         self.recurrent_norm = nn.LayerNorm(4 * hidden_size)
         self.cell_norm = nn.LayerNorm(hidden_size)
 
-    def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch stacked"]:
+    def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch 4*hidden"]:
         projected: Tensor = self.input_norm(F.linear(x, self.input_weight))
         return projected if self.bias is None else projected + self.bias
 
-    def step(self, projected: Float[Tensor, "batch stacked"], state: State) -> Step:
+    def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         total = self.split(projected + self.recurrent_norm(self.recur(state["hidden"])))
         input, forget, output = map(torch.sigmoid, (total.input, total.forget, total.output))
         candidate = torch.tanh(total.candidate)

@@ -137,7 +137,7 @@ class ClassHead(StepHead):
 
     def scores_at(self, prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
         """The scores that make each class as likely as it is frequent; counts will do."""
-        return log_prior(prior)
+        return log_prior(prior.double())
 
     @torch.no_grad()
     def start_at_prior(self, prior: Shaped[Tensor, " classes"]) -> None:

@@ -1,6 +1,5 @@
 """Classes at each position: a language model's next word, a tagger's tag, the notes of a chord."""
 
-import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -132,7 +131,7 @@ class LabelsPerPosition(ClassHead):
 
     def scores_at(self, prior: Shaped[Tensor, " labels"]) -> Float[Tensor, " labels"]:
         """log p/(1 − p), p the share of items that have each label, kept a thousandth away from none and all."""
-        share = prior.to(torch.promote_types(prior.dtype, torch.float32))
+        share = prior.double()
         if not bool(((share >= 0) & (share <= 1)).all()):
             wrong = f"values from {float(share.min()):g} to {float(share.max()):g}"
             raise ArgumentError(type(self).__name__, "prior", wrong, "the share of items with each label, 0 to 1")

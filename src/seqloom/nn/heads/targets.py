@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from seqloom.kernels.lengths import zero_beyond
@@ -17,11 +17,11 @@ def class_target(
     where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
 ) -> Int[Tensor, "*steps"]:
     """Whole numbers [*steps], each a class that has a score."""
-    check_form(where, target, scores.shape[:-1], "a class for each", scores)
+    check_form(where, target, scores.shape[:-1], "a class each", scores)
     if target.dtype not in (torch.int32, torch.int64):
         raise ArgumentError(where, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
     target = silence(target, lengths)
-    check_range(where, target, 0, scores.shape[-1] - 1)
+    check_range(where, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
     return target.long()
 
 
@@ -31,7 +31,7 @@ def label_target(
     """Whether each label holds [*steps, labels]: bool, or numbers from 0 to 1."""
     check_form(where, target, scores.shape, "yes or no for each label", scores)
     target = silence(target, lengths)
-    check_range(where, target, 0, 1)
+    check_range(where, target, 1, "no to yes")
     return target.to(scores.dtype)
 
 
@@ -63,10 +63,10 @@ def check_form(where: str, target: Tensor, shape: Sequence[int], meaning: str, s
     check_device(where, "target", target, scores)
 
 
-def check_range(where: str, target: Shaped[Tensor, "..."] | Bool[Tensor, "..."], lowest: int, highest: int) -> None:
-    """No value outside lowest to highest, where looking is free."""
+def check_range(where: str, target: Tensor, highest: int, meaning: str) -> None:
+    """No value below 0 or above the highest, where looking is free."""
     if readable(target) and target.numel() and target.dtype != torch.bool:
         low, high = (end.item() for end in torch.aminmax(target))
-        if not (lowest <= low and high <= highest):  # so that NaN fails too
-            wrong = low if not low >= lowest else high
-            raise ArgumentError(where, "target", f"the value {wrong}", f"{lowest} to {highest}")
+        if not (low >= 0 and high <= highest):  # so put, NaN fails too
+            wrong = high if low >= 0 else low
+            raise ArgumentError(where, "target", f"the value {wrong}", f"0 to {highest} ({meaning})")

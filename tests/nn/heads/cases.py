@@ -1,0 +1,81 @@
+"""Every head, small, with a way to make targets for it: what `test_every_head` asks of all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from seqloom.nn.heads import (
+    CRF,
+    Classes,
+    GaussianLikelihood,
+    Head,
+    LabelsPerPosition,
+    PerPosition,
+    Pooled,
+    SeveralLabels,
+    SquaredError,
+)
+from seqloom.nn.pooling import POOLS
+
+SIZE, CLASSES, OUTPUTS = 4, 5, 2
+Target = Callable[[int, int], Tensor]
+
+
+@dataclass(frozen=True)
+class Case:
+    """make: a new head. target: a random target for rows and time. pooled: whether it answers once a row."""
+
+    make: Callable[[], Head]
+    target: Target
+    pooled: bool = False
+
+    def head(self) -> Head:
+        """In float64, with no parameter at zero."""
+        head = self.make().double()
+        with torch.no_grad():
+            for parameter in head.parameters():
+                parameter.copy_(torch.randn_like(parameter))
+        return head
+
+
+def classes(*shape: int) -> Tensor:
+    return torch.randint(CLASSES, shape)
+
+
+def labels(*shape: int) -> Tensor:
+    return torch.rand(*shape, CLASSES) < 0.4
+
+
+def values(*shape: int) -> Tensor:
+    return torch.randn(*shape, OUTPUTS, dtype=torch.float64)
+
+
+def once(target: Callable[..., Tensor]) -> Target:
+    return lambda rows, time: target(rows)
+
+
+def tied() -> Head:
+    embedding = nn.Embedding(CLASSES, SIZE).double()
+    return PerPosition(SIZE, CLASSES, tied=embedding)
+
+
+CASES = {
+    "per position": Case(lambda: PerPosition(SIZE, CLASSES), classes),
+    "per position, smoothed": Case(lambda: PerPosition(SIZE, CLASSES, smoothing=0.1), classes),
+    "per position, no bias": Case(lambda: PerPosition(SIZE, CLASSES, bias=False), classes),
+    "per position, tied": Case(tied, classes),
+    "labels per position": Case(lambda: LabelsPerPosition(SIZE, CLASSES), labels),
+    "crf": Case(lambda: CRF(SIZE, CLASSES), classes),
+    "squared error": Case(lambda: SquaredError(SIZE, OUTPUTS), values),
+    "gaussian": Case(lambda: GaussianLikelihood(SIZE, OUTPUTS), values),
+    **{
+        f"classes, {pool}": Case(lambda pool=pool: Classes(SIZE, CLASSES, pool=pool), once(classes), pooled=True)
+        for pool in POOLS
+    },
+    "several labels": Case(lambda: SeveralLabels(SIZE, CLASSES), once(labels), pooled=True),
+    "pooled gaussian": Case(lambda: Pooled("max", GaussianLikelihood(SIZE, OUTPUTS)), once(values), pooled=True),
+    "pooled squared error": Case(lambda: Pooled("last", SquaredError(SIZE, OUTPUTS)), once(values), pooled=True),
+    "pooled crf": Case(lambda: Pooled("mean", CRF(SIZE, CLASSES)), once(classes), pooled=True),
+}

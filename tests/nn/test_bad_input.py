@@ -1,0 +1,118 @@
+"""The conformance suite's other half: what a layer says to arguments that it can't use. From our code, not from inside torch."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.nn.layer import Layer
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
+from tests.nn.catalogue import Case
+from tests.nn.questions import causal, fixed_names, limited, one_of_each, random_batch, reads_tokens
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+ROWS = 4
+
+
+def complaint(layer: Layer, *arguments: Any) -> str:
+    """What the layer says; it begins with the layer's name, and is one sentence."""
+    with pytest.raises(ArgumentError) as caught:
+        layer(*arguments)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{type(layer).__name__}: ")
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence.removeprefix(f"{type(layer).__name__}: ")
+
+
+def ready(case: Case) -> tuple[Layer, torch.Tensor, torch.Tensor, State]:
+    """A layer, x, its lengths, and the state to begin with."""
+    layer = case.layer()
+    x, lengths = random_batch(layer)
+    begin = case.begin(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
+    return layer, x, lengths, begin
+
+
+@one_of_each()
+def test_x(case: Case) -> None:
+    layer, x, _, begin = ready(case)
+    if reads_tokens(layer):
+        pytest.skip("its input is tokens")
+    width, steps = layer.input_size, x.shape[1]
+    wider = torch.cat([x, x], dim=2)
+    assert complaint(layer, wider) == f"x has {2 * width} features a step (its last dimension); expected {width}."
+    assert (
+        complaint(layer, x[0]) == f"x has shape [{steps}, {width}]; expected three dimensions, [batch, time, {width}]."
+    )
+    assert complaint(layer, x.long()).startswith("x has type torch.int64; expected real values")
+    assert complaint(layer, x.tolist()) == "x is a list; expected a tensor [batch, time, dim]."
+    if next(layer.parameters(), None) is not None:
+        assert complaint(layer, x.to("meta"), None, begin).startswith(
+            "x is on meta; expected cpu, where the weights are"
+        )
+
+
+@one_of_each()
+def test_lengths(case: Case) -> None:
+    layer, x, lengths, begin = ready(case)
+    steps = x.shape[1]
+
+    def about(lengths: object) -> str:
+        return complaint(layer, x, lengths, begin)
+
+    assert about(lengths + 1) == f"lengths has the value {steps + 1}; expected at most {steps}, the steps given."
+    assert about(lengths - 1) == "lengths has the value -1; expected 0 or more."
+    assert about(lengths[:3]) == "lengths has shape [3]; expected [4], one number a row."
+    assert about(lengths.unsqueeze(1)) == "lengths has shape [4, 1]; expected [4], one number a row."
+    assert about(lengths.double()) == "lengths has type torch.float64; expected whole numbers, torch.int64."
+    assert about([4, 6, 0, 1]) == "lengths is a list; expected a tensor of whole numbers."
+
+
+@one_of_each()
+def test_a_state_of_another_layer(case: Case) -> None:
+    layer, x, _, begin = ready(case)
+    names = sorted(layer.state_shapes())
+    stranger = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
+    assert (
+        stranger
+        == f"state has the tensors ['stranger']; expected {names or 'none'}: is it the state of another layer?."
+    )
+    for name in fixed_names(layer):
+        tensor = begin[name]
+        wider = State({**begin, name: tensor.unsqueeze(1)}, position=begin.position)
+        shape = [ROWS, 1, *tensor.shape[1:]]
+        assert f"state[{name!r}] has shape {shape}; expected {list(tensor.shape)}" in complaint(layer, x, None, wider)
+
+
+@one_of_each()
+def test_a_state_that_does_not_fit(case: Case) -> None:
+    layer, x, _, begin = ready(case)
+    two = complaint(layer, x, None, begin.select(torch.tensor([0, 1])))
+    assert two.startswith("state[")
+    assert two.endswith("] has 2 rows; expected 4, the rows of x.")
+    assert complaint(layer, x, None, dict(begin)) == "state is a dict; expected a State, as the last call returned it."
+    elsewhere = complaint(layer, x, None, begin.to("meta"))
+    assert elsewhere.startswith("state[")
+    assert elsewhere.endswith("] is on meta; expected cpu, where x is.")
+
+
+@one_of_each(having=limited)
+def test_more_steps_than_it_takes(case: Case) -> None:
+    layer, x, _, begin = ready(case)
+    most = layer.traits.max_length
+    long = x[:, :1].expand(-1, most + 1, *x.shape[2:])
+    assert complaint(layer, long, None, begin) == f"x has {most + 1} steps; expected at most {most} in all."
+    layer(long[:, :most], None, begin)
+
+
+@one_of_each(having=lambda traits: limited(traits) and causal(traits))
+def test_more_steps_than_it_takes_after_earlier_ones(case: Case) -> None:
+    layer, x, _, begin = ready(case)
+    most = layer.traits.max_length
+    long = x[:, :1].expand(-1, most, *x.shape[2:])
+    _, state = layer(long[:, :2], None, begin)
+    assert (
+        complaint(layer, long, None, state)
+        == f"x has {most} steps after 2 earlier ones; expected at most {most} in all."
+    )
