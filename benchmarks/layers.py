@@ -2,7 +2,8 @@
 
     python benchmarks/layers.py [--device cuda] [--dtype bfloat16]
 
-The floor is the time that the matrix products alone would take at the rate that a large product reaches on this machine.
+The floor is the time that the matrix products alone would take at the rate that a large product reaches on this
+machine.
 A ratio of 1.00 says that the contract (state, lengths, checks) costs nothing over the bare module.
 """
 
@@ -25,9 +26,8 @@ def main() -> None:
     options = arguments.parse_args()
     device, dtype = torch.device(options.device), getattr(torch, options.dtype)
     rate = product_rate(device, dtype)
-    print(
-        f"torch {torch.__version__}, {device}, {options.dtype}, {torch.get_num_threads()} threads; products at {rate / 1e9:,.0f} GFLOP/s"
-    )
+    print(f"torch {torch.__version__}, {device}, {options.dtype}, {torch.get_num_threads()} threads")
+    print(f"a large matrix product runs at {rate / 1e9:,.0f} GFLOP/s")
     print(f"{'layer':<46}{'floor':>9}{'torch.nn':>10}{'seqloom':>10}{'ratio':>8}")
     for name, ours, theirs, x, flops in cases(device, dtype):
         theirs_ms, ours_ms = together(theirs, ours, x, options.seconds)

@@ -1,4 +1,5 @@
-"""A first model: a character LSTM that learns to write Python from the standard library's own source, in under a minute.
+"""A first model: a character LSTM that learns to write Python from the standard library's own source, in under a
+minute.
 
     python examples/first_model.py [--seconds 45] [--out runs/first-model]
 
@@ -81,7 +82,7 @@ def standard_library(characters: int) -> tuple[str, int]:
 
 
 def streams(tokens: torch.Tensor) -> torch.Tensor:
-    """One long text as STREAMS shorter ones, side by side, so that the state can be carried along each: [streams, time]."""
+    """One long text as shorter ones side by side, so that the state can be carried along each: [streams, time]."""
     time = len(tokens) // STREAMS
     return tokens[: STREAMS * time].reshape(STREAMS, time)
 
@@ -113,7 +114,8 @@ def fit(model: Model, train: torch.Tensor, seconds: float) -> list[float]:
             at += BPTT
             losses.append(loss.item())
             rate = len(losses) * STREAMS * BPTT / max(spent, 1e-9)
-            told = f"loss {sum(losses[-20:]) / len(losses[-20:]):.3f}  {rate:,.0f} characters/s  {seconds - spent:.0f} s left"
+            recent = sum(losses[-20:]) / len(losses[-20:])
+            told = f"loss {recent:.3f}  {rate:,.0f} characters/s  {seconds - spent:.0f} s left"
             progress.update(bar, completed=spent, told=told)
         progress.update(bar, completed=seconds)
     return losses

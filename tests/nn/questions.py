@@ -94,7 +94,7 @@ def weigh(values: Tensor) -> Tensor:
     """Σ w ⊙ values, with w the same for the same place in a row, however many steps or rows there are."""
     generator = torch.Generator().manual_seed(5)
     dims = torch.randn(values.shape[-1], generator=generator, dtype=torch.float64)
-    steps = torch.randn(64, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
+    steps = torch.randn(512, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
     weights = dims if steps is None else steps.reshape(-1, *[1] * (values.dim() - 3), 1) * dims
     return (values * weights.to(values.dtype)).sum()
 
@@ -104,7 +104,7 @@ def zeros_if_none(tensor: Tensor) -> Tensor:
 
 
 def fixed_names(layer: Layer) -> list[str]:
-    """The tensors of the state whose size does not grow: those whose values are the layer's meaning, not its storage."""
+    """The tensors of the state that don't grow: their values are what the layer carries, and not how it is stored."""
     return [name for name, shape in layer.state_shapes().items() if None not in shape]
 
 

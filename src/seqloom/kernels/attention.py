@@ -20,14 +20,16 @@ def pool(
 ) -> Float[Tensor, "batch heads queries out"]:
     """Σ_s softmax_s(scale q · k_s) v_s on `scaled_dot_product_attention`; a query that sees no key gets zeros.
 
-    `causal` hides key s from query t where s > t, both counted from the first, so it is for queries and keys of one sequence.
+    `causal` hides key s from query t where s > t, both counted from the first, so it is for queries and keys of one
+    sequence.
     Fewer key heads than heads: each serves as many queries' heads in turn.
     """
     rows, heads, queries, _ = query.shape
     key_heads, out = key.shape[1], value.shape[3]
     query, key, value = one_width(query, key, value)
     if queries == 1 and not causal and (mask is None or mask.shape[1] == 1):
-        query = query.reshape(rows, key_heads, heads // key_heads, -1)  # heads that share keys ask together: 2x on CPU
+        # One step: heads that share keys ask together, as queries of one head (half the time on a CPU).
+        query = query.reshape(rows, key_heads, heads // key_heads, query.shape[3])
     hidden = None
     if mask is not None:
         hidden = ~mask.any(dim=3, keepdim=True)  # softmax over nothing would be NaN
@@ -63,9 +65,7 @@ def one_width(
     return query, key, value
 
 
-def share(
-    x: Float[Tensor, "batch key_heads keys dim"], heads: int
-) -> Float[Tensor, "batch {heads} keys dim"]:
+def share(x: Float[Tensor, "batch key_heads keys dim"], heads: int) -> Float[Tensor, "batch {heads} keys dim"]:
     """Keys or values, each head of which serves as many heads of queries in turn."""
     groups = heads // x.shape[1]
     return x if groups == 1 else x.repeat_interleave(groups, dim=1)

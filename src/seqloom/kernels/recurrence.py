@@ -53,6 +53,8 @@ class Backend(Protocol):
         """Why it can't run this problem; None if it can."""
         ...
 
-    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch ..."]]]:
+    def run(
+        self, problem: Problem
+    ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
         """Outputs at all steps, and the named tensors at each row's own end."""
         ...

@@ -1,5 +1,7 @@
 """The kernels that come with torch (oneDNN, cuDNN), where their equation is the cell's own."""
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -7,14 +9,19 @@ from torch import Tensor
 from seqloom.kernels.lengths import last, real
 from seqloom.kernels.recurrence import Operands, Problem
 
-_FREEZE = 1e4  # σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision
+# What a step of padding says to each part. σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision.
+_AT_PADDING = {
+    "lstm": (-1e4, 1e4, 0.0, 0.0),  # the input gate shut, the forget gate open: c' = 1·c + 0·g, held still
+    "rnn-relu": (-math.inf,),  # h' = 0; left alone it may grow past all numbers, and a gradient of 0 times that is none
+}
 
 
 class Vendor:
     """`torch.lstm`, `torch.gru`, `torch.rnn_tanh` and `torch.rnn_relu`, a layer and a direction at a time.
 
-    Rows of unequal length are not packed, which would be many times slower. Outputs before a row's end don't depend on what
-    comes after it, and h at its end is the output there. Only an LSTM's c must be held still: see `_freeze`.
+    Rows of unequal length are not packed, which would be many times slower. Outputs before a row's end don't depend on
+    what comes after it, and h at its end is the output there. An LSTM's c and a ReLU's h must not run on past it:
+    see `_tell_padding`.
     """
 
     name = "vendor"
@@ -29,9 +36,9 @@ class Vendor:
     def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         x, lengths, operands = problem.x, problem.lengths, problem.operands()
         hidden = problem.initial["hidden"]
+        if lengths is not None and problem.equation in _AT_PADDING:
+            x, operands = _tell_padding(x, lengths, operands, _AT_PADDING[problem.equation])
         if problem.equation == "lstm":
-            if lengths is not None:
-                x, operands = _freeze(x, lengths, operands)
             before = (hidden.unsqueeze(0), problem.initial["cell"].unsqueeze(0))
             y, _, cell = torch.lstm(x, before, *_arguments(operands))
             return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
@@ -53,13 +60,13 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
     return weights, len(weights) == 4, 1, 0.0, torch.is_grad_enabled(), False, True
 
 
-def _freeze(
-    x: Float[Tensor, "batch time input"], lengths: Int[Tensor, " batch"], operands: Operands
+def _tell_padding(
+    x: Float[Tensor, "batch time input"], lengths: Int[Tensor, " batch"], operands: Operands, says: tuple[float, ...]
 ) -> tuple[Float[Tensor, "batch time input+1"], Operands]:
-    """One more input that is 1 on padding, with weights that shut the input gate and open the forget gate: c' = 1·c + 0·g."""
-    padding = ~real(lengths, x.shape[1])
-    hidden_size = operands.recurrent_weight.shape[1]
-    column = operands.input_weight.new_zeros(4, hidden_size)  # rows: input, forget, candidate, output
-    column[0], column[1] = -_FREEZE, _FREEZE
-    widened = torch.cat([operands.input_weight, column.reshape(-1, 1)], dim=1)
-    return torch.cat([x, padding.unsqueeze(2).to(x.dtype)], dim=2), operands._replace(input_weight=widened)
+    """One more input, 1 on padding and 0 elsewhere, with weights of our own into each part."""
+    weight, hidden_size = operands.input_weight, operands.recurrent_weight.shape[1]
+    lowest = torch.finfo(weight.dtype).min / 2  # finite, so that a gradient of zero stays zero
+    column = torch.cat([weight.new_full((hidden_size, 1), max(word, lowest)) for word in says])
+    widened = torch.cat([weight, column], dim=1)
+    padding = ~real(lengths, x.shape[1]).unsqueeze(2)
+    return torch.cat([x, padding.to(x.dtype)], dim=2), operands._replace(input_weight=widened)

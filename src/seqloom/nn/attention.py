@@ -45,23 +45,27 @@ class Attention(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> Float[Tensor, "batch queries out"]:
         """One head; `lengths` says how many keys of each row are real."""
-        weight = next(self.parameters(), None)
-        check_sequence("Attention", query, self.score.query_size, weight, argument="query")
-        check_sequence("Attention", key, self.score.key_size, weight, argument="key")
-        if query.shape[0] != key.shape[0]:
-            raise ArgumentError("Attention", "key", f"{key.shape[0]} rows", f"{query.shape[0]}, the rows of query")
-        if value.shape[:2] != key.shape[:2]:
-            expected = f"{list(key.shape[:2])} before the last, one value for each key"
-            raise ArgumentError("Attention", "value", f"shape {list(value.shape)}", expected)
-        if self.score.heads != 1:
-            raise ArgumentError("Attention", "score", f"{self.score.heads} heads", "1; SelfAttention and CrossAttention take more")
+        self._check(query, key, value)
         mask = None
         if lengths is not None:
-            lengths = check_lengths("Attention", lengths, *key.shape[:2], key.device)
+            lengths = check_lengths("Attention", lengths, key.shape[0], key.shape[1], key.device)
             mask = real(lengths, key.shape[1])[:, None, None]
             key, value = zero_beyond(key, lengths), zero_beyond(value, lengths)
         q, k, v = (x.unsqueeze(1) for x in (query, key, value))
         return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        weight = next(self.parameters(), None)
+        check_sequence("Attention", query, self.score.query_size, weight, argument="query")
+        check_sequence("Attention", key, self.score.key_size, weight, argument="key")
+        check_sequence("Attention", value, value.shape[-1], weight, argument="value")
+        if key.shape[0] != query.shape[0]:
+            raise ArgumentError("Attention", "key", f"{key.shape[0]} rows", f"{query.shape[0]}, the rows of query")
+        if value.shape[:2] != key.shape[:2]:
+            came = f"{value.shape[0]} rows of {value.shape[1]} steps"
+            raise ArgumentError("Attention", "value", came, f"{key.shape[0]} of {key.shape[1]}: one value for each key")
+        if self.score.heads != 1:
+            raise ArgumentError("Attention", "score", f"{self.score.heads} heads", "1; SelfAttention takes more")
 
     def pool(
         self,
@@ -80,5 +84,6 @@ class Attention(nn.Module):
             weights = (softmax if self.weighting == "softmax" else shares)(self.score.scores(query, key), mask)
             offer("attention", time=2, weights=weights)
         if fast:
-            return pool(query, key, value, scale=self.score.scale, mask=None if causal else mask, causal=causal, dropout=dropout)
+            mask = None if causal else mask
+            return pool(query, key, value, scale=self.score.scale, mask=mask, causal=causal, dropout=dropout)
         return F.dropout(weights.to(value.dtype), dropout) @ share(value, query.shape[1])

@@ -44,7 +44,7 @@ class Carry(Bridge):
         self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
     ) -> State:
         wanted = {name: [memory.shape[0], *shape] for name, shape in body.state_shapes().items()}
-        came = None if final is None else {name: list(tensor.shape) for name, tensor in final.items()}
+        came = "missing" if final is None else {name: list(tensor.shape) for name, tensor in final.items()}
         if final is None or came != wanted:
             expected = f"{wanted}, as the decoder's body has; or use LearnedBridge"
             raise ArgumentError("Carry", "the encoder's final state", str(came), expected, verb="is")

@@ -12,8 +12,8 @@ def extend(
 ) -> Float[Tensor, "batch larger heads dim"]:
     """The storage with new steps at each row's position. Capacity doubles when full, so that a step costs a step.
 
-    Without gradients it is written in place: the state that came in is used up. What a row's padding writes lies past its position,
-    where nothing looks, until its next steps take that place.
+    Without gradients it is written in place: the state that came in is used up. What a row's padding writes lies past
+    its position, where nothing looks, until its next steps take that place.
     """
     time, needed = new.shape[1], state.horizon + new.shape[1]
     if state.horizon == 0 or state.position is None:

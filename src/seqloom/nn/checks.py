@@ -1,6 +1,7 @@
 """Arguments are checked at the door: a sentence that names the argument, what came and what was expected.
 
-Shapes, types and devices are always checked. Values (a length past the end, a token past the vocabulary) are checked on the CPU,
+Shapes, types and devices are always checked. Values (a length past the end, a token past the vocabulary) are checked
+on the CPU,
 where looking is free; on an accelerator the look would stall every step.
 """
 
@@ -39,7 +40,8 @@ def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary:
         raise ArgumentError(where, "tokens", f"shape {list(tokens.shape)}", "two dimensions, [batch, time]")
     check_device(where, "tokens", tokens, weight)
     if lengths is not None:
-        tokens = zero_beyond(tokens, check_lengths(where, lengths, *tokens.shape, tokens.device))
+        rows, time = tokens.shape
+        tokens = zero_beyond(tokens, check_lengths(where, lengths, rows, time, tokens.device))
     if readable(tokens) and tokens.numel():
         lowest, highest = (int(end) for end in torch.aminmax(tokens))
         if lowest < 0 or highest >= vocabulary:
@@ -84,7 +86,7 @@ def check_state(where: str, state: State, shapes: Shapes, rows: int, device: tor
         raise ArgumentError(where, "state", came, f"{wanted}: is it the state of another layer?")
     tensors = {**state, "position": state.position} if state.position is not None else dict(state)
     for name, tensor in tensors.items():
-        shape: tuple[int | None, ...] = shapes[name] if name in shapes else ()
+        shape: tuple[int | None, ...] = shapes.get(name, ())
         if tensor.shape[0] != rows:
             raise ArgumentError(where, f"state[{name!r}]", f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
         fits = len(shape) == tensor.dim() - 1 and all(

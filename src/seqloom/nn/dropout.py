@@ -1,4 +1,7 @@
-"""Ways to leave something out in training; in eval mode each is the identity. (Weight drop and zoneout act inside `Recurrent`.)"""
+"""Ways to leave something out in training; in eval mode each is the identity.
+
+Weight drop and zoneout act inside `Recurrent`, whole words are left out in the stem `Tokens`.
+"""
 
 from abc import abstractmethod
 

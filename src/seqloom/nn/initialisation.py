@@ -34,7 +34,7 @@ _ROLES: Mapping[type[nn.Module], Mapping[str, str]] = {
     nn.Conv2d: {"weight": "weight", "bias": "bias"},
     nn.Embedding: {"weight": "embedding"},
 }
-_CELL = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bias"}
+_CELL = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bias", "candidate_bias": "bias"}
 
 
 @torch.no_grad()
@@ -55,9 +55,10 @@ def initialise(
     recurrent: a cell's h-to-h weights, each part by itself
     embeddings: N(0, 1/dim) as "normal", unless `scale` says otherwise
     biases: by any scheme that can fill a vector
-    scale: r of "uniform", s of "normal", the gain of the others; for `weights` and `embeddings`
+    scale: r of "uniform", s of "normal", the gain of the others; for `weights`, `embeddings` and `biases`
     forget: added to a forget gate's bias, so that memory lasts from the start (Gers 2000; Jozefowicz 2015)
-    prior: how frequent each class is; output biases start at its logarithm, so that the first loss is the entropy of the classes
+    prior: how frequent each class is; output biases start at its logarithm, so that the first loss is the entropy of
+        the classes
     Normalisation, peepholes and learned positions stay as they are.
 
     >>> layer = nn.Linear(4, 2)
@@ -75,7 +76,7 @@ def initialise(
     }
     for part in module.modules():
         for name, role in roles(part).items():
-            parameter = getattr(part, name)
+            parameter = getattr(part, name, None)
             if parameter is None:
                 continue
             if role == "embedding":
@@ -85,12 +86,14 @@ def initialise(
             fill, size = schemes[role]
             for matrix in matrices(part, parameter, role):
                 fill(matrix, size)
-        if "forget" in gates(part) and getattr(part, "bias", None) is not None:
-            part.bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)  # type: ignore[union-attr,operator]
+        bias = getattr(part, "bias", None)
+        if "forget" in gates(part) and bias is not None:
+            bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)
     if prior is not None:  # after all biases have started
         for part in module.modules():
-            if hasattr(part, "start_at_prior"):
-                part.start_at_prior(prior)
+            start_at_prior = getattr(part, "start_at_prior", None)
+            if start_at_prior is not None:
+                start_at_prior(prior)
 
 
 def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:
@@ -106,7 +109,8 @@ def gates(module: nn.Module) -> tuple[str, ...]:
 
 
 def roles(module: nn.Module) -> Mapping[str, str]:
-    """Which parameters of this module, not of its children, are a weight, a stack of weights, recurrent, an embedding or a bias.
+    """Which parameters of this module, not of its children, are a weight, a stack of weights, recurrent, an embedding
+    or a bias.
 
     A module with parameters of its own may say so in an attribute `roles`.
     """

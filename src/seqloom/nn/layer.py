@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqloom.nn.checks import check_lengths, check_sequence, check_state
 from seqloom.kernels.lengths import zero_beyond
+from seqloom.nn.checks import check_lengths, check_sequence, check_state
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError, CannotStep
 
@@ -20,7 +20,8 @@ Shapes = dict[str, tuple[int | None, ...]]
 class Traits:
     """What a layer promises, in eval mode; the conformance suite asks exactly that of it.
 
-    causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the same.
+    causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the
+        same.
     max_length: the most steps that it takes, None for any number.
     rows_independent: no row changes another, in training mode either (batch normalisation is the exception).
     """
@@ -72,7 +73,7 @@ class Layer(nn.Module, ABC):
         return {}
 
     def initial(self, rows: int, like: Tensor) -> State:
-        """The state before the first step, on the device and in the precision of `like`; zeros unless a layer says otherwise."""
+        """The state before the first step, zeros unless a layer says otherwise; of the device and type of `like`."""
         zeros = {
             name: like.new_zeros(rows, *(size or 0 for size in shape)) for name, shape in self.state_shapes().items()
         }
@@ -103,7 +104,7 @@ class Layer(nn.Module, ABC):
     def run(
         self, where: str, x: Tensor, lengths: Tensor | None, state: State | None
     ) -> tuple[Float[Tensor, "batch time out"], State]:
-        """`mix` between the two ends of the contract: lengths and state checked, padding silenced, position moved on."""
+        """`mix` between the two ends of the contract: arguments checked, padding silenced, position moved on."""
         rows, time = x.shape[:2]
         if state is None:
             state = self.initial(rows, x)
@@ -114,8 +115,8 @@ class Layer(nn.Module, ABC):
         traits = self.traits
         if not traits.causal and state.horizon > 0:
             raise CannotStep(
-                f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads the "
-                "whole sequence at once; give it all steps in one call, or use a causal layer."
+                f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads "
+                "the whole sequence at once; give it all steps in one call, or use a causal layer."
             )
         if traits.max_length is not None and state.horizon + time > traits.max_length:
             past = f" after {state.horizon} earlier ones" if state.horizon else ""

@@ -3,8 +3,9 @@
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from seqloom.nn.heads.head import Head, StepHead
+from seqloom.nn.heads.head import Head
 from seqloom.nn.heads.loss import Loss
+from seqloom.nn.heads.pooled import Pooled
 from seqloom.nn.layer import Layer
 from seqloom.nn.record import inside
 from seqloom.nn.stack import Composite
@@ -54,7 +55,7 @@ class Model(nn.Module):
         """The state before the first token. A language model has no source: of what is given, only the rows count."""
         if isinstance(self.stem, ImageStem):
             raise ArgumentError("Model", "stem", "images", "tokens, for a model that writes", verb="takes")
-        if not isinstance(self.head, StepHead):
+        if isinstance(self.head, Pooled):
             raise ArgumentError("Model", "head", "one answer a row", "one a step, for a model that writes")
         if not (self.stem.traits.causal and self.body.traits.causal):
             raise CannotStep(

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from seqloom.kernels.lengths import real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
-from seqloom.nn.checks import check_sequence, known_lengths
+from seqloom.nn.checks import check_count, check_sequence, known_lengths
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.positions import Rotary
-from seqloom.nn.scores import SCORES, Score
+from seqloom.nn.positions import Rotary, turn
+from seqloom.nn.scores import SCORES, Dot, ScaledDot, Score
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError, MissingMemory
 
@@ -46,19 +46,26 @@ class MultiHead(Layer):
     ) -> None:
         super().__init__()
         where = type(self).__name__
-        if heads < 1 or (head_size is None and size % heads):
-            raise ArgumentError(where, "heads", str(heads), f"a divisor of the size, {size}; or say head_size", verb="is")
-        key_heads = key_heads or heads
+        key_heads = heads if key_heads is None else key_heads
+        check_count(where, "heads", heads)
+        check_count(where, "key_heads", key_heads)
+        if head_size is None and size % heads:
+            expected = f"a divisor of the size, {size}; or say head_size"
+            raise ArgumentError(where, "heads", str(heads), expected, verb="is")
         if heads % key_heads:
             raise ArgumentError(where, "key_heads", str(key_heads), f"a divisor of heads, {heads}", verb="is")
-        head_size = head_size or size // heads
-        value_size = value_size or head_size
-        self.input_size, self.output_size, self.memory_size = size, output_size or size, memory_size
+        head_size = size // heads if head_size is None else head_size
+        value_size = head_size if value_size is None else value_size
+        check_count(where, "head_size", head_size)
+        check_count(where, "value_size", value_size)
+        self.input_size, self.memory_size = size, memory_size
+        self.output_size = size if output_size is None else output_size
         self.heads, self.key_heads, self.value_size = heads, key_heads, value_size
         if isinstance(score, str):
             score = SCORES[score](head_size, head_size, heads=heads, key_heads=key_heads)
-        if score.heads not in (1, heads):
-            raise ArgumentError(where, "score", f"{score.heads} heads", f"{heads}, or 1 to share its weights")
+        if score.heads not in (1, heads) or score.key_heads not in (1, key_heads):
+            came = f"{score.heads} heads and {score.key_heads} key heads"
+            raise ArgumentError(where, "score", came, f"{heads} and {key_heads}, or 1 to share its weights")
         self.query: nn.Module = nn.Linear(size, heads * score.query_size, bias=bias)
         self.key: nn.Module = nn.Linear(memory_size, key_heads * score.key_size, bias=bias)
         self.value: nn.Module = nn.Linear(memory_size, key_heads * value_size, bias=bias)
@@ -126,8 +133,8 @@ class SelfAttention(MultiHead):
             dropout=dropout,
             bias=bias,
         )
-        if window is not None and window < 1:
-            raise ArgumentError("SelfAttention", "window", str(window), "1 or more steps", verb="is")
+        if window is not None:
+            check_count(type(self).__name__, "window", window)
         if rotary is not None:
             _check_rotary(rotary, self.attention.score)
         self.causal, self.window, self.rotary = causal, window, rotary
@@ -145,7 +152,8 @@ class SelfAttention(MultiHead):
         score = self.attention.score
         query, key = heads_of(self.query(x), self.heads), heads_of(self.key(x), self.key_heads)
         if self.rotary is not None:
-            query, key = self.rotary(query, state.steps(x)), self.rotary(key, state.steps(x))
+            turns = self.rotary.turns(state.steps(x), x)
+            query, key = turn(query, *turns), turn(key, *turns)
         keys, values = score.key(key).transpose(1, 2), self.value(x).unflatten(2, (self.key_heads, -1))
         if not self.causal:
             return self.ask(score.query(query), keys, values, self._mask(x, lengths)), State()
@@ -181,8 +189,19 @@ class PlainSelfAttention(SelfAttention):
     0
     """
 
-    def __init__(self, size: int, *, score: str | Score = "dot", causal: bool = False, window: int | None = None) -> None:
-        super().__init__(size, heads=1, score=score, causal=causal, window=window)
+    def __init__(
+        self,
+        size: int,
+        *,
+        score: str | Score = "dot",
+        weighting: str = "softmax",
+        causal: bool = False,
+        window: int | None = None,
+    ) -> None:
+        super().__init__(size, heads=1, score=score, weighting=weighting, causal=causal, window=window)
+        if {self.attention.score.query_size, self.attention.score.key_size} != {size}:
+            came = f"sizes {self.attention.score.query_size} and {self.attention.score.key_size}"
+            raise ArgumentError("PlainSelfAttention", "score", came, f"{size} for both, the width of x")
         self.query = self.key = self.value = self.output = nn.Identity()
 
 
@@ -218,7 +237,7 @@ class CrossAttention(MultiHead):
         memory, lengths = known_lengths("CrossAttention", memory, lengths)
         keys = self.attention.score.key(heads_of(self.key(memory), self.key_heads)).transpose(1, 2)
         values = self.value(memory).unflatten(2, (self.key_heads, -1))
-        position = torch.zeros_like(lengths)
+        position = torch.zeros_like(lengths, dtype=torch.int64)
         return State(keys=keys, values=values, lengths=lengths, position=position)
 
     def mix(
@@ -229,16 +248,15 @@ class CrossAttention(MultiHead):
         return self.ask(query, state["keys"], state["values"], mask), state
 
 
-def heads_of(
-    x: Float[Tensor, "batch time heads*dim"], heads: int
-) -> Float[Tensor, "batch heads time dim"]:
+def heads_of(x: Float[Tensor, "batch time heads*dim"], heads: int) -> Float[Tensor, "batch heads time dim"]:
     """Features shared out among heads."""
-    return x.unflatten(2, (heads, -1)).transpose(1, 2)
+    by_head: Tensor = x.unflatten(2, (heads, -1))
+    return by_head.transpose(1, 2)
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:
-    if SCORES["dot"] is not type(score) and SCORES["scaled-dot"] is not type(score):
-        kind = type(score).__name__
-        raise ArgumentError("SelfAttention", "rotary", f"the score {kind}", "dot or scaled-dot beside it")
+    if not isinstance(score, Dot | ScaledDot):
+        came = f"the score {type(score).__name__} beside it"
+        raise ArgumentError("SelfAttention", "rotary", came, "dot or scaled-dot, the scores that it turns")
     if rotary.size != score.query_size:
         raise ArgumentError("SelfAttention", "rotary", f"size {rotary.size}", f"{score.query_size}, a head's size")

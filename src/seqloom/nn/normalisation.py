@@ -1,4 +1,4 @@
-"""Normalisation by name. Each has a learned scale γ and shift β unless it says otherwise; padding never enters a mean."""
+"""Normalisation by name. Each has a learned scale γ and shift β unless it says otherwise; padding enters no mean."""
 
 import math
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class RMSNorm(Pointwise):
 
 
 class BatchNorm(Layer):
-    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all real steps of all rows (Ioffe & Szegedy 2015).
+    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of a feature over all real steps of all rows (Ioffe & Szegedy 2015).
 
     In eval mode μ and σ² are running means from training, so rows don't depend on each other there.
     """
@@ -84,19 +84,18 @@ class BatchNorm(Layer):
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         if self.training:
             mean, variance, count = moments(x, lengths, dims=(0, 1))
-            self._remember(mean.detach(), variance.detach(), count)
+            self._remember(mean.flatten(), variance.flatten(), count.flatten())
         else:
             mean, variance = self.running_mean, self.running_variance
-        return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias, State()
+        return normal(x, mean, variance, self.eps) * self.weight + self.bias, State()
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
-        """running ← (1 − m) running + m new, the variance unbiased as torch does; a batch without a real step changes nothing."""
-        count = count.flatten()
-        momentum = self.momentum * (count > 0).to(mean.dtype)
+        """running ← (1 − m) running + m new, the variance unbiased as in torch; a batch of padding changes nothing."""
+        momentum = self.momentum * (count > 0)
         unbiased = variance * count / (count - 1).clamp(min=1)
-        self.running_mean.lerp_(mean.flatten().to(self.running_mean.dtype), momentum)
-        self.running_variance.lerp_(unbiased.flatten().to(self.running_variance.dtype), momentum)
+        for running, new in ((self.running_mean, mean), (self.running_variance, unbiased)):
+            running += (momentum * (new - running)).to(running.dtype)
 
 
 class GroupNorm(Layer):
@@ -123,8 +122,7 @@ class GroupNorm(Layer):
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         grouped = x.unflatten(2, (self.groups, -1))
         mean, variance, _ = moments(grouped, lengths, dims=(1, 3))
-        normal = (grouped - mean) * torch.rsqrt(variance + self.eps)
-        return normal.flatten(2) * self.weight + self.bias, State()
+        return normal(grouped, mean, variance, self.eps).flatten(2) * self.weight + self.bias, State()
 
 
 class InstanceNorm(GroupNorm):
@@ -162,11 +160,21 @@ NORMS: Registry[Callable[[int], Layer]] = Registry(
 def moments(
     x: Float[Tensor, "batch time *dims"], lengths: Int[Tensor, " batch"] | None, dims: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, variance and number of the real values over these dimensions, which stay as ones; 0, 0 and 0 where there are none."""
-    steps = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if lengths is None else real(lengths, x.shape[1])
-    mask = steps.reshape(*steps.shape, *[1] * (x.dim() - 2)).to(x.dtype).expand_as(x)
-    count = mask.sum(dims, keepdim=True)
-    divisor = count.clamp(min=1)
-    mean = (x * mask).sum(dims, keepdim=True) / divisor
-    variance = ((x - mean).square() * mask).sum(dims, keepdim=True) / divisor
+    """Mean, variance and number of the real values over these dimensions, which stay as ones; 0 where there are none.
+
+    x is zero beyond the lengths. In float32 at least: bfloat16 can't count past 256.
+    """
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    steps = torch.ones_like(wide[:1, :, :1]).flatten() if lengths is None else real(lengths, x.shape[1])
+    steps = steps.reshape(-1, x.shape[1], *[1] * (x.dim() - 2)).to(wide.dtype)
+    count = steps.expand_as(wide).sum(dims, keepdim=True)
+    mean = wide.sum(dims, keepdim=True) / count.clamp(min=1)
+    variance = ((wide - mean) * steps).square().sum(dims, keepdim=True) / count.clamp(min=1)
     return mean, variance, count
+
+
+def normal(
+    x: Float[Tensor, "batch time *dims"], mean: Tensor, variance: Tensor, eps: float
+) -> Float[Tensor, "batch time *dims"]:
+    """(x − μ) / √(σ² + ε), in the precision of x."""
+    return ((x - mean) * torch.rsqrt(variance + eps)).to(x.dtype)

@@ -1,11 +1,13 @@
 """Where a step stands, told to a layer that would not know: added to x, or turned into queries and keys."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.nn.checks import check_count
 from seqloom.nn.layer import Layer, Pointwise, Traits
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
@@ -49,7 +51,8 @@ class LearnedPositions(Layer):
     def __init__(self, size: int, length: int) -> None:
         super().__init__()
         self.input_size = self.output_size = size
-        self.embedding = nn.Embedding(length, size)
+        check_count("LearnedPositions", "length", length)
+        self.embedding = PositionVectors(length, size)
         nn.init.normal_(self.embedding.weight, 0.0, 0.02)
 
     @property
@@ -61,6 +64,12 @@ class LearnedPositions(Layer):
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         # A row's padding may stand past the last position; what it is given does not matter.
         return x + self.embedding(state.steps(x).clamp(max=self.embedding.num_embeddings - 1)), State()
+
+
+class PositionVectors(nn.Embedding):
+    """E; small from the start, and `initialise`, which would scale it as words are scaled, leaves it so."""
+
+    roles: ClassVar[dict[str, str]] = {}
 
 
 class NoPositions(Pointwise):
@@ -84,17 +93,29 @@ class Rotary(nn.Module):
 
     def __init__(self, size: int, *, base: float = 10_000.0) -> None:
         super().__init__()
-        if size % 2:
+        if size < 1 or size % 2:
             raise ArgumentError("Rotary", "size", str(size), "an even number, since features turn in pairs", verb="is")
         self.size, self.base = size, base
 
     def forward(
         self, x: Float[Tensor, "batch heads time dim"], positions: Int[Tensor, "rows time"]
     ) -> Float[Tensor, "batch heads time dim"]:
-        angles = rotations(positions, self.size, self.base, x).unsqueeze(1)  # [rows, 1, time, dim/2]
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        a, b = x.chunk(2, dim=3)
-        return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
+        return turn(x, *self.turns(positions, x))
+
+    def turns(self, positions: Int[Tensor, "rows time"], like: Tensor) -> tuple[Tensor, Tensor]:
+        """cos pθ_i and sin pθ_i, each [rows, 1, time, dim/2]: made once for queries and keys."""
+        angles = rotations(positions, self.size, self.base, like).unsqueeze(1)
+        return angles.cos().to(like.dtype), angles.sin().to(like.dtype)
+
+
+def turn(
+    x: Float[Tensor, "batch heads time dim"],
+    cos: Float[Tensor, "#batch 1 time half"],
+    sin: Float[Tensor, "#batch 1 time half"],
+) -> Float[Tensor, "batch heads time dim"]:
+    """(a, b) -> (a cos − b sin, b cos + a sin), a the first half of the features and b the second."""
+    a, b = x.chunk(2, dim=3)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
 
 
 # What a stem of this width adds to its vectors; the second number is the most positions that it must know.

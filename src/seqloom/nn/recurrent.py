@@ -26,11 +26,14 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 class Recurrent(Layer):
     """A cell over time: y_t, s_t = cell(x_t, s_{t−1}).
 
-    weight_drop: in training, each recurrent weight is left out with this probability, the same ones at all steps (Merity et al. 2017)
-    zoneout: in training, each value of the state keeps its past with this probability; in eval, the mean of both (Krueger et al. 2016)
+    weight_drop: in training, each recurrent weight is left out with this probability, the same ones at all steps
+        (Merity et al. 2017)
+    zoneout: in training, each value of the state keeps its past with this probability; in eval, the mean of both
+        (Krueger et al. 2016)
     initial: "zero"; "learned", a parameter; "random", N(0, 0.1²) in training and zero in eval
 
-    Runs on the fastest backend that has the cell's equation (`seqloom.kernels`); with zoneout, or while gates or states are recorded, on the loop.
+    Runs on the fastest backend that has the cell's equation (`seqloom.kernels`); with zoneout, or while gates or
+    states are recorded, on the loop.
 
     >>> from seqloom.nn import LSTM
     >>> y, state = Recurrent(LSTM(3, 4))(torch.randn(2, 5, 3), lengths=torch.tensor([5, 2]))
@@ -55,7 +58,7 @@ class Recurrent(Layer):
         return Traits(causal=True)
 
     def state_shapes(self) -> Shapes:
-        return {name: (self.cell.hidden_size,) for name in self.cell.carries}
+        return dict.fromkeys(self.cell.carries, (self.cell.hidden_size,))
 
     def initial(self, rows: int, like: Tensor) -> State:
         state = super().initial(rows, like)

@@ -1,11 +1,13 @@
 """How well a query and a key agree: every classic score, as two maps and a scale.
 
-All but the additive one are a dot product after a map of the query and a map of the key, so all run on one kernel; the maps stand
-apart so that decoding prepares keys once. Axes: queries [batch, heads, queries, query_size], keys [batch, key_heads, keys, key_size].
+All but the additive one are a dot product after a map of the query and a map of the key, so all run on one kernel; the
+maps stand apart so that decoding prepares keys once. Axes: queries [batch, heads, queries, query_size], keys
+[batch, key_heads, keys, key_size].
 """
 
 import math
 from abc import ABC
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -13,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.kernels.attention import share
+from seqloom.nn.checks import check_count
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -33,7 +36,9 @@ class Score(nn.Module, ABC):
     def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
         super().__init__()
         self.query_size, self.key_size = query_size, key_size
-        self.heads, self.key_heads = heads, key_heads or heads
+        self.heads, self.key_heads = heads, heads if key_heads is None else key_heads
+        check_count(type(self).__name__, "heads", self.heads)
+        check_count(type(self).__name__, "key_heads", self.key_heads)
         self.mapped_size = key_size  # the width of what `key` gives
 
     def query(self, q: Queries) -> Float[Tensor, "batch heads queries mapped"]:
@@ -63,7 +68,8 @@ class SameSize(Score):
     def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
         if query_size != key_size:
             sizes = f"{query_size} (queries) and {key_size} (keys)"
-            raise ArgumentError(type(self).__name__, "sizes", sizes, "the same; bilinear takes different ones", verb="are")
+            expected = "the same; bilinear, low-rank and additive take different ones"
+            raise ArgumentError(type(self).__name__, "sizes", sizes, expected, verb="are")
         super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
 
 
@@ -110,7 +116,7 @@ class Cosine(SameSize):
 class Bilinear(Score):
     """score = qᵀ W k   (Luong et al. 2015, "general"); q and k may differ in size"""
 
-    roles = {"weight": "weights"}
+    roles: ClassVar[dict[str, str]] = {"weight": "weights"}
 
     def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
         super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
@@ -123,7 +129,7 @@ class Bilinear(Score):
 class LowRank(Score):
     """score = (U q) · (V k), with U and V of `rank` rows: a bilinear score with W = Uᵀ V."""
 
-    roles = {"query_weight": "weights", "key_weight": "weights"}
+    roles: ClassVar[dict[str, str]] = {"query_weight": "weights", "key_weight": "weights"}
 
     def __init__(
         self,
@@ -135,7 +141,8 @@ class LowRank(Score):
         rank: int | None = None,
     ) -> None:
         super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
-        self.mapped_size = rank or max(1, min(query_size, key_size) // 2)
+        self.mapped_size = max(1, min(query_size, key_size) // 2) if rank is None else rank
+        check_count("LowRank", "rank", self.mapped_size)
         self.query_weight = matrix(self.heads, query_size, self.mapped_size)
         self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
 
@@ -149,8 +156,9 @@ class LowRank(Score):
 class Gaussian(SameSize):
     """score = −|q − k|² / (2 width²); softmax of it is kernel regression (Nadaraya 1964, Watson 1964)
 
-    −|q − k|²/2 = q · k − |k|²/2 − |q|²/2, and the last term is the same for all keys, so softmax does not see it. The middle
-    one goes into two columns beside the key, a coarse and a fine part, since one column in bfloat16 would be far off; the query has ones there.
+    −|q − k|²/2 = q · k − |k|²/2 − |q|²/2, and the last term is the same for all keys, so softmax does not see it. The
+    middle one goes into two columns beside the key, a coarse and a fine part, since one column in bfloat16 would be far
+    off; the query has ones there.
     """
 
     def __init__(
@@ -196,7 +204,7 @@ class Additive(Score):
     """score = v · tanh(W_q q + W_k k)   (Bahdanau et al. 2014, https://arxiv.org/abs/1409.0473)"""
 
     kind = "additive"
-    roles = {"query_weight": "weights", "key_weight": "weights", "vector": "weights"}
+    roles: ClassVar[dict[str, str]] = {"query_weight": "weights", "key_weight": "weights", "vector": "weights"}
 
     def __init__(
         self,
@@ -208,7 +216,8 @@ class Additive(Score):
         hidden_size: int | None = None,
     ) -> None:
         super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
-        self.mapped_size = hidden_size or key_size
+        self.mapped_size = key_size if hidden_size is None else hidden_size
+        check_count("Additive", "hidden_size", self.mapped_size)
         self.query_weight = matrix(self.heads, query_size, self.mapped_size)
         self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
         self.vector = matrix(self.heads, self.mapped_size, 1)
@@ -224,7 +233,8 @@ class Additive(Score):
         query: Float[Tensor, "batch heads queries hidden"],
         key: Float[Tensor, "batch key_heads keys hidden"],
     ) -> Scores:
-        met = torch.tanh(query.unsqueeze(3) + share(key, query.shape[1]).unsqueeze(2))  # [batch, heads, queries, keys, hidden]
+        key = share(key, query.shape[1])
+        met = torch.tanh(query.unsqueeze(3) + key.unsqueeze(2))  # [batch, heads, queries, keys, hidden]
         return (met @ self.vector.unsqueeze(1)).squeeze(4)
 
 

@@ -1,6 +1,7 @@
 """Layers on layers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -72,7 +73,7 @@ class Stack(Composite):
     def __init__(self, layers: Mapping[str, Layer] | Sequence[Layer]) -> None:
         super().__init__(layers)
         stacked = list(self.parts().values())
-        for below, above in zip(stacked, stacked[1:], strict=False):
+        for below, above in pairwise(stacked):
             _check_meets("Stack", below.output_size, above)
         self.input_size, self.output_size = stacked[0].input_size, stacked[-1].output_size
 
@@ -86,7 +87,11 @@ class Stack(Composite):
 
 
 class DenseStack(Composite):
-    """Each layer reads the input and all layers below: x_k = [x; y_1; …; y_{k−1}], and y = [x; y_1; …; y_n] (Huang et al. 2017)."""
+    """Each layer reads the input and all layers below, and so does whoever reads the stack (Huang et al. 2017).
+
+    x_k = [x; y_1; …; y_{k−1}]
+    y = [x; y_1; …; y_n]
+    """
 
     def __init__(self, layers: Mapping[str, Layer] | Sequence[Layer]) -> None:
         super().__init__(layers)

@@ -16,7 +16,8 @@ class State(Mapping[str, Tensor]):
     this one type, so decoding, truncated BPTT, beam search and serving are each written once.
 
     `position` counts the real steps that each row has seen. `horizon` is a bound on it that is known without asking
-    the device, so that a cache can be sized without waiting for it. The states of nested layers are told apart by dotted names.
+    the device, so that a cache can be sized without waiting for it. The states of nested layers are told apart by
+    dotted names.
 
     >>> state = State(hidden=torch.zeros(2, 4), position=torch.tensor([3, 5]), horizon=5)
     >>> state.select(torch.tensor([1, 1, 0])).position

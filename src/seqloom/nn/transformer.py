@@ -1,12 +1,13 @@
 """The Transformer: attention, then each position by itself, with a way around both; N times (Vaswani et al. 2017).
 
-Everything here is composition of parts that stand in their own files. The encoder of 2017, GPT-2, BERT and Llama are the same blocks
-with other parts.
+Everything here is composition of parts that stand in their own files. The encoder of 2017, GPT-2, BERT and Llama are
+the same blocks with other parts.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from seqloom.nn.checks import check_count
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
@@ -14,6 +15,7 @@ from seqloom.nn.normalisation import NORMS
 from seqloom.nn.positions import Rotary
 from seqloom.nn.residual import ORDERS, AnyResidual
 from seqloom.nn.stack import Stack
+from seqloom.spec.errors import ArgumentError
 
 Around = Callable[[Layer], AnyResidual]
 
@@ -41,6 +43,13 @@ class TransformerParts:
     bias: bool = True
     dropout: float = 0.1
 
+    def __post_init__(self) -> None:
+        check_count("TransformerParts", "depth", self.depth)
+        check_count("TransformerParts", "heads", self.heads)
+        if self.size % self.heads:
+            expected = f"a divisor of the size, {self.size}"
+            raise ArgumentError("TransformerParts", "heads", str(self.heads), expected, verb="is")
+
 
 BASE = TransformerParts()
 
@@ -62,7 +71,7 @@ def encoder(parts: TransformerParts = BASE) -> Stack:
 
 
 def decoder(parts: TransformerParts = BASE) -> Stack:
-    """N blocks in which every step sees itself and those before: a language model's body. Its state is a key-value cache."""
+    """N blocks in which every step sees itself and those before, whose keys and values it carries: a language model's body."""
     return blocks(parts, lambda: block(parts, self_attention(parts, causal=True)))
 
 
@@ -126,6 +135,4 @@ def cross_attention(parts: TransformerParts, memory_size: int) -> CrossAttention
 def feed_forward(parts: TransformerParts) -> FeedForward:
     """The last sublayer of a block."""
     kind = GatedFeedForward if parts.gated else FeedForward
-    return kind(
-        parts.size, parts.hidden_size, activation=parts.activation, dropout=parts.dropout, bias=parts.bias
-    )
+    return kind(parts.size, parts.hidden_size, activation=parts.activation, dropout=parts.dropout, bias=parts.bias)

@@ -13,7 +13,8 @@ class ArgumentError(SeqloomError, ValueError):
     """
 
     def __init__(self, where: str, argument: str, came: str, expected: str, verb: str = "has") -> None:
-        super().__init__(f"{where}: {argument} {verb} {came}; expected {expected}.")
+        end = "" if expected.endswith("?") else "."
+        super().__init__(f"{where}: {argument} {verb} {came}; expected {expected}{end}")
         self.argument = argument
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package, from the one list of its names: the imports in the `__init__.pyi` beside it,
+    """`__getattr__`, `__dir__` and `__all__` of a package, from the one list of its names: the imports in the
+    `__init__.pyi` beside it,
     which type checkers and editors read too."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     where = {

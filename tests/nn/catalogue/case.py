@@ -22,8 +22,8 @@ class Case:
     """A layer, and what the suite can't find out from its traits.
 
     make: a new layer of small sizes; the suite moves all its weights off their starting points by itself
-    reference: what it computes, y from (layer, x, lengths), as a textbook would write it: plain loops in float64 (see `by_row`)
-    begin: the state to begin with, for a layer that looks at a memory; the same values whenever the arguments are the same
+    reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
+    begin: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
     rough: how far bfloat16 may be off, as a part of the largest value
     """
@@ -55,7 +55,7 @@ class Case:
 
 
 def memory(layer: Layer, rows: int, width: int, steps: int = 4) -> tuple[Tensor, Tensor]:
-    """Another sequence to look at, and its lengths; the same values for every layer, and for more rows the same first ones."""
+    """Another sequence to look at, and its lengths; always the same values, and with more rows the same first ones."""
     generator = torch.Generator().manual_seed(8)
     values = torch.randn(64, steps, width, generator=generator, dtype=torch.float64)[:rows]
     lengths = 1 + torch.randint(steps, (64,), generator=generator)[:rows]

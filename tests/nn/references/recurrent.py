@@ -59,6 +59,10 @@ def dense_stack(layer: nn.Module, x: Array) -> Array:
     return x
 
 
+def residual(layer: nn.Module, x: Array) -> Array:
+    return x + row_of(layer.layers["layer"], x)
+
+
 def unchanged(layer: nn.Module, x: Array) -> Array:
     """What dropout is in eval mode."""
     return x
@@ -70,6 +74,7 @@ ARRANGEMENTS = {
     "Bidirectional": both_directions,
     "Stack": stack,
     "DenseStack": dense_stack,
+    "Residual": residual,
     "Dropout": unchanged,
     "VariationalDropout": unchanged,
 }

@@ -21,7 +21,8 @@ class Cell(nn.Module, ABC):
         px = x W_x + b                 `project`: all steps at once
         y_t, s_t = step(px_t, s_{t-1})
 
-    A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. That gives it depth, both directions,
+    A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. That gives it
+    depth, both directions,
     lengths, dropout, truncated BPTT, decoding and the gate view.
 
     parts: the blocks of hidden_size rows in `input_weight`, `recurrent_weight` and `bias`, in order

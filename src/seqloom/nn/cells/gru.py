@@ -1,6 +1,7 @@
 """Gated recurrent units, and the two ways in which texts point the update gate.
 
-Inside seqloom z says how much of the past is *kept*: h' = z ⊙ h + (1 − z) ⊙ h̃ (as cuDNN and torch do). Cho et al. 2014 (eq. 7) write it so
+Inside seqloom z says how much of the past is *kept*: h' = z ⊙ h + (1 − z) ⊙ h̃ (as cuDNN and torch do). Cho et al.
+2014 (eq. 7) write it so
 too; Chung et al. 2014 and many courses let z say how much is *replaced*: h' = (1 − z) ⊙ h + z ⊙ h̃. Because
 1 − σ(a) = σ(−a), one becomes the other when the update gate's weights change sign: `flip_update`.
 """
@@ -57,10 +58,10 @@ class GRU(Cell):
 class GRUAfter(Cell):
     """Gated recurrent unit, reset gate after the product (cuDNN, `torch.nn.GRU`).
 
-        r = σ(x W_xr + h W_hr + b_r)
-        z = σ(x W_xz + h W_hz + b_z)
-        h̃ = tanh(x W_xh + b_h + r ⊙ (h W_hh + b_hh))
-        h' = z ⊙ h + (1 − z) ⊙ h̃
+    r = σ(x W_xr + h W_hr + b_r)
+    z = σ(x W_xz + h W_hz + b_z)
+    h̃ = tanh(x W_xh + b_h + r ⊙ (h W_hh + b_hh))
+    h' = z ⊙ h + (1 − z) ⊙ h̃
     """
 
     parts = PARTS
@@ -93,7 +94,8 @@ class GRUAfter(Cell):
 def flip_update(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a GRU (its `state_dict`) for the other reading of z; its own inverse.
 
-    Weights from a text that writes h' = (1 − z) ⊙ h + z ⊙ h̃ become ours, and ours become theirs. To *show* the other reading, take
+    Weights from a text that writes h' = (1 − z) ⊙ h + z ⊙ h̃ become ours, and ours become theirs. To *show* the other
+    reading, take
     1 − update of a recording.
 
     >>> cell, other = GRU(3, 4), GRU(3, 4)

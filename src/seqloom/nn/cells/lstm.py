@@ -17,7 +17,7 @@ Step = tuple[Float[Tensor, "batch hidden"], State]
 class MemoryCell(Cell):
     """Carries h and c. The last lines of every variant are its own; the gates are named alike."""
 
-    parts = ("input", "forget", "candidate", "output")
+    parts: ClassVar[tuple[str, ...]] = ("input", "forget", "candidate", "output")
     carries = ("hidden", "cell")
 
 
@@ -68,12 +68,12 @@ class LSTMNoTanh(MemoryCell):
 class LSTMPeephole(MemoryCell):
     """The gates see the memory (Gers & Schmidhuber 2000), each unit its own: p_i, p_f, p_o are vectors.
 
-        i = σ(x W_xi + h W_hi + p_i ⊙ c + b_i)
-        f = σ(x W_xf + h W_hf + p_f ⊙ c + b_f)
-        g = tanh(x W_xg + h W_hg + b_g)
-        c' = f ⊙ c + i ⊙ g
-        o = σ(x W_xo + h W_ho + p_o ⊙ c' + b_o)          the output gate sees the new memory
-        h' = o ⊙ tanh(c')
+    i = σ(x W_xi + h W_hi + p_i ⊙ c + b_i)
+    f = σ(x W_xf + h W_hf + p_f ⊙ c + b_f)
+    g = tanh(x W_xg + h W_hg + b_g)
+    c' = f ⊙ c + i ⊙ g
+    o = σ(x W_xo + h W_ho + p_o ⊙ c' + b_o)          the output gate sees the new memory
+    h' = o ⊙ tanh(c')
     """
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
@@ -96,11 +96,11 @@ class LSTMPeephole(MemoryCell):
 class LSTMCoupled(MemoryCell):
     """What is forgotten is what is written: i = 1 − f (Greff et al. 2015, https://arxiv.org/abs/1503.04069).
 
-        f = σ(x W_xf + h W_hf + b_f)
-        g = tanh(x W_xg + h W_hg + b_g)
-        o = σ(x W_xo + h W_ho + b_o)
-        c' = f ⊙ c + (1 − f) ⊙ g
-        h' = o ⊙ tanh(c')
+    f = σ(x W_xf + h W_hf + b_f)
+    g = tanh(x W_xg + h W_hg + b_g)
+    o = σ(x W_xo + h W_ho + b_o)
+    c' = f ⊙ c + (1 − f) ⊙ g
+    h' = o ⊙ tanh(c')
     """
 
     parts = ("forget", "candidate", "output")
@@ -117,7 +117,8 @@ class LSTMCoupled(MemoryCell):
 
 
 class LSTMLayerNorm(MemoryCell):
-    """Layer normalisation inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); LN has a scale and a shift of its own each time.
+    """Layer normalisation inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); LN has a scale and a shift of
+    its own each time.
 
         i, f, g, o = parts of LN(x W_x) + LN(h W_h) + b, then σ, σ, tanh, σ
         c' = f ⊙ c + i ⊙ g

@@ -16,15 +16,14 @@ class SimpleCell(Cell):
 
     parts = ("hidden",)
 
-    @staticmethod
     @abstractmethod
-    def activation(total: Tensor) -> Tensor:
+    def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
         """φ"""
 
     def step(
         self, projected: Float[Tensor, "batch hidden"], state: State
     ) -> tuple[Float[Tensor, "batch hidden"], State]:
-        hidden = self.activation(projected + self.recur(state["hidden"]))
+        hidden = self.activate(projected + self.recur(state["hidden"]))
         return hidden, State(hidden=hidden)
 
 
@@ -36,20 +35,25 @@ class RNN(SimpleCell):
     """
 
     equation: ClassVar[str | None] = "rnn"
-    activation = staticmethod(torch.tanh)
+
+    def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
+        return torch.tanh(total)
 
 
 class ReluRNN(SimpleCell):
     """h' = max(0, x W_x + h W_h + b)   (Le et al. 2015 start W_h at the identity, https://arxiv.org/abs/1504.00941)"""
 
     equation: ClassVar[str | None] = "rnn-relu"
-    activation = staticmethod(torch.relu)
+
+    def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
+        return torch.relu(total)
 
 
 class SigmoidRNN(SimpleCell):
     """h' = σ(x W_x + h W_h + b)"""
 
-    activation = staticmethod(torch.sigmoid)
+    def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
+        return torch.sigmoid(total)
 
 
 class LinearRNN(SimpleCell):
@@ -59,6 +63,5 @@ class LinearRNN(SimpleCell):
     W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
     """
 
-    @staticmethod
-    def activation(total: Tensor) -> Tensor:
+    def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
         return total

@@ -1,0 +1,209 @@
+"""From the end of an encoder to the beginning of a decoder: any of the one with any of the other."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.bridges import Carry, Fresh, LearnedBridge, bridge
+from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
+from seqloom.nn.contexts import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
+from seqloom.nn.convolution import CausalConvolution, CentredConvolution
+from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.layer import Layer
+from seqloom.nn.mixer import MixerBlock
+from seqloom.nn.multihead import SelfAttention
+from seqloom.nn.positions import NoPositions
+from seqloom.nn.recurrent import Bidirectional, Recurrent
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+from seqloom.nn.window import Window
+from seqloom.spec.errors import ArgumentError
+
+SIZE = 4  # of x, and of a direction's or a layer's output
+
+
+def gru(width: int = SIZE) -> Recurrent:
+    return Recurrent(GRU(width, SIZE))
+
+
+def lstm(width: int = SIZE) -> Recurrent:
+    return Recurrent(LSTM(width, SIZE))
+
+
+def ragged(layer: Layer) -> tuple[Tensor, Tensor, State]:
+    """A memory, its lengths, and the state in which the layer that made it ended."""
+    x, lengths = torch.randn(3, 5, layer.input_size), torch.tensor([3, 5, 0])
+    memory, final = layer(x, lengths)
+    return memory, lengths, final
+
+
+# Each bridge ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layer", [gru(), lstm(), Stack([lstm(), gru()])], ids=["gru", "lstm", "deep"])
+def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
+    memory, lengths, final = ragged(layer)
+    begun = Carry()(layer, memory, lengths, final)
+    assert set(begun) == set(final)
+    assert all(begun[name] is final[name] for name in final)
+    assert begun.position.tolist() == [0, 0, 0]
+    assert begun.horizon == 0
+
+
+def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
+    """With the same weights and no context, source and target are one sequence."""
+    layer = Stack([lstm(), lstm()]).double()
+    decoder = AttentiveDecoder(layer, NoContext(), Concatenation(0, SIZE), Carry())
+    x = torch.randn(2, 9, SIZE, dtype=torch.float64)
+    memory, final = layer(x[:, :5])
+    y, _ = decoder(x[:, 5:], state=decoder.start(memory, final=final))
+    torch.testing.assert_close(y, layer(x)[0][:, 5:])
+
+
+@pytest.mark.parametrize(
+    ("pool", "pooled"), [("mean", [2.0, 3.0, 0.0]), ("max", [3.0, 5.0, 0.0]), ("last", [3.0, 5.0, 0.0])]
+)
+def test_a_learned_bridge(pool: str, pooled: list[float]) -> None:
+    body = Stack([lstm(), gru()])
+    learned = LearnedBridge(1, body, pool=pool)
+    memory = torch.tensor([[[1.0], [2.0], [3.0], [9.0], [9.0]], [[1.0], [2.0], [3.0], [4.0], [5.0]], [[9.0]] * 5])
+    begun = learned(body, memory, torch.tensor([3, 5, 0]), None)
+    assert set(begun) == set(body.state_shapes())
+    for name, linear in zip(("0.hidden", "0.cell", "1.hidden"), learned.maps.values(), strict=True):
+        expected = torch.tanh(torch.tensor(pooled).unsqueeze(1) * linear.weight.T + linear.bias)
+        torch.testing.assert_close(begun[name], expected)
+    assert begun.position.tolist() == [0, 0, 0]
+
+
+def test_a_learned_bridge_leaves_what_is_no_vector_as_the_body_has_it() -> None:
+    body = Stack([Window(SIZE, width=3), gru(3 * SIZE), SelfAttention(SIZE, heads=2, causal=True)])
+    begun = LearnedBridge(6, body)(body, torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
+    assert begun["0.recent"].eq(0).all()
+    assert begun["1.hidden"].ne(0).all()
+    assert begun["2.keys"].shape == (3, 0, 2, 2)
+
+
+def test_a_fresh_start_knows_nothing() -> None:
+    begun = Fresh()(lstm(), torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
+    assert begun["hidden"].eq(0).all()
+    assert begun["cell"].eq(0).all()
+
+
+# Which one is chosen ----------------------------------------------------------------------------------------------
+
+same = {
+    "one layer": lambda: (gru(), gru(7)),
+    "deep": lambda: (Stack([lstm(), gru()]), Stack([lstm(7), gru()])),
+    "with dropout in one": lambda: (
+        recurrent_stack("lstm", 3, 4, depth=2, dropout=0.1),
+        recurrent_stack("lstm", 7, 4, depth=2),
+    ),
+}
+different = {
+    "cells": lambda: (gru(), lstm()),
+    "cells with states alike": lambda: (gru(), Recurrent(RNN(SIZE, SIZE))),
+    "variants of a cell": lambda: (lstm(), Recurrent(LSTMCoupled(SIZE, SIZE))),
+    "cells above": lambda: (Stack([gru(), gru()]), Stack([gru(), Recurrent(GRUAfter(SIZE, SIZE))])),
+    "depth": lambda: (recurrent_stack("gru", 4, 4, depth=2), recurrent_stack("gru", 4, 4, depth=3)),
+    "width": lambda: (gru(), Recurrent(GRU(SIZE, 5))),
+    "directions": lambda: (Bidirectional(gru(), gru()), gru()),
+    "no state to carry": lambda: (encoder(TransformerParts(depth=1, size=4, heads=2, hidden_size=4)), gru()),
+    "no cells": lambda: (CausalConvolution(4, 4, kernel_size=2), CausalConvolution(4, 4, kernel_size=2)),
+    "a cache beside": lambda: (
+        Stack([gru(), SelfAttention(SIZE, heads=2, causal=True)]),
+        Stack([gru(), SelfAttention(SIZE, heads=2, causal=True)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", same.values(), ids=same)
+def test_where_cells_sizes_and_depth_agree_the_state_is_carried(pair) -> None:
+    assert isinstance(bridge(*pair()), Carry)
+
+
+@pytest.mark.parametrize("pair", different.values(), ids=different)
+def test_elsewhere_the_bridge_is_learned(pair) -> None:
+    encoder, body = pair()
+    learned = bridge(encoder, body)
+    assert isinstance(learned, LearnedBridge)
+    memory, lengths, final = ragged(encoder)
+    begun = learned(body, memory, lengths, final)
+    body(torch.randn(3, 2, body.input_size), state=begun)  # which checks it
+
+
+# Any encoder with any decoder -------------------------------------------------------------------------------------
+
+parts = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=6, dropout=0.0)
+
+encoders: dict[str, Callable[[], Layer]] = {
+    "bidirectional lstm": lambda: Bidirectional(lstm(), lstm()),
+    "gru": gru,
+    "deep lstm": lambda: Stack([lstm(), lstm()]),
+    "transformer": lambda: encoder(parts),
+    "mixer": lambda: MixerBlock(SIZE, length=5, token_hidden_size=3, hidden_size=6),
+    "convolution": lambda: CentredConvolution(SIZE, 6, kernel_size=3),
+    "nothing": lambda: NoPositions(SIZE),
+}
+
+
+def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable[[Layer], AttentiveDecoder]:
+    """A decoder whose body is cells on cells."""
+
+    def make(encoder: Layer) -> AttentiveDecoder:
+        c = context(encoder.output_size)
+        widths = [SIZE + c.size * c.feeds, *[SIZE] * (len(cells) - 1)]
+        body = Stack([Recurrent(cell(width, SIZE)) for cell, width in zip(cells, widths, strict=True)])
+        return AttentiveDecoder(body, c, TanhMeeting(c.size, SIZE), bridge(encoder, body))
+
+    return make
+
+
+decoders: dict[str, Callable[[Layer], Layer]] = {
+    "gru, no context": attentive(lambda memory_size: NoContext(), GRU),
+    "lstm, pooled": attentive(lambda memory_size: PooledContext(memory_size, "max"), LSTM),
+    "deep lstm, no context": attentive(lambda memory_size: NoContext(), LSTM, LSTM),
+    "gru, attention before": attentive(lambda memory_size: AttentionBefore(SIZE, memory_size, "additive"), GRU),
+    "deep, attention after": attentive(lambda memory_size: AttentionAfter(SIZE, memory_size, "bilinear"), LSTM, GRU),
+    "transformer": lambda encoder: cross_decoder(parts, memory_size=encoder.output_size),
+}
+
+
+@pytest.mark.parametrize("decode", decoders.values(), ids=decoders)
+@pytest.mark.parametrize("encode", encoders.values(), ids=encoders)
+def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
+    encoder = encode().double()
+    decoder = decode(encoder).double()
+    x, lengths = torch.randn(3, 5, SIZE, dtype=torch.float64).requires_grad_(), torch.tensor([3, 5, 0])
+    target = torch.randn(3, 4, SIZE, dtype=torch.float64)
+    memory, final = encoder(x, lengths)
+    y, _ = decoder(target, state=decoder.start(memory, lengths, final))
+
+    (to_x,) = torch.autograd.grad(y.square().sum(), x, retain_graph=True)
+    assert to_x[torch.arange(5) < lengths.unsqueeze(1)].abs().sum() > 0  # what is written depends on the source
+    assert to_x[torch.arange(5) >= lengths.unsqueeze(1)].eq(0).all()
+    alone, ended = encoder(x[:1, :3])  # a row alone, one word at a time
+    state = decoder.start(alone, final=ended)
+    for t in range(4):
+        step, state = decoder(target[:1, t : t + 1], state=state)
+        torch.testing.assert_close(step[:, 0], y[:1, t])
+
+
+# Bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_carried() -> None:
+    memory, lengths, final = ragged(gru())
+    for body, given, came, wanted in (
+        (gru(), None, "missing", "{'hidden': [3, 4]}"),
+        (lstm(), final, "{'hidden': [3, 4]}", "{'hidden': [3, 4], 'cell': [3, 4]}"),
+        (Recurrent(GRU(4, 5)), final, "{'hidden': [3, 4]}", "{'hidden': [3, 5]}"),
+        (gru(), final.select(torch.tensor([0])), "{'hidden': [1, 4]}", "{'hidden': [3, 4]}"),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            Carry()(body, memory, lengths, given)
+        wrong = f"Carry: the encoder's final state is {came}; expected {wanted}"
+        assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."

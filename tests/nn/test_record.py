@@ -1,0 +1,235 @@
+import threading
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, LSTMCoupled
+from seqloom.nn.cells.lstm import MemoryCell
+from seqloom.nn.record import inside, offer, record, recording
+from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
+from seqloom.nn.stack import Stack
+from seqloom.spec.errors import UnknownName
+
+LENGTHS = torch.tensor([5, 2, 0])
+
+
+def random_layer(cell: type, **settings) -> tuple[Recurrent, torch.Tensor]:
+    layer = Recurrent(cell(3, 4), **settings).double()
+    with torch.no_grad():
+        for weight in layer.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return layer, torch.randn(3, 5, 3).double()
+
+
+def assert_close(came: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(came, expected, rtol=0, atol=1e-12)
+
+
+# What is kept ----------------------------------------------------------------------------------------------------
+
+
+def test_the_gates_of_a_gru_are_those_of_its_equation() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as seen:
+        y, _ = layer(x)
+    gates = seen["gates"][""]
+    assert set(gates) == {"reset", "update", "candidate"}
+    (W_xr, W_xz, W_xh), (W_hr, W_hz, W_hh), (b_r, b_z, b_h) = (
+        weight.chunk(3) for weight in (layer.cell.input_weight, layer.cell.recurrent_weight, layer.cell.bias)
+    )
+    h = torch.cat([torch.zeros(3, 1, 4), y[:, :-1]], dim=1)
+    assert_close(gates["reset"], torch.sigmoid(x @ W_xr.T + h @ W_hr.T + b_r))
+    assert_close(gates["update"], torch.sigmoid(x @ W_xz.T + h @ W_hz.T + b_z))
+    assert_close(gates["candidate"], torch.tanh(x @ W_xh.T + (gates["reset"] * h) @ W_hh.T + b_h))
+    assert_close(y, gates["update"] * h + (1 - gates["update"]) * gates["candidate"])
+
+
+def test_the_gates_and_states_of_an_lstm_are_those_of_its_equation() -> None:
+    layer, x = random_layer(LSTM)
+    with record("gates", "states") as seen:
+        y, state = layer(x)
+    gates, states = seen["gates"][""], seen["states"][""]
+    before = {name: torch.cat([torch.zeros(3, 1, 4), states[name][:, :-1]], dim=1) for name in ("hidden", "cell")}
+    cell = layer.cell
+    total = x @ cell.input_weight.T + before["hidden"] @ cell.recurrent_weight.T + cell.bias
+    i, f, g, o = total.chunk(4, dim=2)
+    for name, expected in {"input": i.sigmoid(), "forget": f.sigmoid(), "candidate": g.tanh(), "output": o.sigmoid()}.items():
+        assert_close(gates[name], expected)
+    assert_close(states["cell"], gates["forget"] * before["cell"] + gates["input"] * gates["candidate"])
+    assert_close(states["hidden"], gates["output"] * states["cell"].tanh())
+    assert_close(states["hidden"], y)
+    assert_close(states["cell"][:, -1], state["cell"])
+
+
+def test_coupled_gates_add_to_one() -> None:
+    layer, x = random_layer(LSTMCoupled)
+    with record("gates") as seen:
+        layer(x)
+    assert_close(seen["gates"][""]["input"] + seen["gates"][""]["forget"], torch.ones(3, 5, 4).double())
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+def test_looking_changes_nothing(cell: type) -> None:
+    layer, x = random_layer(cell)
+    plain, end = layer(x, LENGTHS)
+    with record("gates", "states") as seen:
+        watched, watched_end = layer(x, LENGTHS)
+    assert_close(watched, plain)
+    for name in end:
+        assert_close(watched_end[name], end[name])
+    assert set(seen["states"][""]) == set(cell.carries)
+    if len(cell.parts) > 1:
+        names = {"input", "forget", "candidate", "output"} if issubclass(cell, MemoryCell) else set(cell.parts)
+        assert set(seen["gates"][""]) == names
+
+
+def test_nothing_is_seen_beyond_a_rows_length() -> None:
+    layer, x = random_layer(LSTM)
+    with record("gates", "states") as seen:
+        layer(x, LENGTHS)
+    for values in (*seen["gates"][""].values(), *seen["states"][""].values()):
+        assert values[1, 2:].eq(0).all()
+        assert values[2].eq(0).all()
+        assert values[1, :2].ne(0).all()
+
+
+def test_zoneout_shows_the_states_that_were_kept() -> None:
+    layer, x = random_layer(GRU, zoneout=0.5)
+    with record("states") as seen:
+        y, _ = layer(x)
+    assert_close(seen["states"][""]["hidden"], y)
+
+
+def test_gradients_reach_what_is_seen() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as seen:
+        layer(x)
+    seen["gates"][""]["update"].sum().backward()
+    assert layer.cell.input_weight.grad.abs().sum() > 0
+
+
+# Time and place --------------------------------------------------------------------------------------------------
+
+
+def test_the_backward_direction_is_seen_in_the_order_of_the_sequence() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as seen:
+        Backwards(layer)(x, LENGTHS)
+    (gates,) = seen["gates"].values()
+    for row, length in enumerate(LENGTHS.tolist()):
+        if length == 0:
+            continue
+        with record("gates") as alone:
+            layer(x[row : row + 1, :length].flip(1))
+        for name, values in alone["gates"][""].items():
+            assert_close(gates[name][row, :length], values[0].flip(0))
+
+
+def test_calls_are_joined_over_time() -> None:
+    layer, x = random_layer(LSTM)
+    with record("gates", "states") as whole:
+        layer(x)
+    with record("gates", "states") as pieces:
+        _, state = layer(x[:, :2])
+        for step in x[:, 2:].split(1, dim=1):
+            _, state = layer(step, state=state)
+    assert len(pieces.pieces["gates"]) == 4
+    for kind in ("gates", "states"):
+        for name, values in whole[kind][""].items():
+            assert_close(pieces[kind][""][name], values)
+
+
+def test_every_layer_has_its_place() -> None:
+    both = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))
+    deep = Stack({"lower": both, "upper": Recurrent(RNN(8, 2))})
+    with record("gates", "states") as seen:
+        deep(torch.randn(2, 5, 3))
+    assert list(seen["gates"]) == ["lower.forwards", "lower.backwards"]  # an RNN has none
+    assert list(seen["states"]) == ["lower.forwards", "lower.backwards", "upper"]
+    assert seen["states"]["upper"]["hidden"].shape == (2, 5, 2)
+
+
+def test_offers_of_our_own() -> None:
+    with record("attention") as seen, inside("outer"), inside("inner"):
+        offer("attention", weights=torch.ones(2, 3))
+        offer("attention", weights=torch.zeros(2, 3))
+    assert seen["attention"]["outer.inner"]["weights"].shape == (2, 2, 3)  # two steps, without a time axis of their own
+
+
+def test_pieces_of_unequal_size_are_padded() -> None:
+    """The weights of one step over the keys so far: each step has one key more."""
+    with record("attention") as seen:
+        for keys in (1, 2, 3):
+            offer("attention", time=1, weights=torch.ones(2, 1, keys))
+    assert seen["attention"][""]["weights"][0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+# Recorders -------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_computed_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, x = random_layer(LSTM)
+
+    def step(self, projected, state):
+        raise AssertionError("the loop ran")
+
+    monkeypatch.setattr(LSTM, "step", step)
+    layer(x)  # on the vendor's kernel
+    with record("attention"):
+        layer(x)  # nor for somebody who looks at something else
+    with pytest.raises(AssertionError, match="the loop ran"), record("gates"):
+        layer(x)
+    assert not recording("gates")
+
+
+def test_nothing_is_kept_after_the_recorder_has_closed() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as seen:
+        layer(x)
+    layer(x)
+    assert seen["gates"][""]["update"].shape == (3, 5, 4)
+
+
+def test_an_error_closes_the_recorder() -> None:
+    with pytest.raises(ZeroDivisionError), record("gates"), inside("somewhere"):
+        raise ZeroDivisionError
+    assert not recording("gates")
+
+
+def test_recorders_within_recorders_each_keep_their_own_kinds() -> None:
+    layer, x = random_layer(GRU)
+    with record("gates") as outer:
+        layer(x)
+        with record("gates", "states") as inner:
+            layer(x)
+        layer(x)
+    assert outer["gates"][""]["update"].shape == (3, 15, 4)
+    assert inner["gates"][""]["update"].shape == (3, 5, 4)
+    assert inner["states"][""]["hidden"].shape == (3, 5, 4)
+    with pytest.raises(UnknownName, match="states"):
+        outer["states"]
+
+
+def test_a_thread_does_not_see_the_recorder_of_another() -> None:
+    found = []
+    with record("gates"):
+        thread = threading.Thread(target=lambda: found.append(recording("gates")))
+        thread.start()
+        thread.join()
+        found.append(recording("gates"))
+    assert found == [False, True]
+
+
+def test_unknown_kinds() -> None:
+    with pytest.raises(UnknownName, match=r"unknown record 'gate'\. Did you mean 'gates'\?"), record("gate"):
+        pytest.fail("the block should not run")
+    with record("gates") as seen:
+        pass
+    assert seen["gates"] == {}
+    with pytest.raises(UnknownName, match=r"unknown record 'attention'\. Known: gates\."):
+        seen["attention"]
+
+
+def test_the_verb_stands_at_the_top() -> None:
+    assert seqloom.record is record

@@ -1,0 +1,179 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.nn.state import State, cat_padded, pad_to
+from seqloom.spec.errors import ArgumentError
+
+
+def random_state(rows: int, capacity: int = 3) -> State:
+    position = torch.randint(capacity + 1, (rows,))
+    return State(
+        hidden=torch.randn(rows, 4),
+        keys=torch.randn(rows, capacity, 2),
+        counts=torch.arange(rows),
+        position=position,
+        horizon=int(position.max()) if rows else 0,
+    )
+
+
+def assert_same(came: State, expected: State) -> None:
+    assert list(came) == list(expected)
+    assert all(torch.equal(came[name], expected[name]) for name in expected)
+    assert torch.equal(came.position, expected.position)
+    assert came.horizon == expected.horizon
+
+
+# Names -----------------------------------------------------------------------------------------------------------
+
+
+def test_is_a_mapping_of_names_to_tensors() -> None:
+    state = State({"a": torch.zeros(2, 1)}, b=torch.ones(2, 1))
+    assert list(state) == ["a", "b"]
+    assert len(state) == 2
+    assert "a" in state
+    assert dict(state)["b"].tolist() == [[1], [1]]
+    with pytest.raises(KeyError):
+        state["c"]
+
+
+def test_one_without_tensors_is_still_a_state() -> None:
+    assert State()
+    assert State(position=torch.zeros(3, dtype=torch.int64)).rows == 3
+    assert "no tensors" in repr(State())
+
+
+def test_shows_names_and_shapes() -> None:
+    assert repr(State(hidden=torch.zeros(2, 4), horizon=7)) == "State(hidden [2, 4]; horizon 7)"
+
+
+def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
+    tensors = {"a": torch.zeros(1, 1)}
+    state = State(tensors)
+    tensors["b"] = torch.zeros(1, 1)
+    assert list(state) == ["a"]
+
+
+def test_parts_join_under_dotted_names_and_come_apart_again() -> None:
+    lower, upper = random_state(3), random_state(3)
+    upper = upper.at(lower.position, lower.horizon)
+    joined = State.join({"1": lower, "10": upper, "bare": State(position=lower.position, horizon=lower.horizon)})
+    assert list(joined)[:2] == ["1.hidden", "1.keys"]
+    assert_same(joined.part("1"), lower)
+    assert_same(joined.part("10"), upper)
+    assert len(joined.part("bare")) == 0
+    outer = State.join({"encoder": joined})
+    assert_same(outer.part("encoder").part("10"), upper)
+
+
+# Time ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_row_has_its_own_position() -> None:
+    state = State(position=torch.tensor([2, 0]), horizon=2)
+    position, horizon = state.advance(3, None)
+    assert (position.tolist(), horizon) == ([5, 3], 5)
+    position, horizon = state.advance(3, torch.tensor([0, 3]))
+    assert (position.tolist(), horizon) == ([2, 3], 3)  # on the CPU the bound is the largest itself
+
+
+def test_without_a_position_there_is_a_horizon() -> None:
+    assert State(horizon=2).advance(3, None) == (None, 5)
+
+
+@pytest.mark.parametrize("horizon", [0, 5])
+def test_steps_that_follow(horizon: int) -> None:
+    state = State(position=torch.tensor([horizon, 0]), horizon=horizon)
+    expected = [[horizon, horizon + 1], [0, 1]]
+    assert state.steps(torch.zeros(2, 2, 3)).expand(2, 2).tolist() == expected
+
+
+# Rows ------------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 3), max_size=6))
+def test_select_takes_rows_in_any_order_and_number(rows: list[int]) -> None:
+    state = random_state(4)
+    chosen = state.select(torch.tensor(rows, dtype=torch.int64))
+    assert chosen.rows == len(rows)
+    for place, row in enumerate(rows):
+        assert all(torch.equal(chosen[name][place], state[name][row]) for name in state)
+        assert chosen.position[place] == state.position[row]
+    assert chosen.horizon == max((int(state.position[row]) for row in rows), default=0)
+
+
+def test_select_copies() -> None:
+    state = random_state(2)
+    before = state["hidden"].clone()
+    state.select(torch.tensor([0, 1]))["hidden"].zero_()
+    assert torch.equal(state["hidden"], before)
+
+
+@given(st.sets(st.integers(0, 3)))
+def test_remove_keeps_the_others_in_order(gone: set[int]) -> None:
+    state = random_state(4)
+    rows = torch.tensor(sorted(gone, reverse=True), dtype=torch.int64)
+    kept = torch.tensor([row for row in range(4) if row not in gone], dtype=torch.int64)
+    assert_same(state.remove(rows), state.select(kept))
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 5)), min_size=1, max_size=3))
+def test_cat_undoes_taking_apart(sizes: list[tuple[int, int]]) -> None:
+    states = [random_state(rows, capacity) for rows, capacity in sizes]
+    together = State.cat(states)
+    assert together.rows == sum(rows for rows, _ in sizes)
+    assert together.horizon == max(state.horizon for state in states)
+    first = 0
+    for state in states:
+        back = together.select(torch.arange(first, first + state.rows))
+        first += state.rows
+        assert torch.equal(back["hidden"], state["hidden"])
+        capacity = state["keys"].shape[1]
+        assert torch.equal(back["keys"][:, :capacity], state["keys"])
+        assert back["keys"][:, capacity:].eq(0).all()
+        assert torch.equal(back.position, state.position)
+        assert back["counts"].dtype == torch.int64
+
+
+def test_cat_of_states_of_different_layers_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match=r"a state has tensors \['cell'\]; expected \['hidden'\], as the first"):
+        State.cat([State(hidden=torch.zeros(1, 2)), State(cell=torch.zeros(1, 2))])
+
+
+def test_where_chooses_by_row() -> None:
+    one, other = random_state(3), random_state(3)
+    mixed = one.where(torch.tensor([True, False, True]), other)
+    for name in one:
+        assert torch.equal(mixed[name][[0, 2]], one[name][[0, 2]])
+        assert torch.equal(mixed[name][1], other[name][1])
+
+
+# All of it -------------------------------------------------------------------------------------------------------
+
+
+def test_detach_cuts_the_graph_and_keeps_the_values() -> None:
+    hidden = torch.randn(2, 3, requires_grad=True)
+    state = State(hidden=2 * hidden, position=torch.tensor([1, 2]), horizon=2)
+    cut = state.detach()
+    assert not cut["hidden"].requires_grad
+    assert_same(cut, state)
+
+
+def test_to_another_precision_leaves_whole_numbers_alone() -> None:
+    state = random_state(2).to(dtype=torch.bfloat16)
+    assert state["hidden"].dtype == torch.bfloat16
+    assert state["counts"].dtype == torch.int64
+    assert state.position.dtype == torch.int64
+
+
+def test_to_another_device_takes_everything() -> None:
+    state = random_state(2).to("meta")
+    assert {tensor.device.type for tensor in (*state.values(), state.position)} == {"meta"}
+    assert state.select(torch.tensor([0], device="meta")).horizon == state.horizon  # nothing can be read there
+
+
+def test_padding_is_at_the_end() -> None:
+    assert pad_to(torch.ones(1, 2), [2, 3]).tolist() == [[1, 1, 0], [0, 0, 0]]
+    assert cat_padded([torch.ones(1, 1), torch.ones(2, 2)], dim=0).tolist() == [[1, 0], [1, 1], [1, 1]]
+    assert cat_padded([torch.ones(1, 1), torch.ones(2, 2)], dim=1).tolist() == [[1, 1, 1], [0, 1, 1]]

@@ -1,0 +1,142 @@
+"""What stems promise beyond the contract of a layer; the conformance suite has them too."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.nn.normalisation import RMSNorm
+from seqloom.nn.positions import LearnedPositions, Sinusoidal
+from seqloom.nn.stems import Tokens, frames
+from seqloom.spec.errors import ArgumentError
+
+# Tokens -----------------------------------------------------------------------------------------------------------
+
+
+@given(padding=st.lists(st.sampled_from([-1, 10**6, 0, 3]), min_size=5, max_size=5))
+def test_beyond_a_row_any_number_may_stand(padding: list[int]) -> None:
+    stem = Tokens(9, 4, positions=Sinusoidal(4))
+    tokens, lengths = torch.tensor([[4, 0, 0, 0], [1, 2, 0, 0], [7, 7, 7, 7]]), torch.tensor([1, 2, 4])
+    filled = tokens.clone()
+    filled[torch.arange(4) >= lengths.unsqueeze(1)] = torch.tensor(padding)
+    gradients = []
+    for given_tokens in (tokens, filled):
+        stem.zero_grad()
+        x, _ = stem(given_tokens, lengths)
+        x.square().sum().backward()
+        gradients.append(stem.embedding.weight.grad.clone())
+    assert torch.equal(*gradients)
+    assert gradients[0][[0, 3]].eq(0).all()  # words that stand on padding alone
+
+
+def test_the_vector_of_a_word_is_its_row_of_the_table() -> None:
+    stem = Tokens(9, 16)
+    assert torch.equal(stem(torch.tensor([[3, 8]]))[0][0], stem.embedding.weight[[3, 8]])
+
+
+def test_scaled_by_the_root_of_the_size() -> None:
+    plain, scaled = Tokens(9, 16), Tokens(9, 16, scaled=True)
+    scaled.load_state_dict(plain.state_dict())
+    tokens = torch.tensor([[3, 8]])
+    assert torch.equal(scaled(tokens)[0], 4 * plain(tokens)[0])
+
+
+def test_the_table_starts_so_that_scaled_words_have_unit_variance() -> None:
+    words, _ = Tokens(2000, 64, scaled=True)(torch.arange(2000).unsqueeze(0))
+    assert words.std().item() == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("positions", [Sinusoidal(4), LearnedPositions(4, 6)], ids=["sinusoidal", "learned"])
+def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> None:
+    stem = Tokens(9, 4, positions=positions)
+    tokens = torch.randint(9, (2, 6))
+    whole, _ = stem(tokens)
+    first, state = stem(tokens[:, :3], torch.tensor([1, 3]))
+    second, state = stem(torch.stack([tokens[0, 1:4], tokens[1, 3:6]]), state=state)
+    assert torch.equal(first[0, :1], whole[0, :1])
+    assert torch.equal(second[0], whole[0, 1:4])
+    assert torch.equal(second[1], whole[1, 3:6])
+    assert state.position.tolist() == [4, 6]
+
+
+def test_a_word_is_left_out_everywhere_or_nowhere() -> None:
+    stem = Tokens(50, 4, word_dropout=0.4)
+    tokens = torch.randint(50, (20, 30))
+    table = stem.embedding.weight
+    x, _ = stem(tokens)
+    kept = torch.zeros(50, dtype=torch.bool)
+    for word in tokens.unique():
+        vectors = x[tokens == word]
+        kept[word] = vectors.abs().sum() > 0
+        expected = table[word] / 0.6 if kept[word] else torch.zeros(4)
+        torch.testing.assert_close(vectors, expected.expand_as(vectors))
+    assert 15 < kept.sum() < 45
+    assert not torch.equal(stem(tokens)[0], x)  # others the next time
+    assert torch.equal(stem.eval()(tokens)[0], table[tokens])
+
+
+def test_a_word_left_out_still_has_a_place() -> None:
+    stem = Tokens(3, 4, positions=Sinusoidal(4), word_dropout=0.999999)
+    x, _ = stem(torch.tensor([[0, 1, 2]]))
+    assert torch.equal(x, Sinusoidal(4)(torch.zeros(1, 3, 4))[0])
+
+
+def test_tokens_of_either_integer_type() -> None:
+    stem, tokens = Tokens(9, 4), torch.tensor([[3, 8]])
+    assert torch.equal(stem(tokens.int())[0], stem(tokens)[0])
+
+
+# Frames -----------------------------------------------------------------------------------------------------------
+
+
+def test_frames_take_a_norm_by_name_or_as_a_layer() -> None:
+    named, given_norm = frames(3, 4, norm="rms"), frames(3, 4, norm=RMSNorm(4))
+    given_norm.load_state_dict(named.state_dict())
+    series = torch.randn(2, 5, 3)
+    x, _ = named(series)
+    assert torch.equal(given_norm(series)[0], x)
+    torch.testing.assert_close(x.square().mean(dim=2), torch.ones(2, 5), rtol=1e-3, atol=1e-3)
+
+
+# Bad input --------------------------------------------------------------------------------------------------------
+
+wrong_tokens = {
+    "tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": torch.rand(2, 3),
+    "tokens has type torch.bool; expected whole numbers, torch.int64 or torch.int32.": torch.ones(2, 3).bool(),
+    "tokens has shape [2, 3, 1]; expected two dimensions, [batch, time].": torch.zeros(2, 3, 1).long(),
+    "tokens has the value 9; expected 0 to 8 (the vocabulary).": torch.tensor([[0, 9]]),
+    "tokens has the value -1; expected 0 to 8 (the vocabulary).": torch.tensor([[0, -1]]),
+    "tokens is a list; expected a tensor [batch, time].": [[1, 2]],
+    "tokens is on meta; expected cpu, where the weights are; move it with .to('cpu').": torch.zeros(2, 3)
+    .long()
+    .to("meta"),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("complaint", "tokens"), wrong_tokens.items(), ids=range(len(wrong_tokens)))
+def test_what_is_no_token(complaint: str, tokens: object) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Tokens(9, 4)(tokens)
+    assert str(caught.value) == f"Tokens: {complaint}"
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_no_stem_can_be_made_of() -> None:
+    for make, complaint in (
+        (lambda: Tokens(0, 4), "Tokens: vocabulary is 0; expected a whole number, at least 1."),
+        (lambda: Tokens(9, 0), "Tokens: size is 0; expected a whole number, at least 1."),
+        (lambda: Tokens(9, 4, word_dropout=1.0), "Tokens: word_dropout is 1.0; expected a probability, .*"),
+        (lambda: Tokens(9, 4, positions=Sinusoidal(6)), "Tokens: positions has width 6; expected 4, the stem's size."),
+        (lambda: frames(0, 4), "frames: features is 0; expected a whole number, at least 1."),
+        (lambda: frames(3, 4, positions=Sinusoidal(6)), "frames: positions has width 6; expected 4, the stem's size."),
+    ):
+        with pytest.raises(ArgumentError, match=f"^{complaint}$"):
+            make()
+
+
+def test_more_words_than_learned_positions() -> None:
+    stem = Tokens(9, 4, positions=LearnedPositions(4, 5))
+    _, state = stem(torch.zeros(2, 3).long())
+    with pytest.raises(ArgumentError, match=r"Tokens: x has 3 steps after 3 earlier ones; expected at most 5 in all\."):
+        stem(torch.zeros(2, 3).long(), state=state)
