@@ -96,7 +96,7 @@ def weigh(values: Tensor) -> Tensor:
     dims = torch.randn(values.shape[-1], generator=generator, dtype=torch.float64)
     steps = torch.randn(512, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
     weights = dims if steps is None else steps.reshape(-1, *[1] * (values.dim() - 3), 1) * dims
-    return (values * weights.to(values.dtype)).sum()
+    return (values * weights.to(values)).sum()
 
 
 def zeros_if_none(tensor: Tensor) -> Tensor:

@@ -85,6 +85,9 @@ def test_one_word_at_a_time_is_all_at_once(combination: tuple) -> None:
         y, state = layer(step, state=state)
         steps.append(y)
     assert_close(torch.cat(steps, dim=1), whole)
+    assert set(state) == set(end)
+    for name in end:
+        assert_close(state[name], end[name])
 
     lengths = torch.tensor([2, 3, 0])  # and in two ragged calls
     first, state = layer(x[:, :3], lengths, layer.start(source, SOURCE_LENGTHS))

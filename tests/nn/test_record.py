@@ -54,7 +54,12 @@ def test_the_gates_and_states_of_an_lstm_are_those_of_its_equation() -> None:
     cell = layer.cell
     total = x @ cell.input_weight.T + before["hidden"] @ cell.recurrent_weight.T + cell.bias
     i, f, g, o = total.chunk(4, dim=2)
-    for name, expected in {"input": i.sigmoid(), "forget": f.sigmoid(), "candidate": g.tanh(), "output": o.sigmoid()}.items():
+    for name, expected in {
+        "input": i.sigmoid(),
+        "forget": f.sigmoid(),
+        "candidate": g.tanh(),
+        "output": o.sigmoid(),
+    }.items():
         assert_close(gates[name], expected)
     assert_close(states["cell"], gates["forget"] * before["cell"] + gates["input"] * gates["candidate"])
     assert_close(states["hidden"], gates["output"] * states["cell"].tanh())

@@ -57,7 +57,16 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
     if any(bias is not None for bias in biases):
         zeros = weights[0].new_zeros(weights[0].shape[0])
         weights += [zeros if bias is None else bias for bias in biases]
+    if weights[0].is_cuda:
+        weights = _in_one_piece(weights)
     return weights, len(weights) == 4, 1, 0.0, torch.is_grad_enabled(), False, True
+
+
+def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
+    """The weights one behind another in one block of memory, as cuDNN wants them: else it warns at every call, then copies."""
+    block = torch.cat([weight.reshape(-1) for weight in weights])
+    pieces = block.split([weight.numel() for weight in weights])
+    return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
 
 
 def _tell_padding(

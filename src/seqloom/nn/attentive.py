@@ -148,7 +148,7 @@ class AttentiveDecoder(Layer):
         for t in range(x.shape[1]):
             now = None if lengths is None else (t < lengths).to(lengths.dtype)
             y, after = self._write(x[:, t : t + 1], now, state)
-            state = after.at(*state.advance(1, now))
+            state = after.at(*state.advance(1, now)).as_checked()
             outputs.append(y)
         return torch.cat(outputs, dim=1), state
 

@@ -86,6 +86,8 @@ class CentredConvolution(Convolution):
     torch.Size([2, 7, 4])
     """
 
+    needs_zeros = True
+
     @property
     def traits(self) -> Traits:
         return Traits(causal=False)

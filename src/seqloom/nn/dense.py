@@ -55,6 +55,8 @@ class DenseOverTokens(Layer):
     (torch.Size([2, 5, 3]), 8)
     """
 
+    needs_zeros = True
+
     def __init__(self, size: int, length: int, *, activation: str = "identity", bias: bool = True) -> None:
         super().__init__()
         check_count("DenseOverTokens", "length", length)
@@ -84,6 +86,8 @@ class DenseOverBoth(Layer):
     >>> y.shape, layer.linear.weight.shape
     (torch.Size([2, 5, 4]), torch.Size([32, 24]))
     """
+
+    needs_zeros = True
 
     def __init__(
         self, input_size: int, output_size: int, length: int, *, activation: str = "identity", bias: bool = True

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -50,12 +51,14 @@ class Layer(nn.Module, ABC):
     state   what the last call returned, None at the start
     y       [batch, time, output_size], zero beyond a row's length
 
-    A layer writes `mix`, which may count on checked arguments, zeros beyond the lengths and a state; and it says
-    what it carries in `state_shapes`.
+    A layer writes `mix`, which may count on checked arguments and a state; and it says what it carries in `state_shapes`.
+    Beyond a row's length it finds finite values, and zeros if it `needs_zeros`: if it reads other steps without
+    asking which are real.
     """
 
     input_size: int
     output_size: int
+    needs_zeros: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -104,7 +107,12 @@ class Layer(nn.Module, ABC):
     def run(
         self, where: str, x: Tensor, lengths: Tensor | None, state: State | None
     ) -> tuple[Float[Tensor, "batch time out"], State]:
-        """`mix` between the two ends of the contract: arguments checked, padding silenced, position moved on."""
+        """`mix` between the two ends of the contract: arguments checked, padding silenced, position moved on.
+
+        Within another layer, which has done so for all its parts, nothing of that is done again.
+        """
+        if state is not None and state.checked:
+            return self.mix(zero_beyond(x, lengths) if self.needs_zeros else x, lengths, state)
         rows, time = x.shape[:2]
         if state is None:
             state = self.initial(rows, x)
@@ -118,15 +126,16 @@ class Layer(nn.Module, ABC):
                 f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads "
                 "the whole sequence at once; give it all steps in one call, or use a causal layer."
             )
-        if traits.max_length is not None and state.horizon + time > traits.max_length:
-            past = f" after {state.horizon} earlier ones" if state.horizon else ""
-            raise ArgumentError(where, "x", f"{time} steps{past}", f"at most {traits.max_length} in all")
         if lengths is not None:
             lengths = check_lengths(where, lengths, rows, time, x.device)
+        position, horizon = state.advance(time, lengths)
+        if traits.max_length is not None and max(time, horizon) > traits.max_length:
+            past = f" after {state.horizon} earlier ones" if state.horizon else ""
+            raise ArgumentError(where, "x", f"{time} steps{past}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
-        y, carried = self.mix(zero_beyond(x, lengths), lengths, state)
-        return zero_beyond(y, lengths), carried.at(*state.advance(time, lengths))
+        y, carried = self.mix(zero_beyond(x, lengths), lengths, state.as_checked())
+        return zero_beyond(y, lengths), carried.at(position, horizon)
 
 
 class Pointwise(Layer):

@@ -28,6 +28,8 @@ class TokenMixing(Layer):
     (torch.Size([2, 5, 3]), 8)
     """
 
+    needs_zeros = True
+
     def __init__(
         self, size: int, length: int, hidden_size: int, *, activation: str = "gelu", bias: bool = True
     ) -> None:

@@ -165,8 +165,8 @@ def moments(
     x is zero beyond the lengths. In float32 at least: bfloat16 can't count past 256.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    steps = torch.ones_like(wide[:1, :, :1]).flatten() if lengths is None else real(lengths, x.shape[1])
-    steps = steps.reshape(-1, x.shape[1], *[1] * (x.dim() - 2)).to(wide.dtype)
+    steps = wide.new_ones(1, x.shape[1]) if lengths is None else real(lengths, x.shape[1]).to(wide.dtype)
+    steps = steps.reshape(*steps.shape, *[1] * (x.dim() - 2))
     count = steps.expand_as(wide).sum(dims, keepdim=True)
     mean = wide.sum(dims, keepdim=True) / count.clamp(min=1)
     variance = ((wide - mean) * steps).square().sum(dims, keepdim=True) / count.clamp(min=1)

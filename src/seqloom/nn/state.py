@@ -26,7 +26,7 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_tensors", "horizon", "position")
+    __slots__ = ("_tensors", "checked", "horizon", "position")
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class State(Mapping[str, Tensor]):
         self._tensors: dict[str, Tensor] = {**(tensors or {}), **named}
         self.position = position
         self.horizon = horizon
+        self.checked = False  # whether a layer has looked at this state and its lengths: its parts need not look again
 
     # A mapping of names to tensors -----------------------------------------------------------------------------
 
@@ -69,6 +70,12 @@ class State(Mapping[str, Tensor]):
         """These tensors at another place in time."""
         return State(self._tensors, position=position, horizon=horizon)
 
+    def as_checked(self) -> "State":
+        """This state, vouched for by the layer that is running."""
+        state = self.at(self.position, self.horizon)
+        state.checked = True
+        return state
+
     def advance(self, steps: int, lengths: Int[Tensor, " batch"] | None) -> tuple[Tensor | None, int]:
         """Position and horizon after `steps` more steps, of which a row's own `lengths` are real."""
         if self.position is None:
@@ -97,8 +104,10 @@ class State(Mapping[str, Tensor]):
     def part(self, name: str) -> "State":
         """The state of one part, as `join` was given it."""
         prefix = f"{name}."
-        inside = {key[len(prefix) :]: tensor for key, tensor in self.items() if key.startswith(prefix)}
-        return State(inside, position=self.position, horizon=self.horizon)
+        inside = {key[len(prefix) :]: tensor for key, tensor in self._tensors.items() if key.startswith(prefix)}
+        state = State(inside, position=self.position, horizon=self.horizon)
+        state.checked = self.checked
+        return state
 
     # Rows ------------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def encoder(parts: TransformerParts = BASE) -> Stack:
 
 
 def decoder(parts: TransformerParts = BASE) -> Stack:
-    """N blocks in which every step sees itself and those before, whose keys and values it carries: a language model's body."""
+    """N blocks in which a step sees itself and those before, whose keys and values it carries: a language model."""
     return blocks(parts, lambda: block(parts, self_attention(parts, causal=True)))
 
 

@@ -70,7 +70,7 @@ self_attention = {
     "plain": lambda: PlainSelfAttention(3),
     "plain, causal": lambda: PlainSelfAttention(3, causal=True),
     "plain, causal, additive, window": lambda: PlainSelfAttention(3, causal=True, score="additive", window=3),
-    "plain, sum": lambda: PlainSelfAttention(3, weighting="sum", score=Gaussian(3, 3)),
+    "plain, sum": lambda: PlainSelfAttention(3, weighting="sum"),
 }
 
 cross_attention = {

@@ -1,41 +1,29 @@
 """Recurrent layers on recurrent layers: depth, both directions, ways around, dropout."""
 
+from functools import partial
+
 from seqloom.nn.deep import recurrent_stack
 from tests.nn.catalogue.case import Case
 from tests.nn.references.deep import deep
 
-three = {"depth": 3}
-both = {"depth": 2, "bidirectional": True}
+lstms, grus = partial(recurrent_stack, "lstm"), partial(recurrent_stack, "gru-after")
 
 layers = {
-    "recurrent stack of one": lambda: recurrent_stack("gru-after", 3, 4),
-    "recurrent stack": lambda: recurrent_stack("lstm", 3, 4, **three),
-    "recurrent stack, both directions": lambda: recurrent_stack("gru-after", 3, 2, **both),
-    "recurrent stack, learned initial states, no bias": lambda: recurrent_stack(
-        "rnn", 3, 4, depth=2, initial="learned", bias=False
-    ),
-    "residual stack": lambda: recurrent_stack("lstm", 4, 4, connection="residual", **three),
-    "residual stack, another width": lambda: recurrent_stack("gru", 3, 4, connection="residual", **three),
-    "residual stack, both directions": lambda: recurrent_stack("lstm", 4, 2, connection="residual", **both),
-    "dense stack": lambda: recurrent_stack("gru-after", 3, 2, connection="dense", **three),
-    "dense stack, both directions": lambda: recurrent_stack("lstm", 2, 2, connection="dense", **both),
+    "recurrent stack": lambda: lstms(3, 4, depth=2, bias=False, initial="learned"),
+    "residual stack": lambda: grus(3, 4, depth=3, connection="residual"),
+    "residual stack, both directions": lambda: lstms(4, 2, depth=2, connection="residual", bidirectional=True),
+    "dense stack": lambda: lstms(3, 2, depth=3, connection="dense"),
+    "dense stack, both directions": lambda: grus(2, 2, depth=2, connection="dense", bidirectional=True),
 }
 
+dropouts = {"dropout": 0.3, "input_dropout": 0.2}
+
 noisy = {
-    "recurrent stack, dropout": lambda: recurrent_stack("lstm", 3, 4, dropout=0.3, input_dropout=0.2, **three),
-    "recurrent stack, variational dropout": lambda: recurrent_stack(
-        "lstm", 3, 4, dropout=0.3, input_dropout=0.2, dropout_kind="variational", **three
+    "recurrent stack, dropout": lambda: lstms(3, 4, depth=2, weight_drop=0.3, bidirectional=True, **dropouts),
+    "residual stack, variational dropout": lambda: lstms(
+        3, 4, depth=3, connection="residual", dropout_kind="variational", **dropouts
     ),
-    "recurrent stack, weight drop and zoneout": lambda: recurrent_stack(
-        "gru", 3, 4, depth=2, weight_drop=0.3, zoneout=0.2
-    ),
-    "residual stack, dropout": lambda: recurrent_stack("gru-after", 3, 4, connection="residual", dropout=0.3, **three),
-    "residual stack, variational dropout": lambda: recurrent_stack(
-        "lstm", 4, 4, connection="residual", dropout=0.3, input_dropout=0.2, dropout_kind="variational", **three
-    ),
-    "dense stack, dropout": lambda: recurrent_stack(
-        "lstm", 3, 2, connection="dense", dropout=0.3, input_dropout=0.2, **both
-    ),
+    "dense stack, dropout": lambda: grus(3, 2, depth=2, connection="dense", **dropouts),
 }
 
 cases = [Case(name, make, deep) for name, make in layers.items()]

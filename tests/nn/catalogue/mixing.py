@@ -36,6 +36,8 @@ layers = {
     "centred convolution": lambda: CentredConvolution(3, 4, kernel_size=3),
     "centred convolution, even": lambda: CentredConvolution(3, 4, kernel_size=4, bias=False),
     "centred convolution, dilated": lambda: CentredConvolution(3, 4, kernel_size=3, dilation=3, activation="tanh"),
+    "centred convolutions, deep": lambda: Stack([CentredConvolution(3, 3, kernel_size=3) for _ in range(2)]),
+    "dense, deep": lambda: Stack([DenseOverFeatures(3, 3), DenseOverTokens(3, LENGTH), DenseOverBoth(3, 2, LENGTH)]),
     "gated linear unit": lambda: GatedLinearUnit(2),
     "gated tanh unit": lambda: GatedTanhUnit(2),
     "gated linear convolution": lambda: GatedLinearConvolution(3, 4, kernel_size=3, dilation=2),

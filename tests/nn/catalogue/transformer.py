@@ -7,28 +7,26 @@ from tests.nn.catalogue.attention import MEMORY, begin, row
 from tests.nn.catalogue.case import Case
 from tests.nn.references.attention import attention, no_memory
 
-small = TransformerParts(depth=2, size=4, heads=2, hidden_size=6, dropout=0.0)
+small = TransformerParts(depth=1, size=4, heads=2, hidden_size=6, dropout=0.0)
+deep = replace(small, depth=2)
 pre = replace(small, order="pre", activation="gelu")
-modern = replace(MODERN, depth=2, size=8, heads=4, hidden_size=6, dropout=0.0)
-near = replace(small, window=2, score="dot", bias=False)
+modern = replace(MODERN, depth=1, size=8, heads=4, hidden_size=6, dropout=0.0)
 
 alone = {
-    "encoder, post-norm": lambda: encoder(small),
+    "encoder, post-norm": lambda: encoder(deep),
     "encoder, pre-norm": lambda: encoder(pre),
     "encoder, modern": lambda: encoder(modern),
-    "encoder, instance norm": lambda: encoder(replace(small, depth=1, norm="instance", activation="tanh")),
     "decoder, post-norm": lambda: decoder(small),
     "decoder, pre-norm": lambda: decoder(pre),
-    "decoder, modern": lambda: decoder(modern),
-    "decoder, window": lambda: decoder(near),
+    "decoder, modern": lambda: decoder(replace(modern, depth=2)),
 }
 
 looking = {
     "cross decoder, post-norm": lambda: cross_decoder(small, memory_size=MEMORY),
     "cross decoder, pre-norm": lambda: cross_decoder(pre, memory_size=MEMORY),
-    "cross decoder, modern": lambda: cross_decoder(modern, memory_size=MEMORY),
+    "cross decoder, modern": lambda: cross_decoder(replace(modern, window=3), memory_size=MEMORY),
 }
 
 cases = [Case(name, make, attention(no_memory)) for name, make in alone.items()]
-cases += [Case(name, make, attention(row), begin) for name, make in looking.items()]
+cases += [Case(name, make, attention(row), begin, rough=0.1) for name, make in looking.items()]
 cases += [Case("decoder, dropout", lambda: decoder(replace(small, dropout=0.2)), attention(no_memory), noisy=True)]

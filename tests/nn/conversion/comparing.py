@@ -1,0 +1,40 @@
+"""What the tests against torch.nn share: random weights, gradients, masks."""
+
+import torch
+from torch import Tensor, nn
+
+ROWS, STEPS = 3, 6
+LENGTHS = torch.tensor([6, 1, 4])
+PADDING = torch.arange(STEPS) >= LENGTHS.unsqueeze(1)
+
+
+def shaken(module: nn.Module) -> nn.Module:
+    """In float64 and eval mode, no weight at zero or one: what starts there (biases, norms) would hide a mistake."""
+    with torch.no_grad():
+        for weight in module.double().eval().parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return module
+
+
+def gradients(y: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
+    weights = torch.linspace(-1, 1, y.numel(), dtype=y.dtype).view_as(y)
+    return torch.autograd.grad((y * weights).sum(), inputs, retain_graph=True)
+
+
+def assert_close(came: object, expected: object, atol: float = 1e-12) -> None:
+    torch.testing.assert_close(came, expected, rtol=0, atol=atol)
+
+
+def assert_same_weights(came: nn.Module, expected: nn.Module) -> None:
+    """Bit for bit."""
+    assert_close(dict(came.named_parameters()), dict(expected.named_parameters()), atol=0)
+
+
+def assert_same_kind(came: nn.Module, expected: nn.Module) -> None:
+    """The same parts with the same settings."""
+    assert repr(came) == repr(expected)
+
+
+def hidden_from(causal: bool) -> Tensor | None:
+    """torch's mask: True where a step is not seen."""
+    return torch.ones(STEPS, STEPS, dtype=torch.bool).triu(1) if causal else None

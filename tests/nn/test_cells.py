@@ -1,0 +1,129 @@
+"""What cells are besides their equations, which the conformance suite holds against the textbook."""
+
+import pytest
+import torch
+
+from seqloom.nn.cells import CELLS, GRU, LSTM, Cell, GRUAfter, LinearRNN, LSTMPeephole, flip_update
+from seqloom.nn.recurrent import Recurrent
+from seqloom.nn.state import State
+
+every_cell = pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+
+
+def randomised(cell: Cell) -> Cell:
+    with torch.no_grad():
+        for weight in cell.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return cell.double()
+
+
+@every_cell
+def test_weights_have_a_block_of_rows_for_each_part(cell: type[Cell]) -> None:
+    one = cell(3, 4)
+    assert one.input_weight.shape == (len(cell.parts) * 4, 3)
+    assert one.recurrent_weight.shape == (len(cell.parts) * 4, 4)
+    assert one.bias.shape == (len(cell.parts) * 4,)
+
+
+@every_cell
+def test_biases_can_be_off(cell: type[Cell]) -> None:
+    one = cell(3, 4, bias=False)
+    assert one.bias is None
+    assert not [name for name, _ in one.named_parameters(recurse=False) if "bias" in name]
+    assert "bias=False" in repr(one)
+
+
+@every_cell
+def test_one_step_is_what_the_layer_does(cell: type[Cell]) -> None:
+    one = randomised(cell(3, 4))
+    before = State({name: torch.randn(2, 4).double() for name in cell.carries})
+    x = torch.randn(2, 3).double()
+    y, after = one.step(one.project(x), before)
+    assert tuple(after) == cell.carries
+    assert torch.equal(y, after[cell.carries[0]])
+    whole, end = Recurrent(one)(x.unsqueeze(1), state=before)
+    torch.testing.assert_close(whole[:, 0], y, rtol=0, atol=1e-12)
+    torch.testing.assert_close(dict(end), dict(after), rtol=0, atol=1e-12)
+
+
+@every_cell
+def test_a_step_leaves_the_state_before_it_alone(cell: type[Cell]) -> None:
+    one = randomised(cell(3, 4))
+    before = State({name: torch.randn(2, 4).double() for name in cell.carries})
+    kept = {name: tensor.clone() for name, tensor in before.items()}
+    one.step(one.project(torch.randn(2, 3).double()), before)
+    assert all(torch.equal(before[name], kept[name]) for name in kept)
+
+
+def test_parts_are_found_by_name() -> None:
+    cell = LSTM(3, 2)
+    parts = cell.split(torch.arange(8).float().expand(5, 8))
+    assert parts.forget.tolist() == [[2, 3]] * 5
+    assert parts.output.tolist() == [[6, 7]] * 5
+
+
+def test_other_weights_for_one_call() -> None:
+    cell = LSTMPeephole(3, 4)
+    zeros = torch.zeros_like(cell.recurrent_weight)
+    twin = cell.replaced(recurrent_weight=zeros)
+    assert twin.recurrent_weight is zeros
+    assert twin.peepholes is cell.peepholes
+    assert cell.recurrent_weight.abs().sum() > 0
+    assert "recurrent_weight" in dict(cell.named_parameters())
+
+
+# The two readings of a GRU's update gate --------------------------------------------------------------------------
+
+
+def replacing_gru(weights: dict[str, torch.Tensor], x: torch.Tensor, after: bool) -> torch.Tensor:
+    """h' = (1 − z) ⊙ h + z ⊙ h̃: z says how much is replaced (Chung et al. 2014)."""
+    W_x, W_h, b = (weights[name].chunk(3) for name in ("input_weight", "recurrent_weight", "bias"))
+    h, outputs = torch.zeros(x.shape[0], 4).double(), []
+    for x_t in x.unbind(1):
+        r = torch.sigmoid(x_t @ W_x[0].T + h @ W_h[0].T + b[0])
+        z = torch.sigmoid(x_t @ W_x[1].T + h @ W_h[1].T + b[1])
+        past = r * (h @ W_h[2].T + weights["candidate_bias"]) if after else (r * h) @ W_h[2].T
+        candidate = torch.tanh(x_t @ W_x[2].T + b[2] + past)
+        h = (1 - z) * h + z * candidate
+        outputs.append(h)
+    return torch.stack(outputs, dim=1)
+
+
+@pytest.mark.parametrize("cell", [GRU, GRUAfter])
+def test_flip_update_is_the_other_equation(cell: type[Cell]) -> None:
+    theirs, ours = randomised(cell(3, 4)), cell(3, 4).double()
+    ours.load_state_dict(flip_update(theirs.state_dict()))
+    x = torch.randn(2, 6, 3).double()
+    expected = replacing_gru(theirs.state_dict(), x, after=cell is GRUAfter)
+    torch.testing.assert_close(Recurrent(ours)(x)[0], expected, rtol=0, atol=1e-12)
+    assert not torch.allclose(Recurrent(theirs)(x)[0], expected)
+
+
+def test_flip_update_knows_the_weights_of_a_cell_inside_a_layer() -> None:
+    layer = Recurrent(GRUAfter(3, 4), initial="learned")
+    flipped = flip_update(layer.state_dict())
+    assert torch.equal(flipped["cell.bias"].chunk(3)[1], -layer.cell.bias.chunk(3)[1])
+    assert torch.equal(flipped["cell.candidate_bias"], layer.cell.candidate_bias)
+    assert torch.equal(flipped["first.hidden"], layer.first["hidden"])
+
+
+def test_the_same_weights_mean_another_thing_with_the_reset_gate_after_the_product() -> None:
+    before, after = randomised(GRU(3, 4, bias=False)), GRUAfter(3, 4, bias=False).double()
+    after.load_state_dict(before.state_dict())
+    x = torch.randn(2, 6, 3).double()
+    ours, theirs = Recurrent(before)(x)[0], Recurrent(after)(x)[0]
+    torch.testing.assert_close(ours[:, 0], theirs[:, 0])  # from h = 0 they can't be told apart
+    assert not torch.allclose(ours[:, 1], theirs[:, 1])
+
+
+# The vanishing-gradient proof ------------------------------------------------------------------------------------
+
+
+def test_the_gradient_of_a_linear_rnn_is_a_power_of_its_matrix() -> None:
+    """∂h_T/∂h_0 = W_h^T: it shrinks or grows with the largest eigenvalue."""
+    cell = randomised(LinearRNN(3, 4))
+    layer, x = Recurrent(cell), torch.randn(1, 7, 3).double()
+    jacobian = torch.autograd.functional.jacobian(
+        lambda h: layer(x, state=State(hidden=h.unsqueeze(0)))[0][0, -1], torch.randn(4).double()
+    )
+    torch.testing.assert_close(jacobian, torch.linalg.matrix_power(cell.recurrent_weight.detach(), 7))

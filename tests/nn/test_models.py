@@ -1,0 +1,446 @@
+"""Models as decoding, training and serving will use them: start and step, loss, rows that come and go, files."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.bridges import bridge
+from seqloom.nn.cells import GRU, LSTM
+from seqloom.nn.contexts import AttentionAfter, AttentionBefore
+from seqloom.nn.heads.crf import CRF
+from seqloom.nn.heads.pooled import Classes
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.layer import Layer
+from seqloom.nn.models import EncoderDecoder, Model
+from seqloom.nn.positions import LearnedPositions, NoPositions, Sinusoidal
+from seqloom.nn.record import record
+from seqloom.nn.recurrent import Bidirectional, Recurrent
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+from seqloom.nn.stems import Tokens, frames
+from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+from seqloom.nn.transformer import decoder as causal_decoder
+from seqloom.nn.vision import ImageGrid, Patches
+from seqloom.spec.errors import ArgumentError, CannotStep
+
+SOURCE_WORDS, WORDS, SIZE = 7, 9, 8
+parts = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
+
+
+# Models that write ------------------------------------------------------------------------------------------------
+
+
+def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
+    """A bidirectional GRU, and a GRU that looks before it writes."""
+    reader = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
+    body = Recurrent(GRU(SIZE + 10, SIZE))
+    writer = AttentiveDecoder(
+        body, AttentionBefore(SIZE, 10, "additive"), Concatenation(10, SIZE), bridge(reader, body)
+    )
+    return EncoderDecoder(
+        stem or Tokens(SOURCE_WORDS, SIZE), reader, Tokens(words, SIZE), writer, PerPosition(10 + SIZE, words)
+    )
+
+
+def luong() -> EncoderDecoder:
+    """Deep LSTMs, the one going on where the other ended; input feeding; one table of words for input and output."""
+    reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
+    body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
+    context, meeting = AttentionAfter(SIZE, SIZE, "bilinear"), TanhMeeting(SIZE, SIZE)
+    writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
+    words = Tokens(WORDS, SIZE)
+    return EncoderDecoder(
+        Tokens(SOURCE_WORDS, SIZE), reader, words, writer, PerPosition(SIZE, WORDS, tied=words.embedding)
+    )
+
+
+def transformer() -> EncoderDecoder:
+    source = Tokens(SOURCE_WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE))
+    words = Tokens(WORDS, SIZE, scaled=True, positions=LearnedPositions(SIZE, 12))
+    return EncoderDecoder(
+        source, encoder(parts), words, cross_decoder(parts), PerPosition(SIZE, WORDS, tied=words.embedding)
+    )
+
+
+def recurrent_language_model() -> Model:
+    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerPosition(SIZE, WORDS))
+
+
+def transformer_language_model() -> Model:
+    words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
+    return Model(words, causal_decoder(parts), PerPosition(SIZE, WORDS, tied=words.embedding))
+
+
+writers: dict[str, Callable[[], Model | EncoderDecoder]] = {
+    "bahdanau": bahdanau,
+    "luong": luong,
+    "transformer": transformer,
+    "recurrent language model": recurrent_language_model,
+    "transformer language model": transformer_language_model,
+}
+every_writer = pytest.mark.parametrize("make", writers.values(), ids=writers)
+
+SOURCE = torch.tensor([[1, 2, 3, 4, 5], [6, 5, 0, 0, 0], [3, 3, 3, 3, 0]])
+SOURCE_LENGTHS = torch.tensor([5, 2, 4])
+SOME = torch.tensor([[0, 3, 4, 5, 8, 1], [0, 7, 2, 2, 6, 5], [0, 1, 1, 4, 3, 2]])
+TARGET = torch.tensor([[3, 4, 5, 8, 1, 0], [7, 2, 2, 6, 5, 0], [1, 1, 4, 3, 2, 0]])
+LENGTHS = torch.tensor([4, 6, 1])
+
+
+def ready(make: Callable[[], Model | EncoderDecoder]) -> Model | EncoderDecoder:
+    """In eval mode and float64, every weight off its starting point."""
+    model = make().double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return model
+
+
+def begin(model: Model | EncoderDecoder, rows: list[int] | None = None) -> State:
+    """The state before the first word of these rows, each read alone if there is one."""
+    rows = [0, 1, 2] if rows is None else rows
+    steps = int(SOURCE_LENGTHS[rows].max())
+    return model.start(SOURCE[rows, :steps], SOURCE_LENGTHS[rows])
+
+
+def loss(model: Model | EncoderDecoder, lengths: Tensor | None):
+    if isinstance(model, Model):
+        return model.loss(SOME, TARGET, lengths)
+    return model.loss(SOURCE, SOME, TARGET, SOURCE_LENGTHS, lengths)
+
+
+def assert_close(came: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(came, expected, rtol=0, atol=1e-11)
+
+
+def one_by_one(model: Model | EncoderDecoder, row: int, words: Tensor) -> Tensor:
+    """Scores [time, vocabulary] of a row alone, a word at a time."""
+    state, scores = begin(model, [row]), []
+    for word in words:
+        step, state = model.step(word.reshape(1, 1), state)
+        scores.append(step[0, 0])
+    return torch.stack(scores)
+
+
+@every_writer
+def test_the_loss_is_what_the_steps_say(make) -> None:
+    model = ready(make)
+    total = torch.zeros((), dtype=torch.float64)
+    for row, length in enumerate(LENGTHS.tolist()):
+        scores = one_by_one(model, row, SOME[row, :length])
+        total -= scores.log_softmax(dim=1)[torch.arange(length), TARGET[row, :length]].sum()
+    told = loss(model, LENGTHS)
+    assert_close(told.total, total)
+    assert told.count == LENGTHS.sum()
+
+
+@every_writer
+def test_the_loss_is_of_real_words_alone(make) -> None:
+    model = ready(make)
+    beyond = torch.arange(6) >= LENGTHS.unsqueeze(1)
+    before = loss(model, LENGTHS)
+    SOME_OTHER, TARGET_OTHER = SOME.masked_fill(beyond, -1), TARGET.masked_fill(beyond, 10**6)
+    if isinstance(model, Model):
+        after = model.loss(SOME_OTHER, TARGET_OTHER, LENGTHS)
+    else:
+        source = SOURCE.masked_fill(torch.arange(5) >= SOURCE_LENGTHS.unsqueeze(1), 10**6)
+        after = model.loss(source, SOME_OTHER, TARGET_OTHER, SOURCE_LENGTHS, LENGTHS)
+    assert torch.equal(after.total, before.total)
+
+
+@every_writer
+def test_prompts_of_unequal_length_are_one_call(make) -> None:
+    model = ready(make)
+    prompts = torch.tensor([2, 4, 0])
+    first, state = model.step(SOME[:, :4], begin(model), prompts)
+    assert state.position.tolist() == [2, 4, 0]
+    following = torch.stack([SOME[row, n : n + 2] for row, n in enumerate(prompts.tolist())])
+    second, state = model.step(following, state)
+    for row, n in enumerate(prompts.tolist()):
+        alone = one_by_one(model, row, SOME[row, : n + 2])
+        assert_close(first[row, :n], alone[:n])
+        assert first[row, n:].eq(0).all()
+        assert_close(second[row], alone[n:])
+
+
+@every_writer
+def test_rows_come_and_go(make) -> None:
+    model = ready(make)
+    alone = [one_by_one(model, row, SOME[row]) for row in range(3)]
+    with torch.no_grad():  # as in decoding: a step may write in place
+        scores, state = model.step(SOME[:2, :2], begin(model, [0, 1]))  # two rows
+        assert_close(scores, torch.stack([alone[0][:2], alone[1][:2]]))
+        beams = torch.tensor([1, 0, 1])  # three hypotheses of them
+        scores, state = model.step(SOME[beams, 2:3], state.select(beams))
+        assert_close(scores[:, 0], torch.stack([alone[row][2] for row in beams]))
+        state = State.cat([state, begin(model, [2])])  # a new row joins
+        words = torch.cat([SOME[beams, 3:4], SOME[2:, :1]])
+        scores, state = model.step(words, state)
+        assert_close(scores[:, 0], torch.stack([alone[1][3], alone[0][3], alone[1][3], alone[2][0]]))
+        state = state.remove(torch.tensor([0, 2]))  # two have ended
+        scores, state = model.step(torch.stack([SOME[0, 4:5], SOME[2, 1:2]]), state)
+        assert_close(scores[:, 0], torch.stack([alone[0][4], alone[2][1]]))
+        assert state.position.tolist() == [5, 2]
+
+
+@every_writer
+def test_a_fork_of_a_state_goes_its_own_way(make) -> None:
+    """`select` is a copy: steps that write in place don't reach the other beam."""
+    model = ready(make)
+    with torch.no_grad():
+        _, state = model.step(SOME[:, :3], begin(model))
+        fork = state.select(torch.arange(3))
+        model.step(SOME[:, 3:], fork)
+        scores, _ = model.step(SOME[:, 3:], state)
+    assert_close(scores[0], one_by_one(model, 0, SOME[0])[3:])
+
+
+@every_writer
+def test_the_forward_pass_is_before_the_head(make) -> None:
+    model = ready(make)
+    y, state = model(SOME, LENGTHS) if isinstance(model, Model) else model(SOURCE, SOME, SOURCE_LENGTHS, LENGTHS)
+    scores, after = model.step(SOME, begin(model), LENGTHS)
+    assert_close(model.head(y, LENGTHS), scores)
+    assert set(state) == set(after)
+
+
+# Training ---------------------------------------------------------------------------------------------------------
+
+BEGIN = 0
+
+
+def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of 1 to 4 words to be written again, and an end after them; their lengths are those of the target."""
+    lengths = torch.randint(1, 5, (rows,))
+    source = torch.randint(2, 6, (rows, 4))
+    padded = torch.where(torch.arange(5) < lengths.unsqueeze(1), torch.nn.functional.pad(source, (0, 1)), 1)
+    return source, padded, lengths + 1
+
+
+def small_transformer() -> EncoderDecoder:
+    sizes = TransformerParts(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
+    stems = [Tokens(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
+    return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerPosition(32, 6))
+
+
+def small_gru() -> EncoderDecoder:
+    reader = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
+    body = Recurrent(GRU(16 + 32, 32))
+    writer = AttentiveDecoder(body, AttentionBefore(32, 32, "additive"), Concatenation(32, 32), bridge(reader, body))
+    return EncoderDecoder(Tokens(6, 16), reader, Tokens(6, 16), writer, PerPosition(64, 6))
+
+
+@pytest.mark.usefixtures("unchecked")  # hundreds of steps, all alike
+@pytest.mark.parametrize(("make", "steps"), [(small_gru, 150), (small_transformer, 150)], ids=["gru", "transformer"])
+def test_learns_to_copy(make, steps: int) -> None:
+    model = make()
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(steps):
+        source, target, lengths = copies(32)
+        words = torch.cat([torch.full((32, 1), BEGIN), target[:, :-1]], dim=1)
+        optimiser.zero_grad()
+        model.loss(source, words, target, lengths - 1, lengths).mean.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+
+    model.eval()
+    source, target, lengths = copies(100)
+    with torch.no_grad():  # greedy
+        state, word, written = model.start(source, lengths - 1), torch.full((100, 1), BEGIN), []
+        for _ in range(5):
+            scores, state = model.step(word, state)
+            word = scores.argmax(dim=2)
+            written.append(word)
+    right = (torch.cat(written, dim=1) == target) | (torch.arange(5) >= lengths.unsqueeze(1))
+    assert right.all(dim=1).float().mean() >= 0.95
+
+
+# Files and copies -------------------------------------------------------------------------------------------------
+
+
+@every_writer
+def test_saves_and_loads(make) -> None:
+    model, other = ready(make), ready(make)
+    assert loss(model, LENGTHS).total != loss(other, LENGTHS).total
+    other.load_state_dict(load(save(model.state_dict())))
+    assert torch.equal(loss(other, LENGTHS).total, loss(model, LENGTHS).total)
+
+
+@every_writer
+def test_a_deep_copy_is_another_model(make) -> None:
+    model = ready(make)
+    before = loss(model, LENGTHS).total
+    twin = copy.deepcopy(model)
+    assert torch.equal(loss(twin, LENGTHS).total, before)
+    with torch.no_grad():
+        for weight in twin.parameters():
+            weight.zero_()
+    assert torch.equal(loss(model, LENGTHS).total, before)
+    assert_close(loss(twin, LENGTHS).mean, torch.tensor(WORDS).double().log())  # tied weights went with it
+
+
+def test_a_tied_table_is_one_parameter_with_both_gradients() -> None:
+    model = ready(luong)
+    assert "head.output.weight" not in model.state_dict()
+    assert sum(weight.shape == (WORDS, SIZE) for weight in model.parameters()) == 1
+    table = model.target_stem.embedding.weight
+    y, _ = model(SOURCE, SOME, SOURCE_LENGTHS, LENGTHS)
+    (gradient,) = torch.autograd.grad(loss(model, LENGTHS).total, table)
+    read = SOME[torch.arange(6) < LENGTHS.unsqueeze(1)].unique()
+    unread = torch.tensor([word for word in range(WORDS) if word not in read])
+    assert len(unread)
+    assert gradient[unread].abs().sum(dim=1).gt(0).all()  # from the output alone
+    (to_output,) = torch.autograd.grad(model.head.loss(y.detach(), TARGET, LENGTHS).total, table)
+    assert_close(gradient[unread], to_output[unread])
+    assert not torch.isclose(gradient[read], to_output[read]).any()
+
+
+# Sources and answers of other kinds -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stem", [ImageGrid(3, SIZE, widths=(4,)), Patches(3, SIZE, 4)], ids=["grid", "patches"])
+def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
+    model = ready(lambda: bahdanau(stem))
+    pictures = torch.rand(3, 3, 8, 12, dtype=torch.float64)
+    regions = torch.Size(stem.regions(8, 12)).numel()
+    with record("attention") as seen:
+        whole = model.loss(pictures, SOME, TARGET, None, LENGTHS)
+    weights = seen["attention"]["decoder.context"]["weights"]
+    assert weights.shape == (3, 1, 6, regions)
+    assert_close(weights.sum(dim=3), torch.ones(3, 1, 6, dtype=torch.float64))
+    # An image has no lengths: all its regions are real.
+    assert torch.equal(model.loss(pictures, SOME, TARGET, torch.tensor([1, 2, 1]), LENGTHS).total, whole.total)
+    state = model.start(pictures[1:2])
+    scores, _ = model.step(SOME[1:2], state)
+    assert_close(scores, model.step(SOME, model.start(pictures))[0][1:2])
+    whole.total.backward()
+    assert all(weight.grad is not None for weight in model.parameters())
+
+
+def test_frames_can_be_described_without_an_encoder() -> None:
+    body = Recurrent(GRU(SIZE, SIZE))
+    reader = NoPositions(SIZE)
+    writer = AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(reader, body))
+    model = ready(
+        lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(SIZE, WORDS))
+    )
+    series = torch.randn(3, 5, 3, dtype=torch.float64)
+    together, _ = model.step(SOME, model.start(series, SOURCE_LENGTHS))
+    alone, _ = model.step(SOME[1:2], model.start(series[1:2, :2]))
+    assert_close(alone, together[1:2])
+
+
+def test_a_model_that_reads() -> None:
+    reader = Model(Tokens(WORDS, SIZE), encoder(parts), Classes(SIZE, 3)).eval()
+    together = reader.predict(SOME, LENGTHS)
+    assert together.tolist() == [
+        reader.predict(SOME[row : row + 1, :n]).item() for row, n in enumerate(LENGTHS.tolist())
+    ]
+    assert reader.loss(SOME, torch.tensor([0, 2, 1]), LENGTHS).count == 3
+
+    both = Bidirectional(Recurrent(GRU(SIZE, 3)), Recurrent(GRU(SIZE, 3)))
+    tagger = Model(Tokens(WORDS, SIZE), both, CRF(6, 4)).eval()
+    assert tagger.predict(SOME, LENGTHS).shape == (3, 6)
+
+    watcher = Model(ImageGrid(3, SIZE, widths=(4,)), encoder(parts), Classes(SIZE, 3)).eval()
+    assert watcher.predict(torch.rand(2, 3, 6, 6)).shape == (2,)
+
+
+def test_a_carried_state_is_one_long_text() -> None:
+    model = ready(recurrent_language_model)
+    whole, _ = model(SOME)
+    first, state = model(SOME[:, :2])
+    second, _ = model(SOME[:, 2:], state=state.detach())
+    assert_close(torch.cat([first, second], dim=1), whole)
+
+
+# Bad input --------------------------------------------------------------------------------------------------------
+
+
+def recurrent(width: int = SIZE, size: int = SIZE) -> Layer:
+    return Recurrent(GRU(width, size))
+
+
+def attending(width: int = SIZE) -> AttentiveDecoder:
+    body = recurrent(width)
+    return AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(recurrent(), body))
+
+
+words = Tokens(WORDS, SIZE)
+head = PerPosition(SIZE, WORDS)
+both_directions = Bidirectional(recurrent(SIZE, 4), recurrent(SIZE, 4))
+
+misfits = {
+    "Model: Recurrent has input_size 5; expected 8, the output_size of its stem.": lambda: Model(
+        words, recurrent(5), head
+    ),
+    "Model: PerPosition has input_size 8; expected 6, the output_size of its body.": lambda: Model(
+        words, recurrent(SIZE, 6), head
+    ),
+    "EncoderDecoder: Recurrent has input_size 5; expected 8, the output_size of its stem.": lambda: EncoderDecoder(
+        words, recurrent(5), words, attending(), head
+    ),
+    "EncoderDecoder: AttentiveDecoder has input_size 5; expected 8, the output_size of its stem.": lambda: (
+        EncoderDecoder(words, recurrent(), words, attending(5), head)
+    ),
+    "EncoderDecoder: PerPosition has input_size 5; expected 8, the output_size of its decoder.": lambda: EncoderDecoder(
+        words, recurrent(), words, attending(), PerPosition(5, WORDS)
+    ),
+    "EncoderDecoder: decoder sees later steps; expected a causal layer.": lambda: EncoderDecoder(
+        words, recurrent(), words, both_directions, head
+    ),
+    "EncoderDecoder: decoder has no part that looks at the source; expected one that does, such as AttentiveDecoder "
+    "(with this as its body) or cross_decoder.": lambda: EncoderDecoder(
+        words, recurrent(), words, Stack([recurrent(), recurrent()]), head
+    ),
+    "Model: stem takes images; expected tokens, for a model that writes.": lambda: Model(
+        ImageGrid(3, SIZE), recurrent(), head
+    ).start(torch.rand(1, 3, 8, 8)),
+    "Model: head has one answer a row; expected one a step, for a model that writes.": lambda: Model(
+        words, recurrent(), Classes(SIZE, 3)
+    ).start(SOME),
+    "AttentiveDecoder: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
+        words, recurrent(SIZE, 6), words, attending(), head
+    ).start(SOURCE),
+    "CrossAttention: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
+        words, recurrent(SIZE, 6), words, cross_decoder(parts), head
+    ).start(SOURCE),
+    "Tokens: tokens has the value 12; expected 0 to 8 (the vocabulary).": lambda: bahdanau().loss(
+        SOURCE, SOME + 4, TARGET
+    ),
+    "Tokens: tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": lambda: (
+        bahdanau().start(torch.rand(2, 3))
+    ),
+    "Tokens: lengths has the value 6; expected at most 5, the steps given.": lambda: bahdanau().start(
+        SOURCE, SOURCE_LENGTHS + 1
+    ),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("complaint", "make"), misfits.items(), ids=range(len(misfits)))
+def test_what_does_not_fit(complaint: str, make) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        make()
+    assert str(caught.value) == complaint
+
+
+def test_a_model_that_reads_the_whole_cannot_write() -> None:
+    for body in (encoder(parts), both_directions):
+        with pytest.raises(
+            CannotStep, match=r"^Model: it can't write one token after another, .* build it with a causal body\.$"
+        ):
+            Model(words, body, head).start(SOME)
+
+
+def test_the_state_of_another_model() -> None:
+    model, other = ready(bahdanau), ready(luong)
+    with pytest.raises(
+        ArgumentError, match=r"^AttentiveDecoder: state has the tensors .* is it the state of another layer\?"
+    ):
+        model.step(SOME, begin(other))

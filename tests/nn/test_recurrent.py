@@ -1,0 +1,177 @@
+"""What a recurrent layer does in training, where it begins and what it refuses. The rest is the conformance suite's."""
+
+import pytest
+import torch
+
+from seqloom.nn.cells import GRU, LSTM, RNN, LinearRNN
+from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
+from seqloom.nn.stack import DenseStack, Stack
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError, UnknownName
+
+
+def remembering(size: int, **settings) -> Recurrent:
+    """h' = x + h, one input to each unit: what is left out shows."""
+    cell = LinearRNN(size, size, bias=False)
+    with torch.no_grad():
+        cell.input_weight.copy_(torch.eye(size))
+        cell.recurrent_weight.copy_(torch.eye(size))
+    return Recurrent(cell, **settings)
+
+
+# Weight drop -----------------------------------------------------------------------------------------------------
+
+
+def test_weight_drop_leaves_out_the_same_weights_at_every_step_of_every_row() -> None:
+    layer, p = remembering(1000, weight_drop=0.4).train(), 0.4
+    x = torch.zeros(2, 4, 1000)
+    x[:, 0] = 1
+    y, _ = layer(x)
+    kept = y[0, 1] > 0
+    assert kept.float().mean().item() == pytest.approx(1 - p, abs=0.05)
+    for t in range(1, 4):
+        assert torch.equal(y[0, t], y[1, t])
+        torch.testing.assert_close(y[0, t], torch.where(kept, (1 - p) ** -t, 0.0))
+    assert torch.equal(y[:, 0], x[:, 0])  # the input's weights stay
+
+
+def test_weight_drop_draws_anew_in_every_call_and_leaves_the_weights_themselves_alone() -> None:
+    layer, x = remembering(50, weight_drop=0.5).train(), torch.ones(1, 3, 50)
+    before = layer.cell.recurrent_weight.clone()
+    assert not torch.equal(layer(x)[0], layer(x)[0])
+    assert torch.equal(layer.cell.recurrent_weight, before)
+    assert torch.equal(layer.eval()(x)[0], remembering(50)(x)[0])
+
+
+def test_weight_drop_passes_no_gradient_to_what_it_left_out() -> None:
+    layer = Recurrent(LSTM(3, 20), weight_drop=0.5).train()
+    layer(torch.randn(2, 6, 3))[0].sum().backward()
+    gradient = layer.cell.recurrent_weight.grad
+    assert gradient.eq(0).float().mean().item() == pytest.approx(0.5, abs=0.05)
+
+
+# Zoneout ---------------------------------------------------------------------------------------------------------
+
+
+def test_zoneout_keeps_each_value_or_takes_the_new_one() -> None:
+    layer = remembering(2000, zoneout=0.3).train()
+    y, _ = layer(torch.ones(1, 3, 2000))
+    steps = torch.diff(y[0], dim=0, prepend=torch.zeros(1, 2000))
+    assert set(steps.unique().tolist()) == {0.0, 1.0}
+    for step in steps:
+        assert step.eq(0).float().mean().item() == pytest.approx(0.3, abs=0.05)
+    assert not torch.equal(steps[0], steps[1])  # drawn anew at every step
+
+
+def test_zoneout_in_eval_mode_is_the_mean() -> None:
+    y, _ = remembering(4, zoneout=0.3).eval()(torch.ones(1, 3, 4))
+    torch.testing.assert_close(y[0, :, 0], torch.tensor([0.7, 1.4, 2.1]))
+
+
+def test_zoneout_keeps_hidden_and_cell_apart() -> None:
+    layer = Recurrent(LSTM(3, 500), zoneout=0.5).train()
+    before = State(hidden=torch.randn(1, 500), cell=torch.randn(1, 500))
+    _, after = layer(torch.randn(1, 1, 3), state=before)
+    hidden, cell = (after[name].eq(before[name]) for name in ("hidden", "cell"))
+    assert hidden.float().mean().item() == pytest.approx(0.5, abs=0.1)
+    assert cell.float().mean().item() == pytest.approx(0.5, abs=0.1)
+    assert (hidden & cell).float().mean().item() == pytest.approx(0.25, abs=0.1)
+
+
+# The beginning ---------------------------------------------------------------------------------------------------
+
+
+def test_a_learned_beginning_is_a_parameter_for_each_tensor_carried() -> None:
+    layer = Recurrent(LSTM(3, 4), initial="learned")
+    assert {name for name, _ in layer.named_parameters()} >= {"first.hidden", "first.cell"}
+    with torch.no_grad():
+        layer.first["hidden"].fill_(0.5)
+        layer.first["cell"].fill_(-2.0)
+    begin = layer.initial(3, torch.zeros(1))
+    assert begin["hidden"].tolist() == [[0.5] * 4] * 3
+    assert begin["cell"].tolist() == [[-2.0] * 4] * 3
+    layer(torch.randn(3, 5, 3), torch.tensor([5, 1, 0]))[0].sum().backward()
+    assert layer.first["hidden"].grad.ne(0).all()
+    assert layer.first["cell"].grad.ne(0).all()
+
+
+def test_a_random_beginning_is_small_noise_in_training_alone() -> None:
+    layer = Recurrent(LSTM(3, 5000), initial="random")
+    begin = layer.train().initial(2, torch.zeros(1))
+    assert not torch.equal(begin["hidden"], begin["cell"])
+    for values in begin.values():
+        assert not torch.equal(values[0], values[1])
+        assert values.mean().item() == pytest.approx(0, abs=0.01)
+        assert values.std().item() == pytest.approx(0.1, abs=0.01)
+    assert all(values.eq(0).all() for values in layer.eval().initial(2, torch.zeros(1)).values())
+
+
+def test_a_state_made_by_hand_is_a_beginning() -> None:
+    """In both directions too: the backward one begins at each row's end."""
+    ahead, back, x, lengths = Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)), torch.randn(2, 5, 3), torch.tensor([5, 2])
+    first = State({"forwards.hidden": torch.randn(2, 4), "backwards.reversed.hidden": torch.randn(2, 4)})
+    y, state = Bidirectional(ahead, back)(x, lengths, first)
+    expected, _ = ahead(x, lengths, State(hidden=first["forwards.hidden"]))
+    torch.testing.assert_close(y[..., :4], expected)
+    short, _ = back(x[1:, :2].flip(1), state=State(hidden=first["backwards.reversed.hidden"][1:]))
+    torch.testing.assert_close(y[1, :2, 4:], short[0].flip(0))
+    assert state.position.tolist() == [5, 2]
+
+
+def test_the_end_of_both_directions_is_what_each_has_seen_last() -> None:
+    layer = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))
+    y, state = layer(torch.randn(2, 5, 3), torch.tensor([5, 2]))
+    assert torch.equal(state["forwards.hidden"], torch.stack([y[0, 4, :4], y[1, 1, :4]]))
+    assert torch.equal(state["backwards.reversed.hidden"], y[:, 0, 4:])
+
+
+def test_truncated_backpropagation_stops_at_a_detached_state() -> None:
+    layer, x = Recurrent(LSTM(3, 4)), torch.randn(2, 6, 3).requires_grad_()
+    _, state = layer(x[:, :3])
+    y, _ = layer(x[:, 3:], state=state.detach())
+    y.sum().backward()
+    assert x.grad[:, :3].eq(0).all()
+    assert x.grad[:, 3:].ne(0).any()
+
+
+# What it refuses -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1.0, -0.1, 2.0])
+@pytest.mark.parametrize("argument", ["zoneout", "weight_drop"])
+def test_probabilities(argument: str, p: float) -> None:
+    with pytest.raises(
+        ArgumentError, match=rf"Recurrent: {argument} is {p}; expected a probability, at least 0 and below"
+    ):
+        Recurrent(GRU(3, 4), **{argument: p})
+
+
+def test_unknown_beginnings() -> None:
+    with pytest.raises(UnknownName, match=r"unknown initial state 'zeros'\. Did you mean 'zero'\?"):
+        Recurrent(GRU(3, 4), initial="zeros")
+
+
+def test_layers_that_do_not_meet() -> None:
+    with pytest.raises(
+        ArgumentError, match=r"Stack: Recurrent has input_size 5; expected 4, the width of what it is given"
+    ):
+        Stack([Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4))])
+    with pytest.raises(ArgumentError, match=r"DenseStack: Recurrent has input_size 4; expected 7, the width"):
+        DenseStack([Recurrent(GRU(3, 4)), Recurrent(GRU(4, 4))])
+    with pytest.raises(ArgumentError, match=r"Stack: layers has nothing; expected at least one layer"):
+        Stack([])
+
+
+# What it tells of itself -----------------------------------------------------------------------------------------
+
+
+def test_shows_what_it_is() -> None:
+    text = repr(Stack([Recurrent(RNN(3, 4), zoneout=0.1, initial="learned")]))
+    assert "RNN(3, 4)" in text
+    assert "zoneout=0.1, initial='learned'" in text
+
+
+def test_one_direction_can_step_and_the_other_cannot() -> None:
+    assert Recurrent(GRU(3, 4)).traits.causal
+    assert not Backwards(Recurrent(GRU(3, 4))).traits.causal
+    assert not Stack([Recurrent(GRU(3, 4)), Backwards(Recurrent(GRU(4, 4)))]).traits.causal
