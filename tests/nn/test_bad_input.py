@@ -73,11 +73,9 @@ def test_lengths(case: Case) -> None:
 def test_a_state_of_another_layer(case: Case) -> None:
     layer, x, _, begin = ready(case)
     names = sorted(layer.state_shapes())
-    stranger = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
-    assert (
-        stranger
-        == f"state has the tensors ['stranger']; expected {names or 'none'}: is it the state of another layer?."
-    )
+    sentence = complaint(layer, x, None, State(stranger=torch.zeros(ROWS, 3)))
+    expected = f"{names or 'none'}: is it the state of another layer?"
+    assert sentence == f"state has the tensors ['stranger']; expected {expected}"
     for name in fixed_names(layer):
         tensor = begin[name]
         wider = State({**begin, name: tensor.unsqueeze(1)}, position=begin.position)

@@ -7,10 +7,11 @@ import copy
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load, save
 
@@ -36,6 +37,8 @@ from tests.nn.questions import (
     rows_independent,
 )
 
+quickly = pytest.mark.usefixtures("unchecked")  # many calls, of shapes that another test has looked at
+
 # It computes its equation -----------------------------------------------------------------------------------------
 
 
@@ -50,7 +53,7 @@ def test_equals_the_textbook(case: Case, ragged: bool) -> None:
 
 
 @every()
-@pytest.mark.usefixtures("unchecked")  # many calls; the shapes are looked at elsewhere
+@quickly
 def test_gradients_check(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_x(layer, rows=3, steps=3), torch.tensor([3, 0, 2])
@@ -68,6 +71,7 @@ def test_gradients_check(case: Case) -> None:
 
 @every()
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+@quickly
 def test_what_lies_beyond_a_row_changes_nothing(case: Case, training: bool) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
@@ -89,6 +93,7 @@ def test_what_lies_beyond_a_row_changes_nothing(case: Case, training: bool) -> N
 
 
 @every(having=room_for(STEPS + 3))
+@quickly
 def test_more_padding_changes_nothing(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
@@ -104,6 +109,7 @@ def test_more_padding_changes_nothing(case: Case) -> None:
 
 
 @every(having=rows_independent)
+@quickly
 def test_a_row_alone_gives_the_same(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
@@ -118,6 +124,7 @@ def test_a_row_alone_gives_the_same(case: Case) -> None:
 
 @every(having=rows_independent)
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+@quickly
 def test_batch_mates_change_nothing(case: Case, training: bool) -> None:
     layer = case.layer().train(training)
     x, lengths = random_batch(layer)
@@ -132,8 +139,9 @@ def test_batch_mates_change_nothing(case: Case, training: bool) -> None:
 
 
 @every(having=causal)
-@settings(max_examples=6)
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(0, STEPS), max_size=4))
+@quickly
 def test_any_split_in_time_gives_the_same(case: Case, cuts: list[int]) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
@@ -160,11 +168,12 @@ def test_step_by_step_gives_the_same(case: Case) -> None:
 
 
 @every(having=causal)
-@settings(max_examples=6)
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=4),
     spare=st.integers(0, 2),
 )
+@quickly
 def test_any_split_of_ragged_rows_gives_the_same(case: Case, pieces: list[list[int]], spare: int) -> None:
     """Piece k holds the next pieces[k][r] steps of row r, and padding after them."""
     layer = case.layer()
@@ -194,6 +203,7 @@ def test_any_split_of_ragged_rows_gives_the_same(case: Case, pieces: list[list[i
 
 
 @every(having=causal)
+@quickly
 def test_gradients_flow_through_a_carried_state(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
@@ -354,6 +364,7 @@ def test_lengths_of_either_integer_type(case: Case) -> None:
 
 
 @every()
+@quickly
 def test_eval_mode_draws_nothing(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
@@ -362,6 +373,7 @@ def test_eval_mode_draws_nothing(case: Case) -> None:
 
 
 @every(having=rows_independent, where=lambda case: not case.noisy)
+@quickly
 def test_training_without_noise_is_eval(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
@@ -390,19 +402,22 @@ def test_lower_precision(case: Case, dtype: torch.dtype) -> None:
     x, lengths = random_batch(layer, dtype=dtype)
     low = ask(layer, x, lengths, case.begin(layer, ROWS))
     judge = copy.deepcopy(layer).double()
-    high = ask(judge, x.double(), lengths, case.begin(judge, ROWS))
+    high = ask(judge, x.double() if x.is_floating_point() else x, lengths, case.begin(judge, ROWS))
 
     near = 1e-5 if dtype == torch.float32 else case.rough
     expected = {"y": high.y, "x": high.to_x, **high.to_weights}
     for name, value in {"y": low.y, "x": low.to_x, **low.to_weights}.items():
+        if not expected[name].is_floating_point():
+            continue  # tokens
         assert value.dtype == dtype, name
         assert value.isfinite().all(), name
-        scale = max(1.0, expected[name].abs().max().item())
-        assert_close(value.double() / scale, expected[name] / scale, atol=near)
+        off = (value.double() - expected[name]).square().mean().sqrt()
+        assert off <= near * expected[name].abs().max().clamp(min=1), name
     assert all(tensor.dtype == dtype for tensor in low.state.values() if tensor.is_floating_point())
 
 
 @every()
+@quickly
 def test_saves_and_loads(case: Case) -> None:
     layer = case.layer()
     other = case.layer()
@@ -430,5 +445,4 @@ def test_every_layer_is_in_the_catalogue() -> None:
 
 
 def test_every_case_has_a_name_of_its_own() -> None:
-    names = [case.name for case in cases]
-    assert len(set(names)) == len(names)
+    assert not [name for name, count in Counter(case.name for case in cases).items() if count > 1]

@@ -12,7 +12,11 @@ from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 from tests.nn.questions import ask, causal, every, random_batch
 
-pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("error")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("error"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -105,13 +105,13 @@ class Layer(nn.Module, ABC):
         return self.run(where, x, lengths, state)
 
     def run(
-        self, where: str, x: Tensor, lengths: Tensor | None, state: State | None
+        self, where: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x"
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         """`mix` between the two ends of the contract: arguments checked, padding silenced, position moved on.
 
         Within another layer, which has done so for all its parts, nothing of that is done again.
         """
-        if state is not None and state.checked:
+        if isinstance(state, State) and state.checked:
             return self.mix(zero_beyond(x, lengths) if self.needs_zeros else x, lengths, state)
         rows, time = x.shape[:2]
         if state is None:
@@ -131,7 +131,7 @@ class Layer(nn.Module, ABC):
         position, horizon = state.advance(time, lengths)
         if traits.max_length is not None and max(time, horizon) > traits.max_length:
             past = f" after {state.horizon} earlier ones" if state.horizon else ""
-            raise ArgumentError(where, "x", f"{time} steps{past}", f"at most {traits.max_length} in all")
+            raise ArgumentError(where, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
         y, carried = self.mix(zero_beyond(x, lengths), lengths, state.as_checked())

@@ -159,9 +159,11 @@ class SelfAttention(MultiHead):
             return self.ask(score.query(query), keys, values, self._mask(x, lengths)), State()
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
         seen = state.horizon + x.shape[1]  # storage may be larger
-        alone = state.horizon == 0 and self.window is None  # padding comes after all that is real: causality hides it
-        mask = None if alone else self._causal_mask(x, seen, state)
-        y = self.ask(score.query(query), keys[:, :seen], values[:, :seen], mask, causal=alone)
+        query, asked = score.query(query), (keys[:, :seen], values[:, :seen])
+        if state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
+            y = self.ask(query, *asked, mask=None, causal=True)
+        else:
+            y = self.ask(query, *asked, mask=self._causal_mask(x, seen, state))
         return y, State(keys=keys, values=values)
 
     def _mask(self, x: Tensor, lengths: Tensor | None) -> Bool[Tensor, "#batch 1 #time time"] | None:

@@ -162,13 +162,13 @@ def moments(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and number of the real values over these dimensions, which stay as ones; 0 where there are none.
 
-    x is zero beyond the lengths. In float32 at least: bfloat16 can't count past 256.
+    In float32 at least: bfloat16 can't count past 256.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     steps = wide.new_ones(1, x.shape[1]) if lengths is None else real(lengths, x.shape[1]).to(wide.dtype)
     steps = steps.reshape(*steps.shape, *[1] * (x.dim() - 2))
     count = steps.expand_as(wide).sum(dims, keepdim=True)
-    mean = wide.sum(dims, keepdim=True) / count.clamp(min=1)
+    mean = (wide * steps).sum(dims, keepdim=True) / count.clamp(min=1)
     variance = ((wide - mean) * steps).square().sum(dims, keepdim=True) / count.clamp(min=1)
     return mean, variance, count
 

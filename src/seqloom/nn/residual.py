@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -40,16 +41,17 @@ class AnyResidual(Composite):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         after: dict[str, State] = {}
+        layer, norm, dropout = (
+            partial(self._keep_state, after, name, lengths, state) for name in ("layer", "norm", "dropout")
+        )
+        return self.combine(x, layer, norm, dropout), State.join(after)
 
-        def part(name: str) -> Sublayer:
-            def run(inner: Tensor) -> Tensor:
-                y, after[name] = self.run_part(name, inner, lengths, state)
-                return y
-
-            return run
-
-        y = self.combine(x, part("layer"), part("norm"), part("dropout"))
-        return y, State.join(after)
+    def _keep_state(
+        self, after: dict[str, State], name: str, lengths: Tensor | None, state: State, x: Tensor
+    ) -> Float[Tensor, "batch time dim"]:
+        """One part as a function of x alone; the state after it is put aside."""
+        y, after[name] = self.run_part(name, x, lengths, state)
+        return y
 
 
 class Residual(AnyResidual):

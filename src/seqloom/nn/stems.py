@@ -59,7 +59,7 @@ class Tokens(Stack):
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         tokens = check_tokens("Tokens", tokens, lengths, self.vocabulary, self.embedding.weight)
-        return self.run("Tokens", self.embed(tokens), lengths, state)
+        return self.run("Tokens", self.embed(tokens), lengths, state, argument="tokens")
 
     def embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time dim"]:
         """c E[token], some words left out."""

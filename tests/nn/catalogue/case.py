@@ -25,7 +25,7 @@ class Case:
     reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
     begin: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
-    rough: how far bfloat16 may be off, as a part of the largest value
+    rough: how far bfloat16 may be off, root mean square, as a part of the largest value
     """
 
     name: str

@@ -51,7 +51,7 @@ layers = {
     "deep, with other names": lambda: Stack({"lower": Recurrent(RNN(3, 4)), "upper": Recurrent(MinimalGated(4, 2))}),
     "dense": lambda: DenseStack([Recurrent(LSTM(3, 4)), Recurrent(GRU(7, 2)), Recurrent(RNN(9, 2))]),
     "dense, both directions": lambda: DenseStack([both(LSTM), both(RNN, width=9)]),
-    "residual": lambda: Residual(Recurrent(LSTM(3, 3))),
+    "around an lstm": lambda: Residual(Recurrent(LSTM(3, 3))),
     "learned initial state": lambda: Recurrent(LSTM(3, 4), initial="learned"),
     "learned initial states, both directions": lambda: both(GRU, initial="learned"),
     "dropout of nothing": lambda: Stack([Dropout(3, 0.0), Recurrent(GRU(3, 4)), VariationalDropout(4, 0.0)]),
@@ -62,7 +62,7 @@ noisy = {
     "zoneout, both directions": lambda: both(GRU, zoneout=0.2),
     "weight drop": lambda: Recurrent(LSTM(3, 4), weight_drop=0.3),
     "random initial state": lambda: Recurrent(GRUAfter(3, 4), initial="random"),
-    "dropout": lambda: Dropout(3, 0.5),
+    "plain dropout": lambda: Dropout(3, 0.5),
     "variational dropout": lambda: VariationalDropout(3, 0.5),
 }
 

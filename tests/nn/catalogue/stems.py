@@ -8,7 +8,7 @@ from tests.nn.references.stems import stems
 layers = {
     "tokens": lambda: Tokens(7, 4),
     "tokens, scaled, sinusoidal": lambda: Tokens(7, 4, scaled=True, positions=Sinusoidal(4)),
-    "tokens, learned positions, norm": lambda: Tokens(7, 3, positions=LearnedPositions(3, 9), norm="layer"),
+    "tokens, learned positions, norm": lambda: Tokens(7, 6, positions=LearnedPositions(6, 9), norm="layer"),
     "frames": lambda: frames(3, 4),
     "frames, sinusoidal, norm": lambda: frames(3, 5, positions=Sinusoidal(5), norm="layer"),
     "frames, learned positions": lambda: frames(3, 4, positions=LearnedPositions(4, 9)),

@@ -7,7 +7,7 @@ from tests.nn.catalogue.attention import MEMORY, begin, row
 from tests.nn.catalogue.case import Case
 from tests.nn.references.attention import attention, no_memory
 
-small = TransformerParts(depth=1, size=4, heads=2, hidden_size=6, dropout=0.0)
+small = TransformerParts(depth=1, size=6, heads=2, hidden_size=8, dropout=0.0)
 deep = replace(small, depth=2)
 pre = replace(small, order="pre", activation="gelu")
 modern = replace(MODERN, depth=1, size=8, heads=4, hidden_size=6, dropout=0.0)
@@ -27,6 +27,6 @@ looking = {
     "cross decoder, modern": lambda: cross_decoder(replace(modern, window=3), memory_size=MEMORY),
 }
 
-cases = [Case(name, make, attention(no_memory)) for name, make in alone.items()]
+cases = [Case(name, make, attention(no_memory), rough=0.1) for name, make in alone.items()]
 cases += [Case(name, make, attention(row), begin, rough=0.1) for name, make in looking.items()]
 cases += [Case("decoder, dropout", lambda: decoder(replace(small, dropout=0.2)), attention(no_memory), noisy=True)]

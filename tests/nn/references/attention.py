@@ -1,4 +1,4 @@
-"""Attention, norms, positions and the Transformer as the textbook writes them: one row, head, query and key at a time."""
+"""Attention, norms, positions and the Transformer as a textbook writes them: one row, head, query and key at a time."""
 
 import math
 from collections.abc import Callable, Sequence

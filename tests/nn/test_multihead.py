@@ -1,0 +1,387 @@
+"""Heads, masks, the cache and the memory, beyond what the conformance suite says of every layer."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from seqloom.nn.cache import extend
+from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
+from seqloom.nn.positions import Rotary
+from seqloom.nn.record import record
+from seqloom.nn.scores import SCORES, Bilinear, Dot, LowRank
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError, CannotStep, MissingMemory
+
+
+def causal(**settings):
+    return SelfAttention(8, heads=4, causal=True, **settings).double().eval()
+
+
+def random(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def weights_of(layer, x, lengths=None, state=None):
+    with record("attention") as seen:
+        layer(x, lengths, state)
+    return seen["attention"][""]["weights"]
+
+
+# The cache ---------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_capacity_doubles_when_full():
+    layer, state = causal(), None
+    capacities = []
+    for _ in range(18):
+        _, state = layer(random(2, 1, 8), state=state)
+        capacities.append(state["keys"].shape[1])
+    assert capacities == [1, 2, 4, 4, *[8] * 4, *[16] * 8, 32, 32]
+
+
+@torch.no_grad()
+def test_a_long_piece_gets_the_room_that_it_needs():
+    layer = causal()
+    _, state = layer(random(2, 2, 8))
+    _, state = layer(random(2, 9, 8), state=state)
+    assert state["keys"].shape == (2, 11, 4, 2)
+
+
+@torch.no_grad()
+def test_a_step_without_gradients_writes_in_place():
+    layer = causal()
+    _, state = layer(random(2, 3, 8))
+    _, state = layer(random(2, 1, 8), state=state)  # grows, and so has room
+    before = {name: (tensor.data_ptr(), tensor.clone()) for name, tensor in state.items()}
+    _, after = layer(random(2, 1, 8), state=state)
+    for name, (address, values) in before.items():
+        assert after[name].data_ptr() == address
+        assert torch.equal(after[name][:, :4], values[:, :4])
+        assert not torch.equal(after[name][:, 4], values[:, 4])
+
+
+def test_a_step_with_gradients_leaves_what_it_was_given():
+    layer = causal()
+    _, state = layer(random(2, 3, 8))
+    _, state = layer(random(2, 1, 8), state=state)
+    before = {name: tensor.clone() for name, tensor in state.items()}
+    _, after = layer(random(2, 1, 8), state=state)
+    for name, values in before.items():
+        assert torch.equal(state[name], values)
+        assert after[name].data_ptr() != state[name].data_ptr()
+
+
+def test_in_place_and_out_of_place_give_the_same():
+    layer, x = causal(window=4, rotary=Rotary(2)), random(2, 9, 8)
+    outputs = []
+    for grad in (True, False):
+        with torch.set_grad_enabled(grad):
+            parts, state = [], None
+            for step in x.split(1, dim=1):
+                y, state = layer(step, state=state)
+                parts.append(y.detach())
+        outputs.append(torch.cat(parts, dim=1))
+    assert_close(*outputs)
+
+
+def test_each_row_writes_at_its_own_position():
+    stored, new = torch.zeros(3, 4, 1, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 2, 1, 1)
+    state = State(position=torch.tensor([2, 0, 1]), horizon=2)
+    assert extend(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
+
+
+@torch.no_grad()
+@given(
+    pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6),
+    grouped=st.booleans(),
+)
+def test_ragged_rows_in_place(pieces, grouped):
+    """As the conformance suite asks, but without gradients, where storage is shared from step to step."""
+    layer = causal(key_heads=2 if grouped else None, rotary=Rotary(2))
+    ends = torch.tensor(pieces).cumsum(0)
+    x = random(3, int(ends[-1].max()) or 1, 8)
+    whole, _ = layer(x, ends[-1])
+    state, start = None, torch.zeros(3, dtype=torch.int64)
+    for stop in ends:
+        lengths = stop - start
+        piece = random(3, int(lengths.max()) + 1, 8)
+        for row in range(3):
+            piece[row, : lengths[row]] = x[row, start[row] : stop[row]]
+        y, state = layer(piece, lengths, state)
+        for row in range(3):
+            assert_close(y[row, : lengths[row]], whole[row, start[row] : stop[row]])
+        start = stop
+
+
+@torch.no_grad()
+def test_rows_leave_and_join_in_the_middle():
+    layer, x = causal(rotary=Rotary(2)), random(4, 12, 8)
+    whole, _ = layer(x)
+    _, state = layer(x[:3, :5], torch.tensor([5, 2, 4]))  # rows 0 to 2 at positions 5, 2 and 4
+    state = state.remove(torch.tensor([0]))  # 2, 4
+    _, late = layer(x[3:, :7])
+    state = State.cat([state, late]).select(torch.tensor([2, 0, 1, 2]))  # row 3 at 7, 1 at 2, 2 at 4, 3 at 7
+    rows, position = torch.tensor([3, 1, 2, 3]), state.position
+    assert position.tolist() == [7, 2, 4, 7]
+    for _ in range(5):
+        y, state = layer(x[rows, position].unsqueeze(1), state=state)
+        assert_close(y.squeeze(1), whole[rows, position])
+        position = state.position
+
+
+@torch.no_grad()
+def test_selected_rows_are_copies():
+    """Beams that begin as one row go on as two."""
+    layer = causal()
+    _, state = layer(random(1, 3, 8), torch.tensor([1]))  # with room left
+    beams = state.select(torch.tensor([0, 0]))
+    kept = state["keys"].clone()
+    layer(random(2, 1, 8), state=beams)
+    assert torch.equal(state["keys"], kept)
+
+
+@torch.no_grad()
+def test_the_cache_never_writes_into_what_the_caller_gave():
+    layer = PlainSelfAttention(4, causal=True)
+    x, lengths = torch.randn(2, 5, 4), torch.tensor([1, 2])
+    for given_lengths in (lengths, None):
+        before = x.clone()
+        _, state = layer(x, given_lengths)
+        for _ in range(3):
+            _, state = layer(torch.randn(2, 1, 4), state=state)
+        assert torch.equal(x, before)
+
+
+def test_what_is_not_causal_carries_nothing():
+    layer = SelfAttention(8, heads=2)
+    _, state = layer(torch.randn(2, 3, 8))
+    assert dict(state) == {}
+    with pytest.raises(CannotStep):
+        layer(torch.randn(2, 1, 8), state=state)
+
+
+# Masks -------------------------------------------------------------------------------------------------------------
+
+
+@given(
+    time=st.integers(1, 7),
+    earlier=st.integers(0, 5),
+    window=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_a_causal_step_sees_itself_and_those_before_within_the_window(time, earlier, window):
+    layer = causal(window=window)
+    state = layer(random(1, earlier, 8))[1] if earlier else None
+    seen = weights_of(layer, random(1, time, 8), state=state)[0, 0] > 0
+    for t in range(time):
+        p = earlier + t
+        for s in range(earlier + time):
+            assert seen[t, s].item() == (s <= p and (window is None or p - s < window))
+
+
+@given(time=st.integers(1, 7), length=st.integers(0, 7), window=st.one_of(st.none(), st.integers(1, 9)))
+def test_a_step_sees_what_is_real_on_both_sides_within_the_window(time, length, window):
+    layer = SelfAttention(8, heads=1, window=window)
+    seen = weights_of(layer, torch.randn(1, time, 8), torch.tensor([min(length, time)]))[0, 0] > 0
+    for t in range(time):
+        for s in range(time):
+            assert seen[t, s].item() == (s < length and (window is None or abs(t - s) < window))
+
+
+def test_a_memory_is_seen_up_to_its_length():
+    layer = CrossAttention(8, memory_size=6, heads=2)
+    state = layer.start(torch.randn(3, 4, 6), torch.tensor([4, 1, 0]))
+    seen = weights_of(layer, torch.randn(3, 2, 8), state=state) > 0
+    assert seen[:, 0, 0].tolist() == [[True] * 4, [True, False, False, False], [False] * 4]
+
+
+@pytest.mark.parametrize("fill", [1e4, float("nan"), float("inf")])
+def test_what_lies_beyond_a_memory_changes_nothing(fill):
+    layer, memory, lengths = CrossAttention(8, 6, heads=2), torch.randn(3, 4, 6), torch.tensor([4, 1, 0])
+    x, other = torch.randn(3, 2, 8), memory.clone()
+    other[1, 1:], other[2] = fill, fill
+    gradients = []
+    for given_memory in (memory, other):
+        layer.zero_grad()
+        y, _ = layer(x, state=layer.start(given_memory, lengths))
+        y.square().sum().backward()
+        gradients.append([y.detach(), *(weight.grad.clone() for weight in layer.parameters())])
+    assert all(torch.equal(came, expected) for came, expected in zip(*gradients, strict=True))
+
+
+def test_nothing_to_look_at_gives_the_output_bias():
+    layer = CrossAttention(8, 6, heads=2)
+    y, _ = layer(torch.randn(1, 2, 8), state=layer.start(torch.randn(1, 4, 6), torch.tensor([0])))
+    assert_close(y, layer.output.bias.expand(1, 2, 8))
+
+
+def test_a_memory_is_prepared_once():
+    layer = CrossAttention(8, 6, heads=2)
+    state = layer.start(torch.randn(2, 4, 6))
+    layer.key.forward = layer.value.forward = lambda memory: pytest.fail("the memory was mapped again")
+    for _ in range(2):
+        _, state = layer(torch.randn(2, 1, 8), state=state)
+    assert state.position.tolist() == [2, 2]
+
+
+# Weights -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("key_heads", [4, 2])
+def test_recorded_weights_make_the_output(score, key_heads):
+    layer, x = causal(score=score, key_heads=key_heads), random(2, 5, 8)
+    weights = weights_of(layer, x)
+    values = layer.value(x).unflatten(2, (key_heads, 2)).transpose(1, 2).repeat_interleave(4 // key_heads, dim=1)
+    expected = layer.output((weights @ values).transpose(1, 2).flatten(2))
+    assert_close(layer(x)[0], expected)
+
+
+def test_weights_recorded_step_by_step_are_those_of_one_call():
+    layer, x = causal(window=3, rotary=Rotary(2)), random(2, 5, 8)
+    with record("attention") as seen:
+        state = None
+        for step in x.split(1, dim=1):
+            _, state = layer(step, state=state)
+    assert_close(seen["attention"][""]["weights"], weights_of(layer, x))
+
+
+def test_recording_names_the_place():
+    layers = Stack({"lower": SelfAttention(4, 2), "upper": SelfAttention(4, 2)})
+    with record("attention") as seen:
+        layers(torch.randn(1, 3, 4))
+    assert list(seen["attention"]) == ["lower", "upper"]
+
+
+def test_grouped_heads_are_heads_with_the_same_keys():
+    grouped, full = causal(key_heads=2), causal()
+    with torch.no_grad():
+        for name in ("query", "output"):
+            getattr(full, name).load_state_dict(getattr(grouped, name).state_dict())
+        for name in ("key", "value"):
+            for kind in ("weight", "bias"):
+                shared = getattr(getattr(grouped, name), kind).unflatten(0, (2, 2))
+                getattr(getattr(full, name), kind).copy_(shared.repeat_interleave(2, dim=0).flatten(0, 1))
+    x = random(2, 5, 8)
+    whole, _ = full(x)
+    assert_close(grouped(x)[0], whole)
+    _, state = grouped(x[:, :4])
+    assert_close(grouped(x[:, 4:], state=state)[0], whole[:, 4:])  # one query takes a way of its own
+
+
+def test_heads_are_apart():
+    """What head 1 reads reaches the output through its own columns of W_o alone."""
+    layer, x = SelfAttention(8, heads=2).double(), random(1, 3, 8)
+    other = copy.deepcopy(layer)
+    with torch.no_grad():
+        other.query.weight[4:] += 1
+        for each in (layer, other):
+            each.output.weight.copy_(torch.eye(8))
+    changed = (layer(x)[0] != other(x)[0]).any(dim=1)
+    assert changed.tolist() == [[False] * 4 + [True] * 4]
+
+
+def test_without_projections_it_is_the_lectures_formula():
+    """y_t = Σ_s softmax_s(x_t · x_s) x_s"""
+    x = random(2, 4, 3)
+    y, _ = PlainSelfAttention(3)(x)
+    for row in range(2):
+        assert_close(y[row], (x[row] @ x[row].T).softmax(dim=1) @ x[row])
+
+
+# Rotary ------------------------------------------------------------------------------------------------------------
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    rotary = Rotary(6).double()
+    q, k = random(1, 1, 1, 6), random(1, 1, 1, 6)
+
+    def score(p, s):
+        return (rotary(q, torch.tensor([[p]])) * rotary(k, torch.tensor([[s]]))).sum()
+
+    for p, s in ((3, 1), (9, 2), (0, 4)):
+        for shift in (1, 100, 5000):
+            assert_close(score(p + shift, s + shift), score(p, s), rtol=0, atol=1e-9)
+    assert abs(score(3, 1) - score(4, 1)) > 1e-3
+
+
+def test_rotary_attention_forgets_where_it_began():
+    """The same steps, later: the same output, if all that they see came along."""
+    layer, x = causal(rotary=Rotary(2), window=3), random(1, 8, 8)
+    late = layer(random(1, 40, 8))[1]
+    assert_close(layer(x, state=late)[0][:, 2:], layer(x)[0][:, 2:])
+
+
+# Bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: SelfAttention(8, heads=3),
+            r"SelfAttention: heads is 3; expected a divisor of the size, 8; or say head_size",
+        ),
+        (lambda: SelfAttention(8, heads=0), r"SelfAttention: heads is 0; expected a whole number, at least 1"),
+        (lambda: SelfAttention(8, 4, key_heads=3), r"SelfAttention: key_heads is 3; expected a divisor of heads, 4"),
+        (lambda: SelfAttention(8, 4, key_heads=-2), r"SelfAttention: key_heads is -2; expected a whole number, at least"),
+        (lambda: CrossAttention(8, 6, 4, key_heads=0), r"CrossAttention: key_heads is 0; expected a whole number, at"),
+        (lambda: SelfAttention(8, 4, head_size=0), r"SelfAttention: head_size is 0; expected a whole number, at least"),
+        (lambda: SelfAttention(8, 4, value_size=0), r"SelfAttention: value_size is 0; expected a whole number, at least"),
+        (lambda: SelfAttention(8, 4, window=0), r"SelfAttention: window is 0; expected a whole number, at least 1"),
+        (
+            lambda: SelfAttention(8, 4, score="cosine", rotary=Rotary(2)),
+            r"SelfAttention: rotary has the score Cosine beside it; expected dot or scaled-dot, the scores that it turns",
+        ),
+        (
+            lambda: SelfAttention(8, 4, rotary=Rotary(4)),
+            r"SelfAttention: rotary has size 4; expected 2, a head's size",
+        ),
+        (lambda: Rotary(5), r"Rotary: size is 5; expected an even number, since features turn in pairs"),
+        (
+            lambda: SelfAttention(8, 4, score=Bilinear(2, 2, heads=3)),
+            r"SelfAttention: score has 3 heads and 3 key heads; expected 4 and 4, or 1 to share its weights",
+        ),
+        (
+            lambda: SelfAttention(8, 4, key_heads=2, score=LowRank(2, 2, heads=4)),
+            r"SelfAttention: score has 4 heads and 4 key heads; expected 4 and 2, or 1 to share its weights",
+        ),
+        (
+            lambda: PlainSelfAttention(4, score=Dot(3, 3)),
+            r"PlainSelfAttention: score has sizes 3 and 3; expected 4 for both, the width of x",
+        ),
+    ],
+)
+def test_bad_settings_are_sentences(make, sentence):
+    with pytest.raises(ArgumentError, match=f"^{sentence}"):
+        make()
+
+
+def test_a_layer_that_has_no_memory_says_how_to_begin():
+    layer = CrossAttention(8, 6, heads=2)
+    with pytest.raises(MissingMemory, match=r"no memory to look at; begin with state = layer\.start\(memory, lengths\)"):
+        layer(torch.randn(1, 3, 8))
+    with pytest.raises(MissingMemory, match="outermost"):
+        Stack([SelfAttention(8, 2), layer])(torch.randn(1, 3, 8))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_memory_of_another_width_is_a_sentence():
+    layer = CrossAttention(8, 6, heads=2)
+    with pytest.raises(ArgumentError, match=r"^CrossAttention: memory has 5 features a step .*; expected 6\.$"):
+        layer.start(torch.randn(1, 3, 5))
+    with pytest.raises(ArgumentError, match=r"^CrossAttention: lengths has the value 4; expected at most 3"):
+        layer.start(torch.randn(1, 3, 6), torch.tensor([4]))
+
+
+def test_the_state_of_another_layer_is_a_sentence():
+    _, state = causal()(random(2, 3, 8))
+    with pytest.raises(ArgumentError, match=r"^SelfAttention: state\['keys'\] has shape .*is it the state of another"):
+        causal(key_heads=2)(random(2, 1, 8), state=state)
+    with pytest.raises(ArgumentError, match="is it the state of another layer"):
+        CrossAttention(8, 6, heads=4).double()(random(2, 1, 8), state=state)
