@@ -50,7 +50,9 @@ def test_the_recorded_weights_are_those_that_were_used(name, weighting, dtype):
                 weight.abs_()
     context, weights = watch(lambda: attention(query, key, value, LENGTHS))
     assert context.dtype == dtype
-    assert_close((weights.double() @ value.double().unsqueeze(1)).squeeze(1), context.double(), rtol=0, atol=precisions[dtype])
+    assert_close(
+        (weights.double() @ value.double().unsqueeze(1)).squeeze(1), context.double(), rtol=0, atol=precisions[dtype]
+    )
     assert weights[1, 0, :, 2:].eq(0).all()
     assert torch.equal(context, attention(query, key, value, LENGTHS))  # with no recorder open
 
@@ -118,7 +120,9 @@ def test_every_call_takes_the_flash_kernel_and_pools(call, dtype):
 
 
 def test_causal_counts_from_the_first():
-    assert causal_mask(2, 4, torch.device("cpu")).tolist() == [[[[True, False, False, False], [True, True, False, False]]]]
+    assert causal_mask(2, 4, torch.device("cpu")).tolist() == [
+        [[[True, False, False, False], [True, True, False, False]]]
+    ]
 
 
 def test_heads_share_keys_in_turn():
@@ -240,7 +244,9 @@ def test_one_head_alone():
 
 
 def test_bad_settings_are_sentences():
-    with pytest.raises(UnknownName, match="unknown weighting 'softmx'. Did you mean 'softmax'"):
+    with pytest.raises(UnknownName, match=r"unknown weighting 'softmx'\. Did you mean 'softmax'"):
         Attention(Dot(4, 4), weighting="softmx")
-    with pytest.raises(ArgumentError, match=r"^Attention: dropout is 1\.0; expected a probability, at least 0 and below 1"):
+    with pytest.raises(
+        ArgumentError, match=r"^Attention: dropout is 1\.0; expected a probability, at least 0 and below 1"
+    ):
         Attention(Additive(4, 4), dropout=1.0)

@@ -329,14 +329,20 @@ def test_rotary_attention_forgets_where_it_began():
         ),
         (lambda: SelfAttention(8, heads=0), r"SelfAttention: heads is 0; expected a whole number, at least 1"),
         (lambda: SelfAttention(8, 4, key_heads=3), r"SelfAttention: key_heads is 3; expected a divisor of heads, 4"),
-        (lambda: SelfAttention(8, 4, key_heads=-2), r"SelfAttention: key_heads is -2; expected a whole number, at least"),
+        (
+            lambda: SelfAttention(8, 4, key_heads=-2),
+            r"SelfAttention: key_heads is -2; expected a whole number, at least",
+        ),
         (lambda: CrossAttention(8, 6, 4, key_heads=0), r"CrossAttention: key_heads is 0; expected a whole number, at"),
         (lambda: SelfAttention(8, 4, head_size=0), r"SelfAttention: head_size is 0; expected a whole number, at least"),
-        (lambda: SelfAttention(8, 4, value_size=0), r"SelfAttention: value_size is 0; expected a whole number, at least"),
+        (
+            lambda: SelfAttention(8, 4, value_size=0),
+            r"SelfAttention: value_size is 0; expected a whole number, at least",
+        ),
         (lambda: SelfAttention(8, 4, window=0), r"SelfAttention: window is 0; expected a whole number, at least 1"),
         (
             lambda: SelfAttention(8, 4, score="cosine", rotary=Rotary(2)),
-            r"SelfAttention: rotary has the score Cosine beside it; expected dot or scaled-dot, the scores that it turns",
+            r"SelfAttention: rotary has the score Cosine beside it; expected dot or scaled-dot, the scores that it",
         ),
         (
             lambda: SelfAttention(8, 4, rotary=Rotary(4)),
@@ -364,7 +370,9 @@ def test_bad_settings_are_sentences(make, sentence):
 
 def test_a_layer_that_has_no_memory_says_how_to_begin():
     layer = CrossAttention(8, 6, heads=2)
-    with pytest.raises(MissingMemory, match=r"no memory to look at; begin with state = layer\.start\(memory, lengths\)"):
+    with pytest.raises(
+        MissingMemory, match=r"no memory to look at; begin with state = layer\.start\(memory, lengths\)"
+    ):
         layer(torch.randn(1, 3, 8))
     with pytest.raises(MissingMemory, match="outermost"):
         Stack([SelfAttention(8, 2), layer])(torch.randn(1, 3, 8))

@@ -23,12 +23,12 @@ def remembering(size: int, **settings) -> Recurrent:
 
 
 def test_weight_drop_leaves_out_the_same_weights_at_every_step_of_every_row() -> None:
-    layer, p = remembering(1000, weight_drop=0.4).train(), 0.4
-    x = torch.zeros(2, 4, 1000)
+    layer, p = remembering(400, weight_drop=0.4).train(), 0.4
+    x = torch.zeros(2, 4, 400)
     x[:, 0] = 1
     y, _ = layer(x)
     kept = y[0, 1] > 0
-    assert kept.float().mean().item() == pytest.approx(1 - p, abs=0.05)
+    assert kept.float().mean().item() == pytest.approx(1 - p, abs=0.08)
     for t in range(1, 4):
         assert torch.equal(y[0, t], y[1, t])
         torch.testing.assert_close(y[0, t], torch.where(kept, (1 - p) ** -t, 0.0))
@@ -54,12 +54,12 @@ def test_weight_drop_passes_no_gradient_to_what_it_left_out() -> None:
 
 
 def test_zoneout_keeps_each_value_or_takes_the_new_one() -> None:
-    layer = remembering(2000, zoneout=0.3).train()
-    y, _ = layer(torch.ones(1, 3, 2000))
-    steps = torch.diff(y[0], dim=0, prepend=torch.zeros(1, 2000))
+    layer = remembering(500, zoneout=0.3).train()
+    y, _ = layer(torch.ones(1, 3, 500))
+    steps = torch.diff(y[0], dim=0, prepend=torch.zeros(1, 500))
     assert set(steps.unique().tolist()) == {0.0, 1.0}
     for step in steps:
-        assert step.eq(0).float().mean().item() == pytest.approx(0.3, abs=0.05)
+        assert step.eq(0).float().mean().item() == pytest.approx(0.3, abs=0.08)
     assert not torch.equal(steps[0], steps[1])  # drawn anew at every step
 
 
@@ -69,8 +69,8 @@ def test_zoneout_in_eval_mode_is_the_mean() -> None:
 
 
 def test_zoneout_keeps_hidden_and_cell_apart() -> None:
-    layer = Recurrent(LSTM(3, 500), zoneout=0.5).train()
-    before = State(hidden=torch.randn(1, 500), cell=torch.randn(1, 500))
+    layer = Recurrent(LSTM(3, 300), zoneout=0.5).train()
+    before = State(hidden=torch.randn(1, 300), cell=torch.randn(1, 300))
     _, after = layer(torch.randn(1, 1, 3), state=before)
     hidden, cell = (after[name].eq(before[name]) for name in ("hidden", "cell"))
     assert hidden.float().mean().item() == pytest.approx(0.5, abs=0.1)
@@ -96,8 +96,8 @@ def test_a_learned_beginning_is_a_parameter_for_each_tensor_carried() -> None:
 
 
 def test_a_random_beginning_is_small_noise_in_training_alone() -> None:
-    layer = Recurrent(LSTM(3, 5000), initial="random")
-    begin = layer.train().initial(2, torch.zeros(1))
+    layer = Recurrent(LSTM(3, 8), initial="random")
+    begin = layer.train().initial(2000, torch.zeros(1))
     assert not torch.equal(begin["hidden"], begin["cell"])
     for values in begin.values():
         assert not torch.equal(values[0], values[1])

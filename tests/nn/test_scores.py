@@ -80,7 +80,9 @@ def test_queries_and_keys_of_different_sizes(kind):
 
 @pytest.mark.parametrize("kind", one_size.values(), ids=one_size)
 def test_the_others_want_one_size(kind):
-    with pytest.raises(ArgumentError, match=r"sizes are 2 \(queries\) and 5 \(keys\); expected the same; bilinear, low"):
+    with pytest.raises(
+        ArgumentError, match=r"sizes are 2 \(queries\) and 5 \(keys\); expected the same; bilinear, low"
+    ):
         kind(2, 5)
 
 
@@ -273,5 +275,5 @@ def test_a_bad_setting_is_a_sentence(make, sentence):
 
 
 def test_an_unknown_score_names_the_nearest():
-    with pytest.raises(UnknownName, match="unknown score 'scaled_dot'. Did you mean 'scaled-dot'"):
+    with pytest.raises(UnknownName, match=r"unknown score 'scaled_dot'\. Did you mean 'scaled-dot'"):
         SCORES["scaled_dot"]

@@ -35,11 +35,11 @@ class Vendor:
 
     def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         x, lengths, operands = problem.x, problem.lengths, problem.operands()
-        hidden = problem.initial["hidden"]
+        hidden = problem.initial["hidden"].contiguous()  # a learned one is expanded, which cuDNN does not take
         if lengths is not None and problem.equation in _AT_PADDING:
             x, operands = _tell_padding(x, lengths, operands, _AT_PADDING[problem.equation])
         if problem.equation == "lstm":
-            before = (hidden.unsqueeze(0), problem.initial["cell"].unsqueeze(0))
+            before = (hidden.unsqueeze(0), problem.initial["cell"].contiguous().unsqueeze(0))
             y, _, cell = torch.lstm(x, before, *_arguments(operands))
             return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
         function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[problem.equation or ""]
@@ -52,12 +52,12 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
 
     cuDNN refuses a backward pass in eval mode; with no dropout, training mode computes the same.
     """
-    weights = [operands.input_weight, operands.recurrent_weight]
+    weights, on_gpu = [operands.input_weight, operands.recurrent_weight], operands.input_weight.is_cuda
     biases = [operands.input_bias, operands.recurrent_bias]
-    if any(bias is not None for bias in biases):
+    if on_gpu or any(bias is not None for bias in biases):  # cuDNN's block has room for two biases, used or not
         zeros = weights[0].new_zeros(weights[0].shape[0])
         weights += [zeros if bias is None else bias for bias in biases]
-    if weights[0].is_cuda:
+    if on_gpu:
         weights = _in_one_piece(weights)
     return weights, len(weights) == 4, 1, 0.0, torch.is_grad_enabled(), False, True
 

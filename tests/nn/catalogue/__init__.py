@@ -3,12 +3,19 @@
 cases = [Case("rnn", lambda: Recurrent(RNN(3, 4)), reference=recurrent)]
 """
 
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
 from tests.nn.catalogue.case import Case
 
-families = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-cases: list[Case] = [case for family in families for case in getattr(family, "cases", [])]
+
+def family(name: str) -> list[Case]:
+    """The cases of one file, called after it."""
+    found: list[Case] = getattr(import_module(f"{__name__}.{name}"), "cases", [])
+    return [replace(case, name=f"{name}: {case.name}") for case in found]
+
+
+cases = [case for module in iter_modules(__path__) for case in family(module.name)]
 
 __all__ = ["Case", "cases"]

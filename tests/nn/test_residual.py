@@ -1,0 +1,104 @@
+"""A way around a layer: what is added, where the norm stands, what dropout drops."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from seqloom.nn.feed_forward import FeedForward
+from seqloom.nn.layer import Pointwise
+from seqloom.nn.multihead import SelfAttention
+from seqloom.nn.normalisation import LayerNorm, RMSNorm
+from seqloom.nn.record import record
+from seqloom.nn.residual import ORDERS, PostNorm, PreNorm, Residual
+from seqloom.nn.stack import Stack
+from seqloom.spec.errors import ArgumentError, UnknownName
+
+
+class Double(Pointwise):
+    """y = 2x"""
+
+    def __init__(self, size, output_size=None):
+        super().__init__()
+        self.input_size, self.output_size = size, output_size or size
+
+    def each(self, x):
+        return 2 * x
+
+
+def norm(x):
+    return (x - x.mean(dim=2, keepdim=True)) / torch.sqrt(x.var(dim=2, keepdim=True, correction=0) + 1e-5)
+
+
+def test_the_three_equations():
+    x = torch.randn(2, 3, 4)
+    assert_close(Residual(Double(4))(x)[0], x + 2 * x)
+    assert_close(PreNorm(Double(4), norm="layer")(x)[0], x + 2 * norm(x))
+    assert_close(PostNorm(Double(4), norm="layer")(x)[0], norm(x + 2 * x))
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_a_norm_by_name_or_of_your_own(order):
+    assert isinstance(order(Double(4), norm="rms").parts()["norm"], RMSNorm)
+    own = LayerNorm(4, eps=0.1)
+    assert order(Double(4), norm=own).parts()["norm"] is own
+
+
+@pytest.mark.parametrize(
+    ("make", "around"),
+    [
+        (lambda: Residual(Double(4), dropout=0.5), lambda x, kept: x + 2 * x * kept),
+        (lambda: PreNorm(Double(4), norm="layer", dropout=0.5), lambda x, kept: x + 2 * norm(x) * kept),
+        (lambda: PostNorm(Double(4), norm="layer", dropout=0.5), lambda x, kept: norm(x + 2 * x * kept)),
+    ],
+    ids=["residual", "pre-norm", "post-norm"],
+)
+def test_dropout_drops_what_the_layer_says_and_never_x(make, around):
+    layer, x = make(), torch.randn(2, 30, 4)
+    torch.manual_seed(1)
+    y, _ = layer.train()(x)
+    torch.manual_seed(1)
+    kept = torch.nn.functional.dropout(torch.ones_like(x), 0.5)
+    assert_close(y, around(x, kept))
+    assert_close(layer.eval()(x)[0], around(x, torch.ones_like(x)))
+
+
+def test_gradients_have_a_way_around():
+    """∂y/∂x holds the identity, whatever the layer does: with f = 0 nothing is lost."""
+    layer = FeedForward(4, hidden_size=8)
+    for weight in layer.parameters():
+        torch.nn.init.zeros_(weight)
+    x = torch.randn(1, 3, 4, requires_grad=True)
+    deep = Stack([Residual(layer) for _ in range(50)])
+    deep(x)[0].sum().backward()
+    assert_close(x.grad, torch.ones_like(x))
+
+
+def test_traits_are_the_layers_and_the_norms():
+    assert PreNorm(SelfAttention(4, 2, causal=True), norm="layer").traits.causal
+    assert not PreNorm(SelfAttention(4, 2), norm="layer").traits.causal
+    assert not PreNorm(SelfAttention(4, 2, causal=True), norm="instance").traits.causal
+    assert not PostNorm(Double(4), norm="batch").traits.rows_independent
+
+
+def test_the_state_and_the_records_are_the_layers():
+    layer = PreNorm(SelfAttention(4, 2, causal=True), norm="layer")
+    with record("attention") as seen:
+        _, state = layer(torch.randn(2, 3, 4))
+    assert sorted(state) == ["layer.keys", "layer.values"]
+    assert list(seen["attention"]) == ["layer"]
+
+
+@pytest.mark.parametrize("kind", [Residual, PreNorm, PostNorm])
+def test_what_changes_the_width_has_no_way_around(kind):
+    sentence = r": Double has input_size 4 and output_size 5; expected the same, for x \+ f\(x\)\.$"
+    with pytest.raises(ArgumentError, match=f"^{kind.__name__}{sentence}"):
+        kind(Double(4, 5))
+
+
+def test_bad_settings_are_sentences():
+    with pytest.raises(ArgumentError, match=r"^Dropout: p is 1\.5; expected a probability"):
+        Residual(Double(4), dropout=1.5)
+    with pytest.raises(ArgumentError, match=r"^FeedForward: dropout is -0\.1; expected a probability"):
+        FeedForward(4, 8, dropout=-0.1)
+    with pytest.raises(UnknownName, match="unknown order of norm 'before'"):
+        ORDERS["before"]

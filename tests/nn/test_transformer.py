@@ -1,0 +1,188 @@
+"""The Transformer: how many parameters, in which order, and that it compiles."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
+from seqloom.nn.multihead import CrossAttention, SelfAttention
+from seqloom.nn.normalisation import LayerNorm, RMSNorm
+from seqloom.nn.positions import Rotary
+from seqloom.nn.record import record
+from seqloom.nn.residual import PostNorm, PreNorm
+from seqloom.nn.transformer import BASE, MODERN, TransformerParts, cross_decoder, decoder, encoder
+from seqloom.spec.errors import ArgumentError, MissingMemory, UnknownName
+
+SMALL = TransformerParts(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
+SMALL_MODERN = replace(MODERN, depth=2, size=8, heads=4, hidden_size=12, dropout=0.0)
+
+
+def parameters(layer):
+    return sum(weight.numel() for weight in layer.parameters())
+
+
+# Sizes -------------------------------------------------------------------------------------------------------------
+
+N, d, f = 6, 512, 2048
+attention = 4 * (d * d + d)  # W_q, W_k, W_v, W_o and their biases; 8 heads of 64 share each
+feed_forward = (d * f + f) + (f * d + d)  # W_1, b_1, W_2, b_2
+norm = 2 * d  # γ, β
+
+
+def test_base_has_the_parameters_of_2017():
+    assert (BASE.depth, BASE.size, BASE.heads, BASE.hidden_size, BASE.order) == (N, d, 8, f, "post")
+    with torch.device("meta"):
+        assert parameters(encoder()) == N * (attention + norm + feed_forward + norm) == 18_914_304
+        assert parameters(decoder()) == N * (attention + norm + feed_forward + norm)
+        assert parameters(cross_decoder()) == N * (2 * (attention + norm) + feed_forward + norm) == 25_224_192
+
+
+def test_pre_norm_has_one_more_norm():
+    with torch.device("meta"):
+        assert parameters(encoder(replace(BASE, order="pre"))) == parameters(encoder()) + norm
+
+
+def test_modern_has_the_parameters_of_its_equations():
+    width, hidden = 64, 1408
+    grouped = d * d + 2 * (d * 2 * width) + d * d  # W_q; W_k and W_v of two heads; W_o; no biases
+    gated = 3 * d * hidden  # W_g, W_1, W_2
+    with torch.device("meta"):
+        assert parameters(decoder(MODERN)) == N * (grouped + d + gated + d) + d == 16_914_944
+
+
+# Order -------------------------------------------------------------------------------------------------------------
+
+
+def sublayers(block):
+    return {name: part.parts() for name, part in block.parts().items()}
+
+
+def test_post_norm_is_the_order_of_2017():
+    """x ← norm(x + attention(x)); x ← norm(x + feed_forward(x))"""
+    layer, x = encoder(SMALL).eval(), torch.randn(2, 5, 8)
+    expected = x
+    for block in layer.parts().values():
+        for part in sublayers(block).values():
+            expected = part["norm"](expected + part["layer"](expected)[0])[0]
+    assert_close(layer(x)[0], expected)
+
+
+def test_pre_norm_normalises_before_and_at_the_end():
+    """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); at last norm(x)"""
+    layer, x = encoder(replace(SMALL, order="pre")).eval(), torch.randn(2, 5, 8)
+    *blocks, (name, last) = layer.parts().items()
+    assert name == "norm"
+    expected = x
+    for _, block in blocks:
+        for part in sublayers(block).values():
+            expected = expected + part["layer"](part["norm"](expected)[0])[0]
+    assert_close(layer(x)[0], last(expected)[0])
+
+
+@pytest.mark.parametrize(("order", "around"), [("post", PostNorm), ("pre", PreNorm)])
+def test_a_decoder_looks_back_then_at_the_memory_then_thinks(order, around):
+    first = cross_decoder(replace(SMALL, order=order), memory_size=6).parts()["0"].parts()
+    assert list(first) == ["attention", "cross", "feed_forward"]
+    assert {type(part) for part in first.values()} == {around}
+    kinds = [type(part.parts()["layer"]) for part in first.values()]
+    assert kinds == [SelfAttention, CrossAttention, FeedForward]
+    assert first["attention"].parts()["layer"].causal
+    assert first["cross"].parts()["layer"].memory_size == 6
+    assert isinstance(first["attention"].parts()["norm"], LayerNorm)
+
+
+def test_modern_is_the_same_blocks_with_other_parts():
+    for block in list(decoder(SMALL_MODERN).parts().values())[:2]:
+        assert all(isinstance(part, PreNorm) for part in block.parts().values())
+        parts = sublayers(block)
+        looks, thinks = parts["attention"]["layer"], parts["feed_forward"]["layer"]
+        assert isinstance(looks.rotary, Rotary)
+        assert (looks.heads, looks.key_heads) == (4, 2)
+        assert isinstance(thinks, GatedFeedForward)
+        assert isinstance(thinks.activation, torch.nn.SiLU)
+        assert isinstance(parts["attention"]["norm"], RMSNorm)
+        assert all(name.endswith("weight") for name, _ in block.named_parameters())
+
+
+def test_an_encoder_knows_no_order_without_positions():
+    layer, x = encoder(SMALL).eval().double(), torch.randn(1, 5, 8, dtype=torch.float64)
+    order = torch.tensor([3, 1, 4, 0, 2])
+    assert_close(layer(x[:, order])[0], layer(x)[0][:, order])
+    turned = encoder(SMALL_MODERN).eval().double()
+    assert not torch.allclose(turned(x[:, order])[0], turned(x)[0][:, order])
+
+
+# State and records -------------------------------------------------------------------------------------------------
+
+
+def test_its_state_is_a_cache_and_the_memory():
+    layer = cross_decoder(SMALL, memory_size=6).eval()
+    state = layer.start(torch.randn(2, 4, 6), torch.tensor([4, 2]))
+    _, state = layer(torch.randn(2, 3, 8), state=state)
+    assert state["1.attention.layer.keys"].shape == (2, 3, 2, 4)
+    assert state["1.cross.layer.keys"].shape == (2, 4, 2, 4)
+    assert state["0.cross.layer.lengths"].tolist() == [4, 2]
+    assert state.position.tolist() == [3, 3]
+
+
+def test_every_attention_is_recorded_by_place():
+    layer = cross_decoder(SMALL, memory_size=6).eval()
+    with record("attention") as seen:
+        layer(torch.randn(2, 3, 8), state=layer.start(torch.randn(2, 4, 6)))
+    shapes = {place: values["weights"].shape for place, values in seen["attention"].items()}
+    assert shapes == {
+        "0.attention.layer": (2, 2, 3, 3),
+        "0.cross.layer": (2, 2, 3, 4),
+        "1.attention.layer": (2, 2, 3, 3),
+        "1.cross.layer": (2, 2, 3, 4),
+    }
+
+
+def test_a_memory_that_is_missing_is_a_sentence():
+    with pytest.raises(MissingMemory, match=r"begin with state = layer\.start\(memory, lengths\)"):
+        cross_decoder(SMALL)(torch.randn(1, 3, 8))
+
+
+# Bad settings ------------------------------------------------------------------------------------------------------
+
+
+def test_bad_settings_are_sentences():
+    with pytest.raises(ArgumentError, match=r"^TransformerParts: heads is 3; expected a divisor of the size, 512\.$"):
+        TransformerParts(heads=3, rotary=10_000.0)
+    with pytest.raises(ArgumentError, match=r"^TransformerParts: heads is 0; expected a whole number, at least 1\.$"):
+        TransformerParts(heads=0, rotary=10_000.0)
+    with pytest.raises(ArgumentError, match=r"^TransformerParts: depth is 0; expected a whole number, at least 1\.$"):
+        TransformerParts(depth=0)
+    with pytest.raises(UnknownName, match="unknown order of norm 'prenorm'"):
+        encoder(replace(SMALL, order="prenorm"))
+    with pytest.raises(UnknownName, match=r"unknown norm 'rsm'\. Did you mean 'rms'"):
+        encoder(replace(SMALL, norm="rsm"))
+    with pytest.raises(ArgumentError, match=r"^SelfAttention: rotary has the score Cosine beside it"):
+        encoder(replace(SMALL_MODERN, score="cosine"))
+
+
+# Compiled ----------------------------------------------------------------------------------------------------------
+
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+
+
+@pytest.mark.parametrize(
+    ("what", "backend"),
+    [
+        ("blocks", "aot_eager"),
+        pytest.param("steps", "aot_eager", marks=pytest.mark.slow),
+        pytest.param("blocks", "inductor", marks=[pytest.mark.slow, needs_compiler]),
+    ],
+)
+def test_it_compiles_as_one_graph(what, backend):
+    """In a process of its own: the shape checks of the tests would break the graph."""
+    command = [sys.executable, "-m", "tests.nn.compiled_transformer", what, backend]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
