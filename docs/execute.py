@@ -31,6 +31,7 @@ PACKAGE = HERE.parent / "src" / "seqloom"
 def reproducible() -> Iterator[None]:
     """The same code draws the same bytes, in one look: numbers, identifiers and date within an SVG are fixed."""
     torch.manual_seed(0)
+    torch.set_num_threads(1)  # sums in one order
     look = matplotlib.rc_params_from_file(HERE / "pictures.mplstyle", use_default_template=False)
     with matplotlib.rc_context({**look, "svg.hashsalt": "seqloom"}), patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):
         yield

@@ -1,4 +1,4 @@
-"""Heads, masks, the cache and the memory, beyond what the conformance suite says of every layer."""
+"""Heads, masks and the memory, beyond what the conformance suite says of every layer."""
 
 import copy
 
@@ -8,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from seqloom.nn.cache import extend
 from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Bilinear, Dot, LowRank
 from seqloom.nn.stack import Stack
-from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError, CannotStep, MissingMemory
 
 
@@ -32,141 +30,7 @@ def weights_of(layer, x, lengths=None, state=None):
     return seen["attention"][""]["weights"]
 
 
-# The cache ---------------------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def test_capacity_doubles_when_full():
-    layer, state = causal(), None
-    capacities = []
-    for _ in range(18):
-        _, state = layer(random(2, 1, 8), state=state)
-        capacities.append(state["keys"].shape[1])
-    assert capacities == [1, 2, 4, 4, *[8] * 4, *[16] * 8, 32, 32]
-
-
-@torch.no_grad()
-def test_a_long_piece_gets_the_room_that_it_needs():
-    layer = causal()
-    _, state = layer(random(2, 2, 8))
-    _, state = layer(random(2, 9, 8), state=state)
-    assert state["keys"].shape == (2, 11, 4, 2)
-
-
-@torch.no_grad()
-def test_a_step_without_gradients_writes_in_place():
-    layer = causal()
-    _, state = layer(random(2, 3, 8))
-    _, state = layer(random(2, 1, 8), state=state)  # grows, and so has room
-    before = {name: (tensor.data_ptr(), tensor.clone()) for name, tensor in state.items()}
-    _, after = layer(random(2, 1, 8), state=state)
-    for name, (address, values) in before.items():
-        assert after[name].data_ptr() == address
-        assert torch.equal(after[name][:, :4], values[:, :4])
-        assert not torch.equal(after[name][:, 4], values[:, 4])
-
-
-def test_a_step_with_gradients_leaves_what_it_was_given():
-    layer = causal()
-    _, state = layer(random(2, 3, 8))
-    _, state = layer(random(2, 1, 8), state=state)
-    before = {name: tensor.clone() for name, tensor in state.items()}
-    _, after = layer(random(2, 1, 8), state=state)
-    for name, values in before.items():
-        assert torch.equal(state[name], values)
-        assert after[name].data_ptr() != state[name].data_ptr()
-
-
-def test_in_place_and_out_of_place_give_the_same():
-    layer, x = causal(window=4, rotary=Rotary(2)), random(2, 9, 8)
-    outputs = []
-    for grad in (True, False):
-        with torch.set_grad_enabled(grad):
-            parts, state = [], None
-            for step in x.split(1, dim=1):
-                y, state = layer(step, state=state)
-                parts.append(y.detach())
-        outputs.append(torch.cat(parts, dim=1))
-    assert_close(*outputs)
-
-
-def test_each_row_writes_at_its_own_position():
-    stored, new = torch.zeros(3, 4, 1, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 2, 1, 1)
-    state = State(position=torch.tensor([2, 0, 1]), horizon=2)
-    assert extend(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
-
-
-@torch.no_grad()
-@given(
-    pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6),
-    grouped=st.booleans(),
-)
-def test_ragged_rows_in_place(pieces, grouped):
-    """As the conformance suite asks, but without gradients, where storage is shared from step to step."""
-    layer = causal(key_heads=2 if grouped else None, rotary=Rotary(2))
-    ends = torch.tensor(pieces).cumsum(0)
-    x = random(3, int(ends[-1].max()) or 1, 8)
-    whole, _ = layer(x, ends[-1])
-    state, start = None, torch.zeros(3, dtype=torch.int64)
-    for stop in ends:
-        lengths = stop - start
-        piece = random(3, int(lengths.max()) + 1, 8)
-        for row in range(3):
-            piece[row, : lengths[row]] = x[row, start[row] : stop[row]]
-        y, state = layer(piece, lengths, state)
-        for row in range(3):
-            assert_close(y[row, : lengths[row]], whole[row, start[row] : stop[row]])
-        start = stop
-
-
-@torch.no_grad()
-def test_rows_leave_and_join_in_the_middle():
-    layer, x = causal(rotary=Rotary(2)), random(4, 12, 8)
-    whole, _ = layer(x)
-    _, state = layer(x[:3, :5], torch.tensor([5, 2, 4]))  # rows 0 to 2 at positions 5, 2 and 4
-    state = state.remove(torch.tensor([0]))  # 2, 4
-    _, late = layer(x[3:, :7])
-    state = State.cat([state, late]).select(torch.tensor([2, 0, 1, 2]))  # row 3 at 7, 1 at 2, 2 at 4, 3 at 7
-    rows, position = torch.tensor([3, 1, 2, 3]), state.position
-    assert position.tolist() == [7, 2, 4, 7]
-    for _ in range(5):
-        y, state = layer(x[rows, position].unsqueeze(1), state=state)
-        assert_close(y.squeeze(1), whole[rows, position])
-        position = state.position
-
-
-@torch.no_grad()
-def test_selected_rows_are_copies():
-    """Beams that begin as one row go on as two."""
-    layer = causal()
-    _, state = layer(random(1, 3, 8), torch.tensor([1]))  # with room left
-    beams = state.select(torch.tensor([0, 0]))
-    kept = state["keys"].clone()
-    layer(random(2, 1, 8), state=beams)
-    assert torch.equal(state["keys"], kept)
-
-
-@torch.no_grad()
-def test_the_cache_never_writes_into_what_the_caller_gave():
-    layer = PlainSelfAttention(4, causal=True)
-    x, lengths = torch.randn(2, 5, 4), torch.tensor([1, 2])
-    for given_lengths in (lengths, None):
-        before = x.clone()
-        _, state = layer(x, given_lengths)
-        for _ in range(3):
-            _, state = layer(torch.randn(2, 1, 4), state=state)
-        assert torch.equal(x, before)
-
-
-def test_what_is_not_causal_carries_nothing():
-    layer = SelfAttention(8, heads=2)
-    _, state = layer(torch.randn(2, 3, 8))
-    assert dict(state) == {}
-    with pytest.raises(CannotStep):
-        layer(torch.randn(2, 1, 8), state=state)
-
-
-# Masks -------------------------------------------------------------------------------------------------------------
+# Masks -----------------------------------------------------------------------------------------------------------
 
 
 @given(
@@ -315,6 +179,14 @@ def test_rotary_attention_forgets_where_it_began():
     layer, x = causal(rotary=Rotary(2), window=3), random(1, 8, 8)
     late = layer(random(1, 40, 8))[1]
     assert_close(layer(x, state=late)[0][:, 2:], layer(x)[0][:, 2:])
+
+
+def test_what_is_not_causal_carries_nothing():
+    layer = SelfAttention(8, heads=2)
+    _, state = layer(torch.randn(2, 3, 8))
+    assert dict(state) == {}
+    with pytest.raises(CannotStep):
+        layer(torch.randn(2, 1, 8), state=state)
 
 
 # Bad input ---------------------------------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ def pool(
     """Σ_s softmax_s(scale q · k_s) v_s on `scaled_dot_product_attention`; a query that sees no key gets zeros.
 
     `causal` hides key s from query t where s > t, both counted from the first, so it is for queries and keys of one
-    sequence.
-    Fewer key heads than heads: each serves as many queries' heads in turn.
+    sequence. Fewer key heads than heads: each serves as many queries' heads in turn.
     """
     rows, heads, queries, _ = query.shape
     key_heads, out = key.shape[1], value.shape[3]
@@ -32,7 +31,7 @@ def pool(
         query = query.reshape(rows, key_heads, heads // key_heads, query.shape[3])
     hidden = None
     if mask is not None:
-        hidden = ~mask.any(dim=3, keepdim=True)  # softmax over nothing would be NaN
+        hidden = ~mask.any(dim=3, keepdim=True)  # softmax over nothing: zeros in most kernels, anything in cuDNN's
         mask = mask | hidden
     context = F.scaled_dot_product_attention(
         query,

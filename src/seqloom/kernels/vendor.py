@@ -1,6 +1,7 @@
 """The kernels that come with torch (oneDNN, cuDNN), where their equation is the cell's own."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -40,11 +41,19 @@ class Vendor:
             x, operands = _tell_padding(x, lengths, operands, _AT_PADDING[problem.equation])
         if problem.equation == "lstm":
             before = (hidden.unsqueeze(0), problem.initial["cell"].contiguous().unsqueeze(0))
-            y, _, cell = torch.lstm(x, before, *_arguments(operands))
+            y, _, cell = _lstm()(x, before, *_arguments(operands))
             return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
         function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[problem.equation or ""]
         y, _ = function(x, hidden.unsqueeze(0), *_arguments(operands))
         return y, {"hidden": last(y, lengths, hidden)}
+
+
+def _lstm() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    if torch.compiler.is_compiling() and torch.is_grad_enabled():
+        from seqloom.kernels.uncompiled import lstm
+
+        return lstm
+    return torch.lstm
 
 
 def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool, bool, bool]:
@@ -63,7 +72,7 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
 
 
 def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
-    """The weights one behind another in one block of memory, as cuDNN wants them: else it warns at every call, then copies."""
+    """The weights one behind another in one block of memory, as cuDNN wants them: else it warns and copies at every call."""
     block = torch.cat([weight.reshape(-1) for weight in weights])
     pieces = block.split([weight.numel() for weight in weights])
     return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]

@@ -51,9 +51,9 @@ class Layer(nn.Module, ABC):
     state   what the last call returned, None at the start
     y       [batch, time, output_size], zero beyond a row's length
 
-    A layer writes `mix`, which may count on checked arguments and a state; and it says what it carries in `state_shapes`.
-    Beyond a row's length it finds finite values, and zeros if it `needs_zeros`: if it reads other steps without
-    asking which are real.
+    A layer writes `mix`, which may count on checked arguments and a state, and says what it carries in
+    `state_shapes`. Beyond a row's length `mix` finds finite values; zeros if the layer says that it `needs_zeros`,
+    because it reads other steps without asking which are real.
     """
 
     input_size: int
@@ -101,7 +101,8 @@ class Layer(nn.Module, ABC):
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         where = type(self).__name__
-        check_sequence(where, x, self.input_size, next(self.parameters(), None))
+        inside_another = isinstance(state, State) and state.checked  # which then has looked at the device for all its parts
+        check_sequence(where, x, self.input_size, None if inside_another else next(self.parameters(), None))
         return self.run(where, x, lengths, state)
 
     def run(

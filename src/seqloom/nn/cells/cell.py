@@ -1,9 +1,9 @@
 """What every cell is: the part that can be done for all steps at once, and the part that can't."""
 
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from copy import copy
-from types import SimpleNamespace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from jaxtyping import Float
@@ -37,6 +37,12 @@ class Cell(nn.Module, ABC):
     input_weight: Float[Tensor, "parts*hidden input"]
     recurrent_weight: Float[Tensor, "parts*hidden hidden"]
     bias: Float[Tensor, " parts*hidden"] | None
+    _named: ClassVar[Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "parts" in vars(cls):
+            cls._named = namedtuple("Parts", cls.parts)  # type: ignore[misc]  # unlike SimpleNamespace, can be compiled
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -62,9 +68,9 @@ class Cell(nn.Module, ABC):
         """What the past says to each part."""
         return F.linear(hidden, self.recurrent_weight)
 
-    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> SimpleNamespace:
+    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> Any:
         """The parts by name: `split(projected).forget`."""
-        return SimpleNamespace(**dict(zip(self.parts, stacked.chunk(len(self.parts), dim=-1), strict=True)))
+        return self._named(*stacked.chunk(len(self.parts), dim=-1))
 
     def operands(self) -> Operands:
         """The weights as a kernel wants them."""
