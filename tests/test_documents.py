@@ -24,6 +24,15 @@ def test_a_mistake_is_reported_at_its_line_in_the_page(tmp_path: Path) -> None:
     assert (caught.traceback[-1].path, caught.traceback[-1].lineno + 1) == (page, 11)
 
 
+def test_a_quote_that_the_package_no_longer_says_is_reported_at_its_line(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("A page.\n\n```py\nhidden = output * torch.tanh(cell)\n```\n")
+    execute(page, tmp_path)
+    page.write_text("A page.\n\n```py\nhidden = output * torch.sinh(cell)\n```\n")
+    with pytest.raises(ValueError, match=r"page\.md:3: this is not in the package any more"):
+        execute(page, tmp_path)
+
+
 def test_the_same_code_draws_the_same_bytes(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(

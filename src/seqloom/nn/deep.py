@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from seqloom.nn.cells import CELLS
+from seqloom.nn.cells import CELLS, Cell
 from seqloom.nn.checks import check_count
 from seqloom.nn.dropout import DROPOUTS, check_probability
 from seqloom.nn.layer import Layer
@@ -49,7 +49,7 @@ CONNECTIONS: Registry[Join] = Registry("connection", {"plain": plain, "residual"
 
 
 def recurrent_stack(
-    cell: str,
+    cell: str | type[Cell],
     input_size: int,
     hidden_size: int,
     *,
@@ -70,6 +70,7 @@ def recurrent_stack(
         residual   y_k = y_{k−1} + D(f_k(y_{k−1}))
         dense      y_k = [y_{k−1}; D(f_k(y_{k−1}))]
 
+    cell: by name, or a class of your own
     bidirectional: f_k = [→f_k; ←f_k], each of hidden_size, so f_k gives twice as much
     connection: one of the above; there is no way around a layer that changes the width, so with "residual" the first
         layer has none unless input_size is what a layer gives
@@ -92,7 +93,8 @@ def recurrent_stack(
         check_count("recurrent_stack", argument, count)
     for argument, p in (("dropout", dropout), ("input_dropout", input_dropout)):
         check_probability("recurrent_stack", argument, p)
-    kind, drop, join = CELLS[cell], DROPOUTS[dropout_kind], CONNECTIONS[connection]
+    kind = CELLS[cell] if isinstance(cell, str) else cell
+    drop, join = DROPOUTS[dropout_kind], CONNECTIONS[connection]
 
     def direction(width: int) -> Recurrent:
         one = kind(width, hidden_size, bias=bias)

@@ -101,7 +101,7 @@ class Layer(nn.Module, ABC):
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         where = type(self).__name__
-        inside_another = isinstance(state, State) and state.checked  # which then has looked at the device for all its parts
+        inside_another = isinstance(state, State) and state.checked  # which has looked at the device
         check_sequence(where, x, self.input_size, None if inside_another else next(self.parameters(), None))
         return self.run(where, x, lengths, state)
 

@@ -41,15 +41,20 @@ class Model(nn.Module):
         self, source: Source, lengths: Int[Tensor, " batch"] | None = None, state: State | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         """The body's outputs, before the head."""
-        return through(self.stem, self.body, source, lengths, state)
+        with inside("body"):
+            return through(self.stem, self.body, source, lengths, state)
 
     def loss(self, source: Source, target: Tensor, lengths: Int[Tensor, " batch"] | None = None) -> Loss:
         """The head's loss."""
-        return self.head.loss(self(source, lengths)[0], target, lengths)
+        y, _ = self(source, lengths)
+        with inside("head"):
+            return self.head.loss(y, target, lengths)
 
     def predict(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> Tensor:
         """The head's answer."""
-        return self.head.predict(self(source, lengths)[0], lengths)
+        y, _ = self(source, lengths)
+        with inside("head"):
+            return self.head.predict(y, lengths)
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
         """The state before the first token. A language model has no source: of what is given, only the rows count."""
