@@ -49,6 +49,9 @@ def test_x(case: Case) -> None:
         assert complaint(layer, x.to("meta"), None, begin).startswith(
             "x is on meta; expected cpu, where the weights are"
         )
+        assert complaint(layer, x.float(), None, begin) == (
+            "x has type torch.float32; expected torch.float64, as the weights have; convert it with .to(torch.float64)."
+        )
 
 
 @one_of_each()

@@ -72,7 +72,7 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
 
 
 def _in_one_piece(weights: list[Tensor]) -> list[Tensor]:
-    """The weights one behind another in one block of memory, as cuDNN wants them: else it warns and copies at every call."""
+    """The weights one behind another in one block of memory, as cuDNN wants them; else it warns and copies."""
     block = torch.cat([weight.reshape(-1) for weight in weights])
     pieces = block.split([weight.numel() for weight in weights])
     return [piece.view_as(weight) for piece, weight in zip(pieces, weights, strict=True)]
@@ -87,4 +87,5 @@ def _tell_padding(
     column = torch.cat([weight.new_full((hidden_size, 1), max(word, lowest)) for word in says])
     widened = torch.cat([weight, column], dim=1)
     padding = ~real(lengths, x.shape[1]).unsqueeze(2)
-    return torch.cat([x, padding.to(x.dtype)], dim=2), operands._replace(input_weight=widened)
+    told = torch.cat([x.masked_fill(padding, 0), padding.to(x.dtype)], dim=2)  # nothing else is said there
+    return told, operands._replace(input_weight=widened)

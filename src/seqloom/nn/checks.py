@@ -28,6 +28,7 @@ def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, arg
     if not x.is_floating_point():
         raise ArgumentError(where, argument, f"type {x.dtype}", "real values; give tokens to a stem, such as Tokens")
     check_device(where, argument, x, weight)
+    check_precision(where, argument, x, weight)
 
 
 def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary: int, weight: Tensor) -> Tensor:
@@ -105,6 +106,14 @@ def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | Non
     if weight is not None and tensor.device != weight.device:
         expected = f"{weight.device}, where the weights are; move it with .to({str(weight.device)!r})"
         raise ArgumentError(where, argument, str(tensor.device), expected, verb="is on")
+
+
+def check_precision(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
+    """Real values in the precision of the weights; under autocast torch sees to that itself."""
+    if weight is None or tensor.dtype == weight.dtype or torch.is_autocast_enabled(tensor.device.type):
+        return
+    expected = f"{weight.dtype}, as the weights have; convert it with .to({weight.dtype})"
+    raise ArgumentError(where, argument, f"type {tensor.dtype}", expected)
 
 
 def readable(tensor: Tensor) -> bool:

@@ -57,6 +57,7 @@ def once(target: Callable[..., Tensor]) -> Target:
 
 
 def tied() -> Head:
+    """`to` and `double` of the head alone don't reach the embedding, which is the stem's: see `test_tied`."""
     embedding = nn.Embedding(CLASSES, SIZE).double()
     return PerPosition(SIZE, CLASSES, tied=embedding)
 

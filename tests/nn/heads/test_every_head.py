@@ -199,15 +199,15 @@ def test_a_prior_of_other_classes_is_refused(case: Case) -> None:
 @every_head
 @pytest.mark.usefixtures("unchecked")
 def test_bad_vectors_and_lengths_are_sentences(case: Case) -> None:
-    head, target = case.make(), case.target(2, 3)
+    head, target = case.make().double(), case.target(2, 3)
     with pytest.raises(ArgumentError, match=r"y has 7 features a step \(its last dimension\); expected 4"):
         head.loss(torch.zeros(2, 3, 7), target)
     with pytest.raises(ArgumentError, match="y has shape"):
         head.predict(torch.zeros(2, 4))
     with pytest.raises(ArgumentError, match="lengths has the value 4; expected at most 3"):
-        head(torch.zeros(2, 3, SIZE), torch.tensor([4, 1]))
+        head(torch.zeros(2, 3, SIZE, dtype=torch.float64), torch.tensor([4, 1]))
     with pytest.raises(ArgumentError, match=r"lengths has type torch\.float32"):
-        head(torch.zeros(2, 3, SIZE), torch.tensor([3.0, 1.0]))
+        head(torch.zeros(2, 3, SIZE, dtype=torch.float64), torch.tensor([3.0, 1.0]))
 
 
 @every_head
