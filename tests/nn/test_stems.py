@@ -138,5 +138,7 @@ def test_what_no_stem_can_be_made_of() -> None:
 def test_more_words_than_learned_positions() -> None:
     stem = Tokens(9, 4, positions=LearnedPositions(4, 5))
     _, state = stem(torch.zeros(2, 3).long())
-    with pytest.raises(ArgumentError, match=r"Tokens: x has 3 steps after 3 earlier ones; expected at most 5 in all\."):
+    with pytest.raises(
+        ArgumentError, match=r"Tokens: tokens has 3 steps after 3 earlier ones; expected at most 5 in all\."
+    ):
         stem(torch.zeros(2, 3).long(), state=state)

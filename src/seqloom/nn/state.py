@@ -121,7 +121,10 @@ class State(Mapping[str, Tensor]):
         """All rows but these (sequences that have ended)."""
         keep = torch.ones(self.rows, dtype=torch.bool, device=rows.device)
         keep[rows] = False
-        return self.select(keep.nonzero().squeeze(1))
+        left = self.select(keep.nonzero().squeeze(1))  # this waits for a device, so the horizon may be read from it too
+        if left.position is not None and not torch.compiler.is_compiling():
+            left.horizon = int(left.position.max()) if left.rows else 0
+        return left
 
     @staticmethod
     def cat(states: Sequence["State"]) -> "State":
