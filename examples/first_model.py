@@ -16,6 +16,7 @@ import matplotlib
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 from safetensors.torch import save_file
 
 from seqloom.nn import LSTM, Dropout, Model, PerPosition, Recurrent, Stack, Tokens, VariationalDropout
@@ -60,7 +61,10 @@ def main() -> None:
     losses = fit(model, train, options.seconds)
     loss = evaluate(model, valid)
     console.print(f"score    {loss:.3f} nats a character on text not trained on (perplexity {math.exp(loss):.2f})")
-    console.print(f"\n[bold]{write(model, vocabulary, number, prompt='def ', length=320)}[/bold]\n", markup=True)
+    console.print()
+    sample = write(model, vocabulary, number, prompt="def ", length=320)
+    console.print(Text(sample, style="bold"))  # as it is: rich would read [brackets] as markup
+    console.print()
 
     options.out.mkdir(parents=True, exist_ok=True)
     save_file(model.state_dict(), options.out / "model.safetensors")

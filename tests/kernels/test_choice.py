@@ -1,4 +1,5 @@
 import threading
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -51,7 +52,7 @@ def test_a_backend_asked_for_by_name_says_why_it_cannot() -> None:
             "backend 'vendor' can't run this recurrence: torch has no kernel for the equation 'gru-minimal'; "
             "it has lstm, gru-after, rnn, rnn-relu."
         )
-        with pytest.raises(UnavailableBackend, match=r"for this cell \(it names no equation\); it has lstm"):
+        with pytest.raises(UnavailableBackend, match=r"for the equation 'gru'; it has lstm"):
             Recurrent(GRU(3, 4))(torch.randn(2, 5, 3))
         with pytest.raises(UnavailableBackend, match="it names no equation"):  # zoneout makes it another one
             Recurrent(LSTM(3, 4), zoneout=0.1)(torch.randn(2, 5, 3))
@@ -90,3 +91,11 @@ def test_every_layer_asks(monkeypatch: pytest.MonkeyPatch) -> None:
         Recurrent(LSTM(3, 4))(torch.randn(2, 5, 3))
     Recurrent(LSTM(3, 4))(torch.randn(2, 5, 3))
     assert ran == ["lstm"]
+
+
+def test_one_step_on_the_cpu_runs_the_loop() -> None:
+    layer = Recurrent(LSTM(3, 4))
+    with patch.object(BACKENDS["vendor"], "run", side_effect=AssertionError("the vendor's kernel ran")):
+        layer(torch.randn(2, 1, 3))
+        with pytest.raises(AssertionError, match="the vendor's kernel ran"):
+            layer(torch.randn(2, 2, 3))

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 
-from seqloom.kernels.attention import causal_mask, pool, share, softmax
+from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax
 from seqloom.nn.attention import Attention
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Dot, Gaussian, ScaledDot
@@ -182,6 +182,28 @@ def test_nadaraya_watson_is_attention_with_a_gaussian_score():
         assert came == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("weighting", ["softmax", "sum"])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([20, 7, 0])], ids=["full", "ragged"])
+def test_a_gaussian_score_is_exact_far_from_zero(lengths, weighting):
+    """Years, say: q · k and |k|²/2 are near four million, where float32 counts in quarters."""
+    x, y = 2000 + torch.arange(20.0).reshape(1, -1, 1).expand(3, -1, 1), torch.randn(3, 20, 1)
+    query = torch.tensor([2000.4, 2003.0, 2010.2, 2019.9]).reshape(1, -1, 1).expand(3, -1, 1)
+    smooth = Attention(Gaussian(1, 1), weighting=weighting)
+    context, weights = watch(lambda: smooth(query, x, y, lengths))
+    exact = -(query.double() - x.double().transpose(1, 2)).square() / 2
+    exact = (softmax if weighting == "softmax" else shares)(
+        exact[:, None], None if lengths is None else (torch.arange(20) < lengths[:, None])[:, None, None]
+    )
+    assert_close(weights.double(), exact, rtol=0, atol=1e-4)
+    assert_close(context.double(), (exact @ y.double()[:, None])[:, 0], rtol=0, atol=1e-3)
+
+
+def test_a_gaussian_score_has_its_own_gradients():
+    """The mean of the keys, which is taken off, changes nothing, so nothing flows through it."""
+    inputs = [(3 + torch.randn(3, 4, 2, dtype=torch.float64)).requires_grad_() for _ in range(3)]
+    assert torch.autograd.gradcheck(lambda *x: Attention(Gaussian(2, 2))(*x, torch.tensor([4, 2, 0])), inputs)
+
+
 def test_a_sum_of_shares_is_its_formula():
     attention = Attention(Dot(SIZE, SIZE), weighting="sum")
     query, key, value = (x.abs() for x in batch())
@@ -240,7 +262,7 @@ def test_bad_input_is_a_sentence(shapes, lengths, sentence):
 @pytest.mark.usefixtures("unchecked")
 def test_one_head_alone():
     with pytest.raises(ArgumentError, match=r"^Attention: score has 2 heads; expected 1; SelfAttention takes more\.$"):
-        Attention(Bilinear(SIZE, SIZE, heads=2))(*batch())
+        Attention(Bilinear(SIZE, SIZE, heads=2))(*batch(torch.float32))
 
 
 def test_bad_settings_are_sentences():

@@ -64,7 +64,13 @@ def assert_close(came: Tensor, expected: Tensor) -> None:
 
 # All combinations -------------------------------------------------------------------------------------------------
 
-combinations = list(itertools.product(contexts, (Concatenation, TanhMeeting), ("every", "first"), (False, True)))
+combinations = [
+    (context, meeting, feed, input_feeding)
+    for context, meeting, feed, input_feeding in itertools.product(
+        contexts, (Concatenation, TanhMeeting), ("every", "first"), (False, True)
+    )
+    if feed == "every" or contexts[context]().feeds
+]
 
 
 def named(combination: tuple) -> str:
@@ -294,7 +300,7 @@ def test_a_decoder_without_a_beginning() -> None:
     with pytest.raises(MissingMemory, match=r"begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
     carried = AttentiveDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), Concatenation(0, HIDDEN), Carry())
-    assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state is missing;")
+    assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state has nothing;")
 
 
 def test_the_state_of_another_decoder() -> None:
@@ -304,3 +310,11 @@ def test_the_state_of_another_decoder() -> None:
         "AttentiveDecoder: state['body.hidden'] has 3 rows; expected 2, the rows of x."
     )
     assert "expected" in complaint(lambda: layer(target(), state=State(hidden=torch.zeros(ROWS, HIDDEN))))
+
+
+def test_a_context_that_is_not_fed_has_no_first_step() -> None:
+    body = Recurrent(GRU(3, 4))
+    with pytest.raises(ArgumentError, match="feed is 'first'; expected 'every', since this context does not go into"):
+        AttentiveDecoder(
+            body, AttentionAfter(4, 5, "bilinear"), Concatenation(5, 4), LearnedBridge(5, body), feed="first"
+        )

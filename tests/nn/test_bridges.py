@@ -15,11 +15,11 @@ from seqloom.nn.deep import recurrent_stack
 from seqloom.nn.layer import Layer
 from seqloom.nn.mixer import MixerBlock
 from seqloom.nn.multihead import SelfAttention
-from seqloom.nn.positions import NoPositions
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+from seqloom.nn.unchanged import Unchanged
 from seqloom.nn.window import Window
 from seqloom.spec.errors import ArgumentError
 
@@ -146,7 +146,7 @@ encoders: dict[str, Callable[[], Layer]] = {
     "transformer": lambda: encoder(parts),
     "mixer": lambda: MixerBlock(SIZE, length=5, token_hidden_size=3, hidden_size=6),
     "convolution": lambda: CentredConvolution(SIZE, 6, kernel_size=3),
-    "nothing": lambda: NoPositions(SIZE),
+    "nothing": lambda: Unchanged(SIZE),
 }
 
 
@@ -198,12 +198,20 @@ def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
 def test_what_cannot_be_carried() -> None:
     memory, lengths, final = ragged(gru())
     for body, given, came, wanted in (
-        (gru(), None, "missing", "{'hidden': [3, 4]}"),
-        (lstm(), final, "{'hidden': [3, 4]}", "{'hidden': [3, 4], 'cell': [3, 4]}"),
-        (Recurrent(GRU(4, 5)), final, "{'hidden': [3, 4]}", "{'hidden': [3, 5]}"),
-        (gru(), final.select(torch.tensor([0])), "{'hidden': [1, 4]}", "{'hidden': [3, 4]}"),
+        (gru(), None, "nothing", "[[3, 4]]"),
+        (lstm(), final, "the shapes [[3, 4]]", "[[3, 4], [3, 4]]"),
+        (Recurrent(GRU(4, 5)), final, "the shapes [[3, 4]]", "[[3, 5]]"),
+        (gru(), final.select(torch.tensor([0])), "the shapes [[1, 4]]", "[[3, 4]]"),
     ):
         with pytest.raises(ArgumentError) as caught:
             Carry()(body, memory, lengths, given)
-        wrong = f"Carry: the encoder's final state is {came}; expected {wanted}"
+        wrong = f"Carry: the encoder's final state has {came}; expected the shapes {wanted}"
         assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."
+
+
+def test_the_state_is_carried_by_order_whatever_the_parts_are_called() -> None:
+    encoder, body = Recurrent(GRU(3, 4)), recurrent_stack("gru", 5, 4)
+    assert isinstance(bridge(encoder, body), Carry)
+    memory, final = encoder(torch.randn(2, 6, 3))
+    begun = Carry()(body, memory, torch.tensor([6, 6]), final)
+    assert torch.equal(begun["0.hidden"], final["hidden"])

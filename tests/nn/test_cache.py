@@ -140,3 +140,24 @@ def test_the_cache_never_writes_into_what_the_caller_gave():
         for _ in range(3):
             _, state = layer(torch.randn(2, 1, 4), state=state)
         assert torch.equal(x, before)
+
+
+def test_a_look_without_gradients_leaves_the_backward_pass_whole() -> None:
+    layer = SelfAttention(4, heads=1, causal=True)
+    _, state = layer(torch.randn(1, 1, 4))
+    y, state = layer(torch.randn(1, 1, 4), state=state)
+    y, state = layer(torch.randn(1, 1, 4), state=state)
+    with torch.no_grad():
+        layer(torch.randn(1, 1, 4), state=state)
+    y.sum().backward()
+    assert layer.key.weight.grad is not None
+
+
+def test_reserved_storage_is_used_from_the_first_step() -> None:
+    layer = PlainSelfAttention(4, causal=True)
+    reserved = {name: torch.zeros(2, 16, 1, 4) for name in ("keys", "values")}
+    x = torch.randn(2, 3, 4)
+    with torch.no_grad():
+        y, state = layer(x, state=State(reserved, position=torch.zeros(2, dtype=torch.int64)))
+    assert state["keys"].data_ptr() == reserved["keys"].data_ptr()
+    assert_close(y, layer(x)[0])

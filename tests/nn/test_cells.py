@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from seqloom.nn.cells import CELLS, GRU, LSTM, Cell, GRUAfter, LinearRNN, LSTMPeephole, flip_update
+from seqloom.nn.cells.gru import as_replacement
+from seqloom.nn.record import record
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.state import State
 
@@ -127,3 +129,16 @@ def test_the_gradient_of_a_linear_rnn_is_a_power_of_its_matrix() -> None:
         lambda h: layer(x, state=State(hidden=h.unsqueeze(0)))[0][0, -1], torch.randn(4).double()
     )
     torch.testing.assert_close(jacobian, torch.linalg.matrix_power(cell.recurrent_weight.detach(), 7))
+
+
+def test_every_cell_names_its_equation_by_its_name() -> None:
+    assert {name: cell.equation for name, cell in CELLS.items()} == {name: name for name in CELLS}
+
+
+def test_the_update_gate_can_be_shown_as_what_is_replaced() -> None:
+    layer = Recurrent(GRU(3, 4))
+    with record("gates") as seen:
+        layer(torch.randn(2, 5, 3))
+    gates = seen["gates"][""]
+    assert torch.equal(as_replacement(gates)["update"], 1 - gates["update"])
+    assert torch.equal(as_replacement(gates)["reset"], gates["reset"])

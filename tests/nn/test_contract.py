@@ -14,8 +14,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load, save
+from torch import nn
 
 import seqloom.nn
+from seqloom.nn.cells import LSTMLayerNorm, ReluRNN
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
 from seqloom.spec.errors import CannotStep
@@ -402,9 +404,14 @@ def test_noise_is_drawn_in_training_alone(case: Case) -> None:
 @quickly
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
 def test_lower_precision(case: Case, dtype: torch.dtype) -> None:
-    """Not far from float64 in one draw of three: at a kink, such as ReLU's, one rounding turns a gradient on or off."""
-    near = 1e-5 if dtype == torch.float32 else case.rough
-    assert min(furthest_off(case, dtype) for _ in range(3)) <= near
+    """Not far from float64; of a layer where one rounding may change much, in one draw of three."""
+    near = 1e-5 if dtype == torch.float32 else 0.05
+    draws = 3 if any(isinstance(part, SHARP) for part in case.make().modules()) else 1
+    assert min(furthest_off(case, dtype) for _ in range(draws)) <= near
+
+
+# ReLU turns a gradient on or off; a norm divides by what may be nearly nothing, here the spread of four numbers.
+SHARP = (nn.ReLU, ReluRNN, LSTMLayerNorm)
 
 
 def furthest_off(case: Case, dtype: torch.dtype) -> float:

@@ -17,7 +17,8 @@ from seqloom.nn.heads.pooled import Classes
 from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.layer import Layer
 from seqloom.nn.models import EncoderDecoder, Model
-from seqloom.nn.positions import LearnedPositions, NoPositions, Sinusoidal
+from seqloom.nn.multihead import SelfAttention
+from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
@@ -25,6 +26,7 @@ from seqloom.nn.state import State
 from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
 from seqloom.nn.transformer import decoder as causal_decoder
+from seqloom.nn.unchanged import Unchanged
 from seqloom.nn.vision import ImageGrid, Patches
 from seqloom.spec.errors import ArgumentError, CannotStep
 
@@ -313,8 +315,8 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
     weights = seen["attention"]["decoder.context"]["weights"]
     assert weights.shape == (3, 1, 6, regions)
     assert_close(weights.sum(dim=3), torch.ones(3, 1, 6, dtype=torch.float64))
-    # An image has no lengths: all its regions are real.
-    assert torch.equal(model.loss(pictures, SOME, TARGET, torch.tensor([1, 2, 1]), LENGTHS).total, whole.total)
+    with pytest.raises(ArgumentError, match="lengths is given; expected None"):
+        model.loss(pictures, SOME, TARGET, torch.tensor([1, 2, 1]), LENGTHS)
     state = model.start(pictures[1:2])
     scores, _ = model.step(SOME[1:2], state)
     assert_close(scores, model.step(SOME, model.start(pictures))[0][1:2])
@@ -324,7 +326,7 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
 
 def test_frames_can_be_described_without_an_encoder() -> None:
     body = Recurrent(GRU(SIZE, SIZE))
-    reader = NoPositions(SIZE)
+    reader = Unchanged(SIZE)
     writer = AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(reader, body))
     model = ready(
         lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(SIZE, WORDS))
@@ -444,3 +446,26 @@ def test_the_state_of_another_model() -> None:
         ArgumentError, match=r"^AttentiveDecoder: state has the tensors .* is it the state of another layer\?"
     ):
         model.step(SOME, begin(other))
+
+
+def test_lengths_are_not_for_images() -> None:
+    model = Model(Patches(3, 4, patch=2), Recurrent(GRU(4, 5)), Classes(5, 2, pool="mean"))
+    images = torch.randn(2, 3, 4, 4)
+    with pytest.raises(ArgumentError, match="lengths is given; expected None, since all regions of an image are real"):
+        model.loss(images, torch.tensor([0, 1]), torch.tensor([4, 2]))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_state_is_a_state() -> None:
+    model = Model(Tokens(5, 4), Recurrent(GRU(4, 4)), PerPosition(4, 5))
+    with pytest.raises(ArgumentError, match="state is a dict; expected a State"):
+        model.step(torch.tensor([[1]]), {})  # type: ignore[arg-type]
+
+
+def test_places_in_a_recording_are_the_parts_of_the_model() -> None:
+    body = Stack([Recurrent(GRU(4, 4)), SelfAttention(4, heads=1)])
+    model = Model(Tokens(5, 4), body, Classes(4, 2, pool="attention"))
+    with record("gates", "attention") as seen:
+        model.predict(torch.tensor([[1, 2]]))
+    assert list(seen["gates"]) == ["body.0"]
+    assert list(seen["attention"]) == ["body.1", "head.pool"]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+import seqloom.kernels.attention
 from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
@@ -91,6 +92,39 @@ def test_a_memory_is_prepared_once():
     for _ in range(2):
         _, state = layer(torch.randn(2, 1, 8), state=state)
     assert state.position.tolist() == [2, 2]
+
+
+def test_steps_copy_nothing_that_is_stored(monkeypatch):
+    """A Gaussian score maps keys to more features than values have; both are stored at the kernel's width."""
+    for layer in (
+        SelfAttention(8, heads=2, score="gaussian", causal=True),
+        SelfAttention(8, heads=2, score=LowRank(4, 4, rank=2), causal=True),
+        CrossAttention(8, 8, heads=2, score="gaussian"),
+    ):
+        x, memory = torch.randn(1, 5, 8), torch.randn(1, 9, 8)
+        _, state = layer(x, state=layer.start(memory))
+        kernel, widened = seqloom.kernels.attention.widen, []
+
+        def counted(x, width, kernel=kernel, widened=widened):
+            if x.shape[-1] != width:
+                widened.append(x.shape[2])
+            return kernel(x, width)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(seqloom.kernels.attention, "widen", counted)
+            layer(x[:, :1], state=state)
+        assert set(widened) <= {1}, "not the query alone"
+
+
+def test_a_gaussian_score_is_exact_far_from_zero():
+    """Where all keys are known; each head has a mean of its own."""
+    layer = SelfAttention(4, heads=4, key_heads=2, score="gaussian")
+    with torch.no_grad():
+        layer.key.bias += torch.tensor([1000.0, -2000.0])
+        layer.query.bias += torch.tensor([1000.0, 1000.0, -2000.0, -2000.0])
+    x, lengths = torch.randn(3, 6, 4), torch.tensor([6, 3, 0])
+    came = layer(x, lengths)[0].double()
+    assert_close(came, layer.double()(x.double(), lengths)[0], rtol=0, atol=1e-3)
 
 
 # Weights -----------------------------------------------------------------------------------------------------------

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -9,7 +11,7 @@ from seqloom.nn.cells.lstm import MemoryCell
 from seqloom.nn.record import inside, offer, record, recording
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import UnknownName
+from seqloom.spec.errors import ArgumentError, UnknownName
 
 LENGTHS = torch.tensor([5, 2, 0])
 
@@ -238,3 +240,30 @@ def test_unknown_kinds() -> None:
 
 def test_the_verb_stands_at_the_top() -> None:
     assert seqloom.record is record
+
+
+def test_a_compiled_model_is_recorded_as_it_was_written() -> None:
+    """In a process of its own, since the run-time shape checks break compiled graphs."""
+    program = """
+import torch, seqloom
+from seqloom.nn import SelfAttention
+layer, x = SelfAttention(8, heads=2), torch.randn(2, 5, 8)
+compiled = torch.compile(layer, backend="eager")
+expected, _ = compiled(x)
+for _ in range(2):
+    with seqloom.record("attention") as seen:
+        y, _ = compiled(x)
+    assert seen["attention"][""]["weights"].shape == (2, 2, 5, 5)
+    assert torch.allclose(y, expected)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_calls_of_other_rows_are_not_joined() -> None:
+    layer = Recurrent(GRU(3, 4))
+    with record("gates") as seen:
+        layer(torch.randn(2, 5, 3))
+        layer(torch.randn(4, 5, 3))
+    with pytest.raises(ArgumentError, match=r"calls of \[2, 4\] rows; expected calls that go on from each other"):
+        seen["gates"]
+    assert [piece.values["update"].shape[0] for piece in seen.pieces["gates"]] == [2, 4]

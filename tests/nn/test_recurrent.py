@@ -2,7 +2,9 @@
 
 import pytest
 import torch
+from torch import Tensor
 
+from seqloom import kernels
 from seqloom.nn.cells import GRU, LSTM, RNN, LinearRNN
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import DenseStack, Stack
@@ -175,3 +177,35 @@ def test_one_direction_can_step_and_the_other_cannot() -> None:
     assert Recurrent(GRU(3, 4)).traits.causal
     assert not Backwards(Recurrent(GRU(3, 4))).traits.causal
     assert not Stack([Recurrent(GRU(3, 4)), Backwards(Recurrent(GRU(4, 4)))]).traits.causal
+
+
+class Doubled(LSTM):
+    """An LSTM that shows twice as much: it changes a line of a cell whose equation the kernels know."""
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden, after = super().step(projected, state)
+        return 2 * hidden, State(hidden=2 * hidden, cell=after["cell"])
+
+
+def test_a_cell_made_from_another_runs_its_own_lines() -> None:
+    x = torch.randn(2, 5, 3)
+    plain, doubled = Recurrent(LSTM(3, 4)), Recurrent(Doubled(3, 4))
+    doubled.load_state_dict(plain.state_dict())
+    assert Doubled.equation is None
+    torch.testing.assert_close(doubled(x[:, :1])[0], 2 * plain(x[:, :1])[0])
+    with kernels.use("reference"):
+        expected, _ = doubled(x)
+    torch.testing.assert_close(doubled(x)[0], expected)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_name_is_no_cell() -> None:
+    with pytest.raises(ArgumentError, match=r"Recurrent: cell is 'lstm'; expected a cell, such as LSTM\(3, 4\)"):
+        Recurrent("lstm")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("sizes", "wrong"), [((-1, 4), "input"), ((3, 0), "hidden"), ((3.0, 4), "input")])
+def test_sizes_are_counts(sizes: tuple[int, int], wrong: str) -> None:
+    with pytest.raises(ArgumentError, match=f"LSTM: {wrong}_size is"):
+        LSTM(*sizes)

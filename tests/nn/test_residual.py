@@ -36,6 +36,11 @@ def test_the_three_equations():
     assert_close(PostNorm(Double(4), norm="layer")(x)[0], norm(x + 2 * x))
 
 
+def test_only_what_has_a_norm_holds_one():
+    assert list(Residual(Double(4)).parts()) == ["layer", "dropout"]
+    assert all(list(order(Double(4)).parts()) == ["layer", "norm", "dropout"] for order in ORDERS.values())
+
+
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 def test_a_norm_by_name_or_of_your_own(order):
     assert isinstance(order(Double(4), norm="rms").parts()["norm"], RMSNorm)

@@ -177,3 +177,24 @@ def test_padding_is_at_the_end() -> None:
     assert pad_to(torch.ones(1, 2), [2, 3]).tolist() == [[1, 1, 0], [0, 0, 0]]
     assert cat_padded([torch.ones(1, 1), torch.ones(2, 2)], dim=0).tolist() == [[1, 0], [1, 1], [1, 1]]
     assert cat_padded([torch.ones(1, 1), torch.ones(2, 2)], dim=1).tolist() == [[1, 1, 1], [0, 1, 1]]
+
+
+def test_only_time_is_padded_in_cat() -> None:
+    with pytest.raises(ArgumentError, match=r"state\['hidden'\] has shapes \[\[1, 2\], \[1, 3\]\]"):
+        State.cat([State(hidden=torch.zeros(1, 2)), State(hidden=torch.zeros(1, 3))])
+    joined = State.cat([State(keys=torch.ones(1, 2, 3)), State(keys=torch.ones(1, 4, 3))])
+    assert joined["keys"].sum(dim=(1, 2)).tolist() == [6, 12]
+    with pytest.raises(ArgumentError, match="states has nothing"):
+        State.cat([])
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("rows", [[0, 1], torch.tensor([True, False]), torch.tensor([0.0])])
+def test_rows_are_whole_numbers(rows: object) -> None:
+    with pytest.raises(ArgumentError, match="rows has type"):
+        State(hidden=torch.zeros(2, 3)).select(rows)  # type: ignore[arg-type]
+
+
+def test_the_horizon_shrinks_with_the_rows_that_leave() -> None:
+    state = State(hidden=torch.zeros(2, 3), position=torch.tensor([9, 4]), horizon=30)
+    assert state.remove(torch.tensor([0])).horizon == 4

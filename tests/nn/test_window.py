@@ -37,10 +37,13 @@ def test_the_recent_steps_do_not_keep_a_long_input_in_memory():
     assert recent.untyped_storage().nbytes() == recent.numel() * recent.element_size()
 
 
-def test_an_earlier_state_in_another_precision_is_taken():
+def test_an_earlier_state_goes_on_in_another_precision():
     layer = FixedWindow(3, 4, width=3)
     _, state = layer(torch.randn(2, 5, 3))
-    y, state = layer.to(torch.bfloat16)(torch.randn(2, 1, 3, dtype=torch.bfloat16), state=state)
+    layer, x = layer.to(torch.bfloat16), torch.randn(2, 1, 3, dtype=torch.bfloat16)
+    with pytest.raises(ArgumentError, match=r"\['window.recent'\] has type torch\.float32; expected torch\.bfloat16"):
+        layer(x, state=state)
+    y, state = layer(x, state=state.to(dtype=torch.bfloat16))
     assert y.dtype == state["window.recent"].dtype == torch.bfloat16
 
 

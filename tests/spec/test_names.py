@@ -27,6 +27,10 @@ def test_names_are_the_keys_of_their_registry(name: str) -> None:
     assert tuples[name] == tuple(registries[name])
 
 
+def test_every_registry_has_its_names_in_spec() -> None:
+    assert set(registries) - set(tuples) == set()
+
+
 def test_names_that_stand_for_no_class_are_few() -> None:
     """Recurrent, Attention and record know these by themselves."""
     assert set(tuples) - set(registries) == {"INITIAL_STATES", "WEIGHTINGS", "RECORDS"}

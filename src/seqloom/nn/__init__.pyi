@@ -3,14 +3,18 @@ from seqloom.nn.activations import activation as activation
 from seqloom.nn.attention import Attention as Attention
 from seqloom.nn.attentive import AttentiveDecoder as AttentiveDecoder
 from seqloom.nn.attentive import Concatenation as Concatenation
+from seqloom.nn.attentive import Meeting as Meeting
 from seqloom.nn.attentive import TanhMeeting as TanhMeeting
+from seqloom.nn.bridges import Bridge as Bridge
 from seqloom.nn.bridges import Carry as Carry
 from seqloom.nn.bridges import Fresh as Fresh
 from seqloom.nn.bridges import LearnedBridge as LearnedBridge
 from seqloom.nn.bridges import bridge as bridge
+from seqloom.nn.cells import CELLS as CELLS
 from seqloom.nn.cells.cell import Cell as Cell
 from seqloom.nn.cells.gru import GRU as GRU
 from seqloom.nn.cells.gru import GRUAfter as GRUAfter
+from seqloom.nn.cells.gru import as_replacement as as_replacement
 from seqloom.nn.cells.gru import flip_update as flip_update
 from seqloom.nn.cells.lstm import LSTM as LSTM
 from seqloom.nn.cells.lstm import LSTMCoupled as LSTMCoupled
@@ -23,6 +27,7 @@ from seqloom.nn.cells.rnn import ReluRNN as ReluRNN
 from seqloom.nn.cells.rnn import SigmoidRNN as SigmoidRNN
 from seqloom.nn.contexts import AttentionAfter as AttentionAfter
 from seqloom.nn.contexts import AttentionBefore as AttentionBefore
+from seqloom.nn.contexts import Context as Context
 from seqloom.nn.contexts import NoContext as NoContext
 from seqloom.nn.contexts import PooledContext as PooledContext
 from seqloom.nn.conversion import cross_attention_from_torch as cross_attention_from_torch
@@ -77,7 +82,6 @@ from seqloom.nn.normalisation import BatchNorm as BatchNorm
 from seqloom.nn.normalisation import GroupNorm as GroupNorm
 from seqloom.nn.normalisation import InstanceNorm as InstanceNorm
 from seqloom.nn.normalisation import LayerNorm as LayerNorm
-from seqloom.nn.normalisation import NoNorm as NoNorm
 from seqloom.nn.normalisation import PlainLayerNorm as PlainLayerNorm
 from seqloom.nn.normalisation import RMSNorm as RMSNorm
 from seqloom.nn.pooling import POOLS as POOLS
@@ -86,8 +90,8 @@ from seqloom.nn.pooling import Last as Last
 from seqloom.nn.pooling import Max as Max
 from seqloom.nn.pooling import Mean as Mean
 from seqloom.nn.pooling import Pool as Pool
+from seqloom.nn.positions import POSITIONS as POSITIONS
 from seqloom.nn.positions import LearnedPositions as LearnedPositions
-from seqloom.nn.positions import NoPositions as NoPositions
 from seqloom.nn.positions import Rotary as Rotary
 from seqloom.nn.positions import Sinusoidal as Sinusoidal
 from seqloom.nn.record import offer as offer
@@ -110,6 +114,8 @@ from seqloom.nn.stack import Stack as Stack
 from seqloom.nn.state import State as State
 from seqloom.nn.stems import Tokens as Tokens
 from seqloom.nn.stems import frames as frames
+from seqloom.nn.transformer import TransformerParts as TransformerParts
+from seqloom.nn.unchanged import Unchanged as Unchanged
 from seqloom.nn.vision import ImageGrid as ImageGrid
 from seqloom.nn.vision import Patches as Patches
 from seqloom.nn.window import FixedWindow as FixedWindow

@@ -4,7 +4,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax
+from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax, stored_width, widen
 from seqloom.kernels.lengths import real, zero_beyond
 from seqloom.nn.checks import check_lengths, check_sequence
 from seqloom.nn.dropout import check_probability
@@ -52,6 +52,7 @@ class Attention(nn.Module):
             mask = real(lengths, key.shape[1])[:, None, None]
             key, value = zero_beyond(key, lengths), zero_beyond(value, lengths)
         q, k, v = (x.unsqueeze(1) for x in (query, key, value))
+        q, k = self.score.centred(q, k, lengths)
         return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -67,23 +68,37 @@ class Attention(nn.Module):
         if self.score.heads != 1:
             raise ArgumentError("Attention", "score", f"{self.score.heads} heads", "1; SelfAttention takes more")
 
+    @property
+    def on_kernel(self) -> bool:
+        """Whether it runs on `scaled_dot_product_attention`; else its weights are written out."""
+        return self.score.kind == "dot" and self.weighting == "softmax"
+
+    def stored_widths(self, value_size: int) -> tuple[int, int]:
+        """The widths of mapped keys and of values with zeros at the end that `pool` need not copy at each step."""
+        mapped = self.score.mapped_size
+        return (stored_width(mapped, value_size),) * 2 if self.on_kernel else (mapped, value_size)
+
     def pool(
         self,
         query: Float[Tensor, "batch heads queries mapped"],
-        key: Float[Tensor, "batch key_heads keys mapped"],
+        key: Float[Tensor, "batch key_heads keys stored"],
         value: Float[Tensor, "batch key_heads keys out"],
         mask: Mask | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "batch heads queries out"]:
-        """The context for queries and keys that the score has mapped. `mask` is True where a query sees a key."""
+        """The context for queries and keys that the score has mapped. `mask` is True where a query sees a key.
+
+        Keys and values may have zeros at the end, see `stored_widths`; then so has the context.
+        """
         dropout = self.dropout if self.training else 0.0
-        fast = self.score.kind == "dot" and self.weighting == "softmax"
-        if not fast or recording("attention"):
+        if not self.on_kernel or recording("attention"):
             if causal:
                 mask = causal_mask(query.shape[2], key.shape[2], query.device)
-            weights = (softmax if self.weighting == "softmax" else shares)(self.score.scores(query, key), mask)
+            scores = self.score.scores(query, key[..., : query.shape[3]])
+            weights = (softmax if self.weighting == "softmax" else shares)(scores, mask)
             offer("attention", time=2, weights=weights)
-        if fast:
+        if self.on_kernel:
             mask = None if causal else mask
+            query = widen(query, key.shape[3])
             return pool(query, key, value, scale=self.score.scale, mask=mask, causal=causal, dropout=dropout)
         return F.dropout(weights.to(value.dtype), dropout) @ share(value, query.shape[1])

@@ -90,6 +90,9 @@ class AttentiveDecoder(Layer):
             raise ArgumentError("AttentiveDecoder", "body", "later steps", "a causal layer", verb="sees")
         if feed not in ("every", "first"):
             raise ArgumentError("AttentiveDecoder", "feed", repr(feed), "'every' or 'first'", verb="is")
+        if feed == "first" and not context.feeds:
+            expected = "'every', since this context does not go into the body"
+            raise ArgumentError("AttentiveDecoder", "feed", "'first'", expected, verb="is")
         self.body, self.context, self.meeting, self.bridge = body, context, meeting, bridge
         self.feed, self.input_feeding = feed, input_feeding
         self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size

@@ -43,16 +43,18 @@ class Carry(Bridge):
     def forward(
         self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
     ) -> State:
-        wanted = {name: [memory.shape[0], *shape] for name, shape in body.state_shapes().items()}
-        came = "missing" if final is None else {name: list(tensor.shape) for name, tensor in final.items()}
+        wanted = [[memory.shape[0], *shape] for shape in body.state_shapes().values()]
+        came = None if final is None else [list(tensor.shape) for tensor in final.values()]
         if final is None or came != wanted:
-            expected = f"{wanted}, as the decoder's body has; or use LearnedBridge"
-            raise ArgumentError("Carry", "the encoder's final state", str(came), expected, verb="is")
-        return final.at(torch.zeros_like(lengths), 0)
+            expected = f"the shapes {wanted}, as the decoder's body has; or use LearnedBridge"
+            told = "nothing" if final is None else f"the shapes {came}"
+            raise ArgumentError("Carry", "the encoder's final state", told, expected)
+        begun = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order: names of parts may differ
+        return State(begun, position=torch.zeros_like(lengths))
 
 
 class LearnedBridge(Bridge):
-    """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014; Bahdanau et al. 2014).
+    """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014, who pool by the last step).
 
     So any encoder goes with any decoder. Tensors that are not one vector a row (the last inputs of a window, say) begin
     as the body has them.
@@ -85,7 +87,9 @@ def bridge(encoder: Layer, body: Layer) -> Bridge:
     """
     shapes, kinds = body.state_shapes(), cells(body)
     fixed = all(None not in shape for shape in shapes.values())  # a cache is not a state to begin with
-    if kinds and fixed and encoder.state_shapes() == shapes and cells(encoder) == kinds:
+    same = list(encoder.state_shapes().values()) == list(shapes.values()) and cells(encoder) == kinds
+    one_way = encoder.traits.causal  # the end of a backward layer is the start of the source
+    if kinds and fixed and same and one_way:
         return Carry()
     return LearnedBridge(encoder.output_size, body)
 

@@ -16,12 +16,12 @@ def extend(
     its position, where nothing looks, until its next steps take that place.
     """
     time, needed = new.shape[1], state.horizon + new.shape[1]
-    if state.horizon == 0 or state.position is None:
+    if stored.shape[1] == 0 or state.position is None:  # nothing stored and nothing reserved
         return new
     if needed > stored.shape[1]:
         stored = pad_to(stored, [stored.shape[0], max(needed, 2 * stored.shape[1]), *stored.shape[2:]])
     rows = torch.arange(new.shape[0], device=new.device).unsqueeze(1)
     slots = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() or stored.requires_grad:  # a backward pass may still want what is stored
         return stored.index_put((rows, slots), new.to(stored.dtype))
     return stored.index_put_((rows, slots), new.to(stored.dtype))

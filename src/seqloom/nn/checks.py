@@ -68,6 +68,13 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
     return lengths.to(device)
 
 
+def longest_of(lengths: Tensor, time: int) -> int:
+    """The longest where it can be read, on the CPU, before it is moved; else the number of steps, which bounds it."""
+    if isinstance(lengths, Tensor) and readable(lengths) and lengths.numel():
+        return int(lengths.max())
+    return time
+
+
 def known_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
     """A memory with zeros beyond its lengths, and those lengths: all steps unless said."""
     rows, steps = memory.shape[:2]
@@ -77,8 +84,8 @@ def known_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[T
     return zero_beyond(memory, lengths), lengths
 
 
-def check_state(where: str, state: State, shapes: Shapes, rows: int, device: torch.device) -> None:
-    """state: the tensors that this layer carries, for these rows, on this device."""
+def check_state(where: str, state: State, shapes: Shapes, rows: int, like: Tensor) -> None:
+    """state: the tensors that this layer carries, for these rows, on the device and in the precision of x."""
     if not isinstance(state, State):
         raise ArgumentError(where, "state", type(state).__name__, "a State, as the last call returned it", verb="is a")
     if set(state) != set(shapes):
@@ -88,7 +95,7 @@ def check_state(where: str, state: State, shapes: Shapes, rows: int, device: tor
     tensors = {**state, "position": state.position} if state.position is not None else dict(state)
     for name, tensor in tensors.items():
         shape: tuple[int | None, ...] = shapes.get(name, ())
-        if tensor.shape[0] != rows:
+        if tensor.dim() and tensor.shape[0] != rows:
             raise ArgumentError(where, f"state[{name!r}]", f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
         fits = len(shape) == tensor.dim() - 1 and all(
             want is None or want == have for want, have in zip(shape, tensor.shape[1:], strict=True)
@@ -97,8 +104,11 @@ def check_state(where: str, state: State, shapes: Shapes, rows: int, device: tor
             wanted = ", ".join("any" if size is None else str(size) for size in (rows, *shape))
             came = f"shape {list(tensor.shape)}"
             raise ArgumentError(where, f"state[{name!r}]", came, f"[{wanted}]: is it the state of another layer?")
-        if tensor.device != device:
-            raise ArgumentError(where, f"state[{name!r}]", str(tensor.device), f"{device}, where x is", verb="is on")
+        if tensor.device != like.device:
+            expected = f"{like.device}, where x is"
+            raise ArgumentError(where, f"state[{name!r}]", str(tensor.device), expected, verb="is on")
+        if tensor.is_floating_point():
+            check_precision(where, f"state[{name!r}]", tensor, like, whose="x has")
 
 
 def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
@@ -108,11 +118,13 @@ def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | Non
         raise ArgumentError(where, argument, str(tensor.device), expected, verb="is on")
 
 
-def check_precision(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
-    """Real values in the precision of the weights; under autocast torch sees to that itself."""
-    if weight is None or tensor.dtype == weight.dtype or torch.is_autocast_enabled(tensor.device.type):
+def check_precision(
+    where: str, argument: str, tensor: Tensor, like: Tensor | None, whose: str = "the weights have"
+) -> None:
+    """Real values in one precision; under autocast torch sees to that itself."""
+    if like is None or tensor.dtype == like.dtype or torch.is_autocast_enabled(tensor.device.type):
         return
-    expected = f"{weight.dtype}, as the weights have; convert it with .to({weight.dtype})"
+    expected = f"{like.dtype}, as {whose}; convert it with .to(dtype={like.dtype})"
     raise ArgumentError(where, argument, f"type {tensor.dtype}", expected)
 
 

@@ -102,7 +102,7 @@ def recurrent_stack(
 
     levels: list[Level] = []
     for k in range(depth):
-        width = Stack(join(levels)).output_size if levels else input_size
+        width = list(join(levels).values())[-1].output_size if levels else input_size
         layer = Bidirectional(direction(width), direction(width)) if bidirectional else direction(width)
         between = dropout and k < depth - 1
         levels.append((layer, drop(layer.output_size, dropout) if between else None))

@@ -4,6 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.nn.activations import activation as activation_named
+from seqloom.nn.checks import check_count
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Pointwise
 
@@ -20,6 +21,8 @@ class FeedForward(Pointwise):
         self, size: int, hidden_size: int, *, activation: str = "relu", dropout: float = 0.0, bias: bool = True
     ) -> None:
         super().__init__()
+        check_count(type(self).__name__, "size", size)
+        check_count(type(self).__name__, "hidden_size", hidden_size)
         check_probability(type(self).__name__, "dropout", dropout)
         self.input_size = self.output_size = size
         self.widen = nn.Linear(size, hidden_size, bias=bias)

@@ -23,7 +23,7 @@ SCHEMES: Registry[Fill] = Registry(
         "he-uniform": lambda weight, gain: _he(weight, gain, nn.init.kaiming_uniform_),  # U(±√(6/in))
         "he-normal": lambda weight, gain: _he(weight, gain, nn.init.kaiming_normal_),  # N(0, 2/in)
         "orthogonal": lambda weight, gain: nn.init.orthogonal_(weight, _or(gain, 1.0)),  # WᵀW = gain² I
-        "identity": lambda weight, gain: nn.init.eye_(weight).mul_(_or(gain, 1.0)),  # the ReLU RNN of Le et al. 2015
+        "identity": lambda weight, gain: _identity(weight).mul_(_or(gain, 1.0)),  # the ReLU RNN of Le et al. 2015
         "zero": lambda weight, _: nn.init.zeros_(weight),
     },
 )
@@ -131,6 +131,13 @@ def log_prior(prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
 
 def _or(value: float | None, otherwise: float) -> float:
     return otherwise if value is None else value
+
+
+def _identity(weight: Tensor) -> Tensor:
+    if weight.dim() != 2:
+        shape = f"shape {list(weight.shape)}"
+        raise ArgumentError("initialise", "a weight", shape, "a matrix, for the scheme 'identity'")
+    return nn.init.eye_(weight)
 
 
 def _he(weight: Tensor, gain: float | None, fill: Callable[..., Tensor]) -> None:

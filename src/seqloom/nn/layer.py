@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.kernels.lengths import zero_beyond
-from seqloom.nn.checks import check_lengths, check_sequence, check_state
+from seqloom.nn.checks import check_lengths, check_sequence, check_state, longest_of
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError, CannotStep
 
@@ -118,7 +118,7 @@ class Layer(nn.Module, ABC):
         if state is None:
             state = self.initial(rows, x)
         else:
-            check_state(where, state, self.state_shapes(), rows, x.device)
+            check_state(where, state, self.state_shapes(), rows, x)
             if state.position is None:  # made by hand from tensors alone: a beginning
                 state = state.at(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
         traits = self.traits
@@ -127,9 +127,10 @@ class Layer(nn.Module, ABC):
                 f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads "
                 "the whole sequence at once; give it all steps in one call, or use a causal layer."
             )
+        longest = time
         if lengths is not None:
-            lengths = check_lengths(where, lengths, rows, time, x.device)
-        position, horizon = state.advance(time, lengths)
+            longest, lengths = longest_of(lengths, time), check_lengths(where, lengths, rows, time, x.device)
+        position, horizon = state.advance(longest, lengths)
         if traits.max_length is not None and max(time, horizon) > traits.max_length:
             past = f" after {state.horizon} earlier ones" if state.horizon else ""
             raise ArgumentError(where, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")

@@ -107,8 +107,6 @@ class EncoderDecoder(nn.Module):
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
         """The memory, prepared once, and the state before the first token."""
-        if isinstance(self.source_stem, ImageStem):
-            lengths = None  # all regions of an image are real
         with inside("encoder"):
             memory, final = through(self.source_stem, self.encoder, source, lengths, None)
         stem = self.target_stem.initial(memory.shape[0], memory)
@@ -153,8 +151,14 @@ def through(
     stem: Layer | ImageStem, body: Layer, source: Source, lengths: Tensor | None, state: State | None
 ) -> tuple[Float[Tensor, "batch time dim"], State]:
     """A stem and a body, each with its part of the state; `lengths` are for sequences, not for images."""
+    if state is not None and not isinstance(state, State):
+        raise ArgumentError(
+            "Model", "state", type(state).__name__, "a State, as the last step returned it", verb="is a"
+        )
     if isinstance(stem, ImageStem):
-        x, lengths, seen = stem(source), None, None
+        if lengths is not None:
+            raise ArgumentError("Model", "lengths", "given", "None, since all regions of an image are real", verb="is")
+        x, seen = stem(source), None
     else:
         x, seen = stem(source, lengths, None if state is None else state.part("stem"))
     y, after = body(x, lengths, None if state is None else state.part("body"))

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seqloom.kernels.attention import widen
 from seqloom.kernels.lengths import real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
@@ -72,23 +73,32 @@ class MultiHead(Layer):
         self.value: nn.Module = nn.Linear(memory_size, key_heads * value_size, bias=bias)
         self.output: nn.Module = nn.Linear(heads * value_size, self.output_size, bias=bias)
         self.attention = Attention(score, weighting=weighting, dropout=dropout)
+        self.stored_widths = self.attention.stored_widths(value_size)
 
     def stored_shapes(self) -> Shapes:
-        """Keys, as the score has mapped them, and values."""
-        mapped = self.attention.score.mapped_size
-        return {"keys": (None, self.key_heads, mapped), "values": (None, self.key_heads, self.value_size)}
+        """Keys, as the score has mapped them, and values; zeros after the narrower, as the kernel wants them."""
+        key_width, value_width = self.stored_widths
+        return {"keys": (None, self.key_heads, key_width), "values": (None, self.key_heads, value_width)}
+
+    def store(
+        self, key: Float[Tensor, "batch key_heads steps key_size"], memory: Float[Tensor, "batch steps memory_size"]
+    ) -> tuple[Float[Tensor, "batch steps key_heads mapped"], Float[Tensor, "batch steps key_heads out"]]:
+        """Keys mapped by the score, and values of what is looked at, as they are stored."""
+        key_width, value_width = self.stored_widths
+        values = self.value(memory).unflatten(2, (self.key_heads, -1))
+        return widen(self.attention.score.key(key).transpose(1, 2), key_width), widen(values, value_width)
 
     def ask(
         self,
         query: Float[Tensor, "batch heads time mapped"],
-        keys: Float[Tensor, "batch steps key_heads mapped"],
+        keys: Float[Tensor, "batch steps key_heads stored"],
         values: Float[Tensor, "batch steps key_heads out"],
         mask: Bool[Tensor, "#batch 1 #time steps"] | None,
         causal: bool = False,
     ) -> Float[Tensor, "batch time dim"]:
         """Each head's context, side by side, mapped back."""
         context = self.attention.pool(query, keys.transpose(1, 2), values.transpose(1, 2), mask, causal)
-        y: Tensor = self.output(context.transpose(1, 2).flatten(2))
+        y: Tensor = self.output(context[..., : self.value_size].transpose(1, 2).flatten(2))
         return y
 
 
@@ -155,9 +165,10 @@ class SelfAttention(MultiHead):
         if self.rotary is not None:
             turns = self.rotary.turns(state.steps(x), x)
             query, key = turn(query, *turns), turn(key, *turns)
-        keys, values = score.key(key).transpose(1, 2), self.value(x).unflatten(2, (self.key_heads, -1))
         if not self.causal:
-            return self.ask(score.query(query), keys, values, self._mask(x, lengths)), State()
+            query, key = score.centred(query, key, lengths)
+            return self.ask(score.query(query), *self.store(key, x), self._mask(x, lengths)), State()
+        keys, values = self.store(key, x)
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
         seen = keys.shape[1] if static(x) else state.horizon + x.shape[1]  # storage may be larger
         query, asked = score.query(query), (keys[:, :seen], values[:, :seen])
@@ -238,8 +249,7 @@ class CrossAttention(MultiHead):
     ) -> State:
         check_sequence("CrossAttention", memory, self.memory_size, next(self.parameters()), argument="memory")
         memory, lengths = known_lengths("CrossAttention", memory, lengths)
-        keys = self.attention.score.key(heads_of(self.key(memory), self.key_heads)).transpose(1, 2)
-        values = self.value(memory).unflatten(2, (self.key_heads, -1))
+        keys, values = self.store(heads_of(self.key(memory), self.key_heads), memory)
         position = torch.zeros_like(lengths, dtype=torch.int64)
         return State(keys=keys, values=values, lengths=lengths, position=position)
 

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from seqloom.kernels.lengths import real
 from seqloom.nn.layer import Layer, Pointwise, Traits
 from seqloom.nn.state import State
+from seqloom.nn.unchanged import Unchanged
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -132,17 +133,6 @@ class InstanceNorm(GroupNorm):
         super().__init__(size, groups=size, eps=eps)
 
 
-class NoNorm(Pointwise):
-    """x as it is."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.input_size = self.output_size = size
-
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
-        return x
-
-
 NORMS: Registry[Callable[[int], Layer]] = Registry(
     "norm",
     {
@@ -152,7 +142,7 @@ NORMS: Registry[Callable[[int], Layer]] = Registry(
         "batch": BatchNorm,
         "group": lambda size: GroupNorm(size, groups=math.gcd(size, 8)),
         "instance": InstanceNorm,
-        "none": NoNorm,
+        "none": Unchanged,
     },
 )
 

@@ -8,8 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.nn.checks import check_count
-from seqloom.nn.layer import Layer, Pointwise, Traits
+from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
+from seqloom.nn.unchanged import Unchanged
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -72,17 +73,6 @@ class PositionVectors(nn.Embedding):
     roles: ClassVar[dict[str, str]] = {}
 
 
-class NoPositions(Pointwise):
-    """x as it is: recurrence needs no telling, and rotary positions are told inside attention."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.input_size = self.output_size = size
-
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
-        return x
-
-
 class Rotary(nn.Module):
     """Turns pairs of features by an angle that grows with the position (Su et al. 2021, https://arxiv.org/abs/2104.09864).
 
@@ -118,14 +108,15 @@ def turn(
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
 
 
-# What a stem of this width adds to its vectors; the second number is the most positions that it must know.
+# What a stem of this width adds to its vectors; the second number is the most positions that it must know. Rotary
+# positions are told inside attention, and recurrence needs no telling.
 POSITIONS: Registry[Callable[[int, int], Layer]] = Registry(
     "positions",
     {
         "sinusoidal": lambda size, length: Sinusoidal(size),
         "learned": LearnedPositions,
-        "rotary": lambda size, length: NoPositions(size),
-        "none": lambda size, length: NoPositions(size),
+        "rotary": lambda size, length: Unchanged(size),
+        "none": lambda size, length: Unchanged(size),
     },
 )
 

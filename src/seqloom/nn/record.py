@@ -1,15 +1,17 @@
 """Look inside without a flag on every signature: layers offer what they have, an open recorder keeps it."""
 
+import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Lock
 
 import torch
 from torch import Tensor
 
 from seqloom.nn.state import cat_padded
-from seqloom.spec.errors import UnknownName
+from seqloom.spec.errors import ArgumentError, UnknownName
 from seqloom.spec.names import RECORDS
 from seqloom.spec.registry import unknown
 
@@ -66,9 +68,36 @@ def record(*kinds: str) -> Iterator[Recording]:
     recording = Recording(kinds)
     token = _recordings.set((*_recordings.get(), recording))
     try:
-        yield recording
+        with _uncompiled:
+            yield recording
     finally:
         _recordings.reset(token)
+
+
+class Uncompiled:
+    """While any recorder is open, compiled models run as they were written: a compiled graph has nothing to offer.
+
+    torch's switch is one for all threads, so it is set with the first recorder and put back with the last. Where
+    nothing was ever compiled it is left alone, since to ask for it takes seconds.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._open, self._switch = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._open == 0 and "torch._dynamo" in sys.modules:
+                self._switch.enter_context(torch.compiler.set_stance("force_eager"))
+            self._open += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._open -= 1
+            if self._open == 0:
+                self._switch.close()
+
+
+_uncompiled = Uncompiled()
 
 
 def recording(kind: str) -> bool:
@@ -116,7 +145,14 @@ def aside(*kinds: str) -> Iterator[Recording]:
 
 
 def _join(pieces: list[Piece]) -> Values:
-    axis = pieces[0].time
+    axis, rows = pieces[0].time, {next(iter(piece.values.values())).shape[0] for piece in pieces}
+    if len(rows) > 1:
+        raise ArgumentError(
+            "record",
+            "a recording",
+            f"calls of {sorted(rows)} rows",
+            "calls that go on from each other; see its `pieces`",
+        )
     if axis is None:
         return {name: torch.stack([piece.values[name] for piece in pieces], dim=1) for name in pieces[0].values}
     return {name: cat_padded([piece.values[name] for piece in pieces], dim=axis) for name in pieces[0].values}

@@ -16,7 +16,7 @@ from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import aside, offer, recording
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
-from seqloom.spec.errors import UnknownName
+from seqloom.spec.errors import ArgumentError, UnknownName
 from seqloom.spec.names import INITIAL_STATES
 from seqloom.spec.registry import unknown
 
@@ -43,6 +43,10 @@ class Recurrent(Layer):
 
     def __init__(self, cell: Cell, *, weight_drop: float = 0.0, zoneout: float = 0.0, initial: str = "zero") -> None:
         super().__init__()
+        if not isinstance(cell, Cell):
+            raise ArgumentError(
+                "Recurrent", "cell", repr(cell), "a cell, such as LSTM(3, 4); recurrent_stack takes names", verb="is"
+            )
         check_probability("Recurrent", "weight_drop", weight_drop)
         check_probability("Recurrent", "zoneout", zoneout)
         if initial not in INITIAL_STATES:

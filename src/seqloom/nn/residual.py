@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -19,32 +20,30 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class AnyResidual(Composite):
-    """A layer f, a norm and dropout D; what y is made of them is the equation of each kind.
+    """A layer f, what stands around it, and dropout D; what y is made of them is the equation of each kind.
 
-    norm, dropout: by name and by probability, or as layers of your own
+    dropout: by probability, or a layer of your own
     """
 
-    def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
+    def __init__(self, layer: Layer, around: dict[str, Layer], dropout: float | Layer) -> None:
         if layer.input_size != layer.output_size:
             widths = f"input_size {layer.input_size} and output_size {layer.output_size}"
             raise ArgumentError(type(self).__name__, type(layer).__name__, widths, "the same, for x + f(x)")
         size = layer.input_size
-        parts = {"layer": layer, "norm": NORMS[norm](size) if isinstance(norm, str) else norm}
-        super().__init__({**parts, "dropout": dropout if isinstance(dropout, Layer) else Dropout(size, dropout)})
+        drop = dropout if isinstance(dropout, Layer) else Dropout(size, dropout)
+        super().__init__({"layer": layer, **around, "dropout": drop})
         self.input_size = self.output_size = size
 
     @abstractmethod
-    def combine(self, x: Tensor, layer: Sublayer, norm: Sublayer, dropout: Sublayer) -> Tensor:
-        """The equation."""
+    def combine(self, x: Tensor, *args: Any, **parts: Any) -> Tensor:
+        """The equation, of x and of each part by its name."""
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         after: dict[str, State] = {}
-        layer, norm, dropout = (
-            partial(self._keep_state, after, name, lengths, state) for name in ("layer", "norm", "dropout")
-        )
-        return self.combine(x, layer, norm, dropout), State.join(after)
+        parts = {name: partial(self._keep_state, after, name, lengths, state) for name in self.layers}
+        return self.combine(x, **parts), State.join(after)
 
     def _keep_state(
         self, after: dict[str, State], name: str, lengths: Tensor | None, state: State, x: Tensor
@@ -63,24 +62,32 @@ class Residual(AnyResidual):
     """
 
     def __init__(self, layer: Layer, *, dropout: float | Layer = 0.0) -> None:
-        super().__init__(layer, dropout=dropout)
+        super().__init__(layer, {}, dropout)
 
-    def combine(self, x: Tensor, layer: Sublayer, norm: Sublayer, dropout: Sublayer) -> Tensor:
+    def combine(self, x: Tensor, layer: Sublayer, dropout: Sublayer) -> Tensor:
         return x + dropout(layer(x))
 
 
-class PreNorm(AnyResidual):
+class NormedResidual(AnyResidual):
+    """With a norm, by name or a layer of your own."""
+
+    def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
+        norm = NORMS[norm](layer.input_size) if isinstance(norm, str) else norm
+        super().__init__(layer, {"norm": norm}, dropout)
+
+
+class PreNorm(NormedResidual):
     """y = x + D(f(norm(x)))   (GPT-2; https://arxiv.org/abs/2002.04745)"""
 
     def combine(self, x: Tensor, layer: Sublayer, norm: Sublayer, dropout: Sublayer) -> Tensor:
         return x + dropout(layer(norm(x)))
 
 
-class PostNorm(AnyResidual):
+class PostNorm(NormedResidual):
     """y = norm(x + D(f(x)))   (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762)"""
 
     def combine(self, x: Tensor, layer: Sublayer, norm: Sublayer, dropout: Sublayer) -> Tensor:
         return norm(x + dropout(layer(x)))
 
 
-ORDERS: Registry[type[AnyResidual]] = Registry("order of norm", {"pre": PreNorm, "post": PostNorm})
+ORDERS: Registry[type[NormedResidual]] = Registry("order of norm", {"pre": PreNorm, "post": PostNorm})

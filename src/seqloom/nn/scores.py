@@ -7,14 +7,15 @@ maps stand apart so that decoding prepares keys once. Axes: queries [batch, head
 
 import math
 from abc import ABC
-from typing import ClassVar
+from typing import ClassVar, TypedDict, Unpack
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.kernels.attention import share
+from seqloom.kernels.lengths import zero_beyond
 from seqloom.nn.checks import check_count
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
@@ -22,6 +23,13 @@ from seqloom.spec.registry import Registry
 Queries = Float[Tensor, "batch heads queries query_size"]
 Keys = Float[Tensor, "batch key_heads keys key_size"]
 Scores = Float[Tensor, "batch heads queries keys"]
+
+
+class Heads(TypedDict, total=False):
+    """How many heads of queries and of keys a score with weights has its own for; one, and as many, unless said."""
+
+    heads: int
+    key_heads: int | None
 
 
 class Score(nn.Module, ABC):
@@ -40,6 +48,13 @@ class Score(nn.Module, ABC):
         check_count(type(self).__name__, "heads", self.heads)
         check_count(type(self).__name__, "key_heads", self.key_heads)
         self.mapped_size = key_size  # the width of what `key` gives
+
+    def centred(self, q: Queries, k: Keys, lengths: Int[Tensor, " batch"] | None) -> tuple[Queries, Keys]:
+        """Queries and keys, not mapped yet, where this score is most exact, if it is the same for both moved as one.
+
+        For who has all keys at once; `lengths` says how many are real.
+        """
+        return q, k
 
     def query(self, q: Queries) -> Float[Tensor, "batch heads queries mapped"]:
         """The map of the query."""
@@ -65,12 +80,12 @@ class Score(nn.Module, ABC):
 class SameSize(Score):
     """A score of a query and a key of one size."""
 
-    def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
+    def __init__(self, query_size: int, key_size: int, **heads: Unpack[Heads]) -> None:
         if query_size != key_size:
             sizes = f"{query_size} (queries) and {key_size} (keys)"
             expected = "the same; bilinear, low-rank and additive take different ones"
             raise ArgumentError(type(self).__name__, "sizes", sizes, expected, verb="are")
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+        super().__init__(query_size, key_size, **heads)
 
 
 class Dot(SameSize):
@@ -88,16 +103,8 @@ class ScaledDot(SameSize):
 class Cosine(SameSize):
     """score = cos(q, k) / τ   (Graves et al. 2014)"""
 
-    def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        *,
-        heads: int = 1,
-        key_heads: int | None = None,
-        temperature: float = 1.0,
-    ) -> None:
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+    def __init__(self, query_size: int, key_size: int, *, temperature: float = 1.0, **heads: Unpack[Heads]) -> None:
+        super().__init__(query_size, key_size, **heads)
         if temperature <= 0:
             raise ArgumentError("Cosine", "temperature", str(temperature), "a number above 0", verb="is")
         self.temperature = temperature
@@ -118,39 +125,39 @@ class Bilinear(Score):
 
     roles: ClassVar[dict[str, str]] = {"weight": "weights"}
 
-    def __init__(self, query_size: int, key_size: int, *, heads: int = 1, key_heads: int | None = None) -> None:
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
-        self.weight = matrix(heads, query_size, key_size)
+    def __init__(self, query_size: int, key_size: int, **heads: Unpack[Heads]) -> None:
+        super().__init__(query_size, key_size, **heads)
+        self.weight = matrix(self.heads, query_size, key_size)
 
     def query(self, q: Queries) -> Float[Tensor, "batch heads queries key_size"]:
         return q @ self.weight
 
 
-class LowRank(Score):
-    """score = (U q) · (V k), with U and V of `rank` rows: a bilinear score with W = Uᵀ V."""
+class TwoMatrices(Score):
+    """A score of U q and V k, whose sizes are one, `mapped_size`; q and k may differ in theirs."""
 
     roles: ClassVar[dict[str, str]] = {"query_weight": "weights", "key_weight": "weights"}
 
-    def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        *,
-        heads: int = 1,
-        key_heads: int | None = None,
-        rank: int | None = None,
-    ) -> None:
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
-        self.mapped_size = max(1, min(query_size, key_size) // 2) if rank is None else rank
-        check_count("LowRank", "rank", self.mapped_size)
-        self.query_weight = matrix(self.heads, query_size, self.mapped_size)
-        self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
+    def __init__(self, query_size: int, key_size: int, mapped_size: int, **heads: Unpack[Heads]) -> None:
+        super().__init__(query_size, key_size, **heads)
+        self.mapped_size = mapped_size
+        self.query_weight = matrix(self.heads, query_size, mapped_size)
+        self.key_weight = matrix(self.key_heads, key_size, mapped_size)
 
-    def query(self, q: Queries) -> Float[Tensor, "batch heads queries rank"]:
+    def query(self, q: Queries) -> Float[Tensor, "batch heads queries mapped"]:
         return q @ self.query_weight
 
-    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys rank"]:
+    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys mapped"]:
         return k @ self.key_weight
+
+
+class LowRank(TwoMatrices):
+    """score = (U q) · (V k), with U and V of `rank` rows: a bilinear score with W = Uᵀ V."""
+
+    def __init__(self, query_size: int, key_size: int, *, rank: int | None = None, **heads: Unpack[Heads]) -> None:
+        rank = max(1, min(query_size, key_size) // 2) if rank is None else rank
+        check_count("LowRank", "rank", rank)
+        super().__init__(query_size, key_size, rank, **heads)
 
 
 class Gaussian(SameSize):
@@ -159,22 +166,30 @@ class Gaussian(SameSize):
     −|q − k|²/2 = q · k − |k|²/2 − |q|²/2, and the last term is the same for all keys, so softmax does not see it. The
     middle one goes into two columns beside the key, a coarse and a fine part, since one column in bfloat16 would be far
     off; the query has ones there.
+
+    Far from zero these terms are large and their difference loses digits, so where all keys are at hand, in `Attention`
+    and in self-attention that is not causal, their mean is taken off first. Where keys are stored for queries to come
+    (causal self-attention, a memory) it is not: a score is then off by some 1e-7 (|k|/width)² in float32.
     """
 
-    def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        *,
-        heads: int = 1,
-        key_heads: int | None = None,
-        width: float = 1.0,
-    ) -> None:
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
+    def __init__(self, query_size: int, key_size: int, *, width: float = 1.0, **heads: Unpack[Heads]) -> None:
+        super().__init__(query_size, key_size, **heads)
         if width <= 0:
             raise ArgumentError("Gaussian", "width", str(width), "a number above 0", verb="is")
         self.width = width
         self.mapped_size = key_size + 2
+
+    def centred(self, q: Queries, k: Keys, lengths: Int[Tensor, " batch"] | None) -> tuple[Queries, Keys]:
+        """Both less the mean of the real keys, which |q − k| does not see.
+
+        In less than float32 they stay: kernels multiply those exactly, and a difference would be rounded once more.
+        """
+        if k.element_size() < 4:
+            return q, k
+        total = zero_beyond(k.detach().transpose(1, 2), lengths).sum(dim=1)  # [batch, key_heads, key_size]
+        count = max(k.shape[2], 1) if lengths is None else lengths.clamp(min=1)[:, None, None]
+        mean = (total / count).unsqueeze(2)
+        return q - share(mean, q.shape[1]), k - mean
 
     def query(self, q: Queries) -> Float[Tensor, "batch heads queries key_size+2"]:
         return torch.cat([q, torch.ones_like(q[..., :1]).expand(*q.shape[:3], 2)], dim=3)
@@ -200,33 +215,19 @@ class Gaussian(SameSize):
         return scores - self.scale * same_for_all_keys
 
 
-class Additive(Score):
+class Additive(TwoMatrices):
     """score = v · tanh(W_q q + W_k k)   (Bahdanau et al. 2014, https://arxiv.org/abs/1409.0473)"""
 
     kind = "additive"
-    roles: ClassVar[dict[str, str]] = {"query_weight": "weights", "key_weight": "weights", "vector": "weights"}
+    roles: ClassVar[dict[str, str]] = {**TwoMatrices.roles, "vector": "weights"}
 
     def __init__(
-        self,
-        query_size: int,
-        key_size: int,
-        *,
-        heads: int = 1,
-        key_heads: int | None = None,
-        hidden_size: int | None = None,
+        self, query_size: int, key_size: int, *, hidden_size: int | None = None, **heads: Unpack[Heads]
     ) -> None:
-        super().__init__(query_size, key_size, heads=heads, key_heads=key_heads)
-        self.mapped_size = key_size if hidden_size is None else hidden_size
-        check_count("Additive", "hidden_size", self.mapped_size)
-        self.query_weight = matrix(self.heads, query_size, self.mapped_size)
-        self.key_weight = matrix(self.key_heads, key_size, self.mapped_size)
-        self.vector = matrix(self.heads, self.mapped_size, 1)
-
-    def query(self, q: Queries) -> Float[Tensor, "batch heads queries hidden"]:
-        return q @ self.query_weight
-
-    def key(self, k: Keys) -> Float[Tensor, "batch key_heads keys hidden"]:
-        return k @ self.key_weight
+        hidden_size = key_size if hidden_size is None else hidden_size
+        check_count("Additive", "hidden_size", hidden_size)
+        super().__init__(query_size, key_size, hidden_size, **heads)
+        self.vector = matrix(self.heads, hidden_size, 1)
 
     def scores(
         self,

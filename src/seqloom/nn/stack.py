@@ -23,6 +23,8 @@ class Composite(Layer):
         named = layers if isinstance(layers, Mapping) else {str(i): layer for i, layer in enumerate(layers)}
         if not named:
             raise ArgumentError(type(self).__name__, "layers", "nothing", "at least one layer")
+        for layer in named.values():
+            check_layer(type(self).__name__, layer)
         self.layers = nn.ModuleDict(named)
 
     def parts(self) -> dict[str, Layer]:
@@ -110,6 +112,13 @@ class DenseStack(Composite):
             y, after[name] = self.run_part(name, x, lengths, state)
             x = torch.cat([x, y], dim=2)
         return x, State.join(after)
+
+
+def check_layer(where: str, layer: object) -> None:
+    """A part that keeps the contract."""
+    if not isinstance(layer, Layer):
+        expected = "a layer of seqloom.nn; from_torch converts those of torch.nn that have an equal"
+        raise ArgumentError(where, "a part", type(layer).__name__, expected, verb="is a")
 
 
 def _check_meets(where: str, width: int, above: Layer) -> None:

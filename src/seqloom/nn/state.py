@@ -113,6 +113,9 @@ class State(Mapping[str, Tensor]):
 
     def select(self, rows: Int[Tensor, " chosen"]) -> "State":
         """A copy of these rows, in this order, repeats allowed (beams)."""
+        if not isinstance(rows, Tensor) or rows.dtype not in (torch.int32, torch.int64):
+            came = f"type {rows.dtype}" if isinstance(rows, Tensor) else f"type {type(rows).__name__}"
+            raise ArgumentError("State.select", "rows", came, "a tensor of whole numbers, the rows' places")
         tensors = {name: tensor.index_select(0, rows) for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_select(0, rows)
         return State(tensors, position=position, horizon=_bound(position, self.horizon))
@@ -128,7 +131,9 @@ class State(Mapping[str, Tensor]):
 
     @staticmethod
     def cat(states: Sequence["State"]) -> "State":
-        """The rows of all states in one; where sizes differ (caches, memories) the smaller is padded with zeros."""
+        """The rows of all states in one; zeros are added where lengths in time differ (caches, memories)."""
+        if not states:
+            raise ArgumentError("State.cat", "states", "nothing", "at least one state")
         names = list(states[0])
         for other in states[1:]:
             if list(other) != names:
@@ -138,6 +143,10 @@ class State(Mapping[str, Tensor]):
             position = None
         else:
             position = torch.cat([position for position in positions if position is not None])
+        for name in names:
+            if len({_but_rows_and_time(state[name]) for state in states}) > 1:
+                came = f"shapes {[list(state[name].shape) for state in states]}"
+                raise ArgumentError("State.cat", f"state[{name!r}]", came, "the same but for rows and time")
         tensors = {name: cat_padded([state[name] for state in states], dim=0) for name in names}
         return State(tensors, position=position, horizon=max(state.horizon for state in states))
 
@@ -184,6 +193,11 @@ def _bound(position: Tensor | None, otherwise: int) -> int:
     if position is None or position.device.type != "cpu" or torch.compiler.is_compiling():
         return otherwise
     return int(position.max()) if position.numel() else 0
+
+
+def _but_rows_and_time(tensor: Tensor) -> tuple[int, ...]:
+    """The sizes that can't grow: all but the rows of [rows, dim], all but rows and time of [rows, time, ...]."""
+    return tuple(tensor.shape[1 if tensor.dim() < 3 else 2 :])
 
 
 def _over(rows: Tensor, tensor: Tensor) -> Tensor:

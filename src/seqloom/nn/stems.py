@@ -9,9 +9,9 @@ from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.dropout import Dropout, check_probability
 from seqloom.nn.layer import Layer
 from seqloom.nn.normalisation import NORMS
-from seqloom.nn.positions import NoPositions
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
+from seqloom.nn.unchanged import Unchanged
 from seqloom.spec.errors import ArgumentError
 
 
@@ -102,7 +102,7 @@ def finish(where: str, size: int, positions: Layer | None, norm: str | Layer, dr
 def placed(where: str, size: int, positions: Layer | None) -> Layer:
     """The layer that adds P to a stem's vectors, of this size; none unless said."""
     if positions is None:
-        return NoPositions(size)
+        return Unchanged(size)
     if (positions.input_size, positions.output_size) != (size, size):
         raise ArgumentError(where, "positions", f"width {positions.input_size}", f"{size}, the stem's size")
     return positions

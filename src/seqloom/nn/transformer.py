@@ -13,11 +13,11 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
 from seqloom.nn.normalisation import NORMS
 from seqloom.nn.positions import Rotary
-from seqloom.nn.residual import ORDERS, AnyResidual
+from seqloom.nn.residual import ORDERS, NormedResidual
 from seqloom.nn.stack import Stack
 from seqloom.spec.errors import ArgumentError
 
-Around = Callable[[Layer], AnyResidual]
+Around = Callable[[Layer], NormedResidual]
 
 
 @dataclass(frozen=True)

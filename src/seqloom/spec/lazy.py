@@ -9,8 +9,8 @@ from typing import Any
 
 def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package, from the one list of its names: the imports in the
-    `__init__.pyi` beside it,
-    which type checkers and editors read too."""
+    `__init__.pyi` beside it, which type checkers and editors read too. Its modules can be asked for by name as well.
+    """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     where = {
         alias.asname or alias.name: node.module
@@ -20,9 +20,11 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     }
 
     def __getattr__(name: str) -> Any:
-        if name not in where:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(where[name]), name)
+        if name in where:
+            return getattr(import_module(where[name]), name)
+        if (Path(file).parent / f"{name}.py").exists() or (Path(file).parent / name / "__init__.py").exists():
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     names = sorted(where)
     return __getattr__, lambda: names, names

@@ -52,6 +52,20 @@ WEIGHTINGS = ("softmax", "sum")
 
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 
+ORDERS = ("pre", "post")
+
+SCHEMES = (
+    "uniform",
+    "normal",
+    "glorot-uniform",
+    "glorot-normal",
+    "he-uniform",
+    "he-normal",
+    "orthogonal",
+    "identity",
+    "zero",
+)
+
 NORMS = ("layer", "layer-plain", "rms", "batch", "group", "instance", "none")
 
 POOLS = ("last", "mean", "max", "attention")

@@ -8,7 +8,7 @@ from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
 from seqloom.nn.normalisation import NORMS, GroupNorm
-from seqloom.nn.positions import LearnedPositions, NoPositions, Rotary, Sinusoidal
+from seqloom.nn.positions import LearnedPositions, Rotary, Sinusoidal
 from seqloom.nn.residual import PostNorm, PreNorm, Residual
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Cosine, Gaussian, LowRank
 from seqloom.nn.state import State
@@ -89,7 +89,6 @@ others = {
     "sinusoidal": lambda: Sinusoidal(4),
     "sinusoidal, odd": lambda: Sinusoidal(5, base=50.0),
     "learned positions": lambda: LearnedPositions(3, length=9),
-    "no positions": lambda: NoPositions(3),
     "feed-forward": lambda: FeedForward(3, hidden_size=5),
     "feed-forward, gelu, no bias": lambda: FeedForward(3, hidden_size=5, activation="gelu", bias=False),
     "gated feed-forward": lambda: GatedFeedForward(3, hidden_size=4),

@@ -25,7 +25,6 @@ class Case:
     reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
     begin: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
-    rough: how far bfloat16 may be off, root mean square, as a part of the largest value
     """
 
     name: str
@@ -33,7 +32,6 @@ class Case:
     reference: Reference | None = None
     begin: Callable[[Layer, int], State | None] = nothing
     noisy: bool = False
-    rough: float = 0.05
 
     def __str__(self) -> str:
         return self.name

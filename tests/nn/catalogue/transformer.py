@@ -27,6 +27,6 @@ looking = {
     "cross decoder, modern": lambda: cross_decoder(replace(modern, window=3), memory_size=MEMORY),
 }
 
-cases = [Case(name, make, attention(no_memory), rough=0.1) for name, make in alone.items()]
-cases += [Case(name, make, attention(row), begin, rough=0.1) for name, make in looking.items()]
+cases = [Case(name, make, attention(no_memory)) for name, make in alone.items()]
+cases += [Case(name, make, attention(row), begin) for name, make in looking.items()]
 cases += [Case("decoder, dropout", lambda: decoder(replace(small, dropout=0.2)), attention(no_memory), noisy=True)]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.kernels.recurrence import Operands
+from seqloom.nn.checks import check_count
 from seqloom.nn.initialisation import initialise
 from seqloom.nn.state import State
 
@@ -27,7 +28,7 @@ class Cell(nn.Module, ABC):
 
     parts: the blocks of hidden_size rows in `input_weight`, `recurrent_weight` and `bias`, in order
     carries: the names in its state; the first one is the output y
-    equation: the name under which `kernels` knows this equation; None runs the loop
+    equation: the name under which `kernels` may know this equation; None, or a name unknown there, runs the loop
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -41,11 +42,15 @@ class Cell(nn.Module, ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "equation" not in vars(cls):
+            cls.equation = None  # a cell may change any line of the one it comes from: an equation is not inherited
         if "parts" in vars(cls):
             cls._named = namedtuple("Parts", cls.parts)  # type: ignore[misc]  # unlike SimpleNamespace, can be compiled
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
+        check_count(type(self).__name__, "input_size", input_size)
+        check_count(type(self).__name__, "hidden_size", hidden_size)
         self.input_size = input_size
         self.hidden_size = hidden_size
         rows = len(self.parts) * hidden_size

@@ -40,6 +40,7 @@ class GRU(Cell):
     """
 
     parts = PARTS
+    equation: ClassVar[str | None] = "gru"
 
     def step(
         self, projected: Float[Tensor, "batch 3*hidden"], state: State
@@ -91,12 +92,20 @@ class GRUAfter(Cell):
         return super().operands()._replace(recurrent_bias=recurrent_bias)
 
 
+def as_replacement(gates: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The recorded gates of a GRU as the other texts show them: z says how much of the past is replaced.
+
+    >>> as_replacement({"reset": torch.tensor(0.2), "update": torch.tensor(0.75)})["update"]
+    tensor(0.2500)
+    """
+    return {**gates, "update": 1 - gates["update"]}
+
+
 def flip_update(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights of a GRU (its `state_dict`) for the other reading of z; its own inverse.
 
     Weights from a text that writes h' = (1 − z) ⊙ h + z ⊙ h̃ become ours, and ours become theirs. To *show* the other
-    reading, take
-    1 − update of a recording.
+    reading of a recording there is `as_replacement`.
 
     >>> cell, other = GRU(3, 4), GRU(3, 4)
     >>> _ = other.load_state_dict(flip_update(flip_update(cell.state_dict())))

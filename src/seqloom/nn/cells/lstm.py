@@ -55,6 +55,8 @@ class LSTM(MemoryCell):
 class LSTMNoTanh(MemoryCell):
     """The memory is shown as it is: h' = o ⊙ c'; gates, candidate and c' as in `LSTM`."""
 
+    equation: ClassVar[str | None] = "lstm-no-tanh"
+
     def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         total = self.split(projected + self.recur(state["hidden"]))
         input, forget, output = map(torch.sigmoid, (total.input, total.forget, total.output))
@@ -75,6 +77,8 @@ class LSTMPeephole(MemoryCell):
     o = σ(x W_xo + h W_ho + p_o ⊙ c' + b_o)          the output gate sees the new memory
     h' = o ⊙ tanh(c')
     """
+
+    equation: ClassVar[str | None] = "lstm-peephole"
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__(input_size, hidden_size, bias=bias)
@@ -103,6 +107,7 @@ class LSTMCoupled(MemoryCell):
     h' = o ⊙ tanh(c')
     """
 
+    equation: ClassVar[str | None] = "lstm-coupled"
     parts = ("forget", "candidate", "output")
 
     def step(self, projected: Float[Tensor, "batch 3*hidden"], state: State) -> Step:
@@ -124,6 +129,8 @@ class LSTMLayerNorm(MemoryCell):
         c' = f ⊙ c + i ⊙ g
         h' = o ⊙ tanh(LN(c'))
     """
+
+    equation: ClassVar[str | None] = "lstm-layer-norm"
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__(input_size, hidden_size, bias=bias)

@@ -52,6 +52,8 @@ class ReluRNN(SimpleCell):
 class SigmoidRNN(SimpleCell):
     """h' = σ(x W_x + h W_h + b)"""
 
+    equation: ClassVar[str | None] = "rnn-sigmoid"
+
     def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
         return torch.sigmoid(total)
 
@@ -62,6 +64,8 @@ class LinearRNN(SimpleCell):
     The one of the vanishing-gradient proof: ∂h_T/∂h_t = W_h^(T−t), so the gradient shrinks or grows with the powers of
     W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
     """
+
+    equation: ClassVar[str | None] = "rnn-linear"
 
     def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
         return total

@@ -11,6 +11,7 @@ for bit; from torch to here and back too, but for the biases, of which the sum i
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import partial
 from itertools import chain, product
 
 import torch
@@ -36,7 +37,7 @@ CELLS: Mapping[str, str] = {"RNN_TANH": "rnn", "RNN_RELU": "rnn-relu", "LSTM": "
 
 MODULES: Mapping[type[Cell], Callable[..., AnyRecurrent]] = {
     RNN: nn.RNN,
-    ReluRNN: lambda *sizes, **settings: nn.RNN(*sizes, nonlinearity="relu", **settings),
+    ReluRNN: partial(nn.RNN, nonlinearity="relu"),
     LSTM: nn.LSTM,
     GRUAfter: nn.GRU,
 }

@@ -30,7 +30,7 @@ from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
 from seqloom.nn.normalisation import LayerNorm
-from seqloom.nn.residual import AnyResidual, PostNorm, PreNorm
+from seqloom.nn.residual import NormedResidual, PostNorm, PreNorm
 from seqloom.nn.stack import Stack
 from seqloom.spec.errors import NoEqual
 
@@ -184,7 +184,7 @@ def read(stack: Stack) -> Block:
     orders = {type(part) for part in stack.parts().values()}
     if orders not in ({PreNorm}, {PostNorm}):
         raise no_equal(stack, f"{theirs} is PreNorm or PostNorm around each of its sublayers")
-    parts = [around.parts() for around in stack.parts().values() if isinstance(around, AnyResidual)]
+    parts = [around.parts() for around in stack.parts().values() if isinstance(around, NormedResidual)]
     for part in parts:
         if type(part["layer"]) not in (SelfAttention, CrossAttention, FeedForward):
             raise no_equal(part["layer"])

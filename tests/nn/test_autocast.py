@@ -1,0 +1,82 @@
+"""Under autocast, where products are in bfloat16 and weights stay in float32: all is near float32."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.nn.attentive import AttentiveDecoder, Concatenation
+from seqloom.nn.bridges import LearnedBridge
+from seqloom.nn.cells import GRU, LSTM
+from seqloom.nn.contexts import AttentionBefore
+from seqloom.nn.heads.crf import CRF
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.models import EncoderDecoder, Model
+from seqloom.nn.recurrent import Recurrent
+from seqloom.nn.stems import Tokens
+from seqloom.nn.transformer import MODERN, decoder
+
+SIZE, WORDS, TAGS = 16, 11, 5
+LENGTHS, SOME = torch.tensor([7, 3, 0]), torch.tensor([7, 3, 1])
+TOKENS = torch.tensor([[3, 1, 4, 1, 5, 9, 2], [6, 5, 3, 0, 0, 0, 0], [0] * 7])
+TARGET = torch.tensor([[2, 0, 1, 3, 4, 4, 1], [1, 2, 3, 0, 0, 0, 0], [0] * 7])
+
+
+def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
+    """A language model with Llama's parts: rotary positions, RMS norms, gates, grouped heads."""
+    parts = replace(MODERN, depth=2, size=SIZE, heads=4, hidden_size=24, dropout=0.0)
+    model = Model(Tokens(WORDS, SIZE), decoder(parts), PerPosition(SIZE, TAGS))
+    return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
+
+
+def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
+    """A decoder that asks an encoder's outputs before each step, with an additive score."""
+    body = Recurrent(GRU(2 * SIZE, SIZE))
+    context, meeting = AttentionBefore(SIZE, SIZE, "additive"), Concatenation(SIZE, SIZE)
+    writer = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body))
+    stems = Tokens(WORDS, SIZE), Tokens(TAGS, SIZE)
+    model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerPosition(2 * SIZE, TAGS))
+    return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean
+
+
+def tagger() -> tuple[Model, Callable[[Model], Tensor]]:
+    """A CRF, whose sums over all sequences of tags would not survive bfloat16, on an LSTM."""
+    model = Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), CRF(SIZE, TAGS))
+    return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
+
+
+@pytest.mark.parametrize("make", [rotary_decoder, bahdanau, tagger])
+def test_losses_and_gradients_are_near_those_of_float32(
+    make: Callable[[], tuple[Model | EncoderDecoder, Callable]],
+) -> None:
+    model, loss_of = make()
+    results = []
+    for low in (False, True):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=low):
+            loss = loss_of(model)
+        loss.backward()
+        results.append((loss.detach(), {name: weight.grad.clone() for name, weight in model.named_parameters()}))
+    (high, exact), (low_loss, came) = results
+    assert abs(low_loss.float() - high) < 0.02 * high
+    for name, gradient in came.items():
+        assert gradient.dtype == torch.float32, name
+        assert gradient.isfinite().all(), name
+        assert (gradient - exact[name]).norm() <= 0.05 * exact[name].norm() + 1e-4, name
+
+
+@pytest.mark.parametrize("make", [rotary_decoder, bahdanau])
+def test_steps_are_near_one_call(make: Callable[[], tuple[Model | EncoderDecoder, Callable]]) -> None:
+    """What is stored between steps has the precision in which it was computed, and goes on from there."""
+    model, _ = make()
+    written = TARGET if isinstance(model, EncoderDecoder) else TOKENS
+    with torch.no_grad():
+        whole, _ = model.step(written, model.start(TOKENS, SOME))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        state, steps = model.start(TOKENS, SOME), []
+        for token in written.split(1, dim=1):
+            scores, state = model.step(token, state)
+            steps.append(scores)
+    torch.testing.assert_close(torch.cat(steps, dim=1).float(), whole, rtol=0, atol=0.05)
