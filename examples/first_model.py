@@ -1,7 +1,7 @@
 """A first model: a character LSTM that learns to write Python from the standard library's own source, in under a
 minute.
 
-    python examples/first_model.py [--seconds 45] [--out runs/first-model]
+    python examples/first_model.py [--seconds 40] [--out runs/first-model]
 
 Everything but the layers is plain PyTorch: read it from top to bottom.
 """
@@ -31,7 +31,7 @@ console = Console(highlight=False)
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--seconds", type=float, default=45.0, help="how long to train (default: %(default)s)")
+    arguments.add_argument("--seconds", type=float, default=40.0, help="how long to train (default: %(default)s)")
     arguments.add_argument(
         "--out", type=Path, default=Path("runs/first-model"), help="where to write (default: %(default)s)"
     )
@@ -51,16 +51,14 @@ def main() -> None:
         PerPosition(HIDDEN, len(vocabulary)),
     )
     parameters = sum(weight.numel() for weight in model.parameters())
-    console.print(
-        f"corpus   {files} files of Python's standard library, {len(text):,} characters, {len(vocabulary)} distinct"
-    )
-    console.print(
-        f"model    LSTM over characters, {parameters:,} parameters; guessing costs {math.log(len(vocabulary)):.2f} nats"
-    )
+    console.print(f"corpus   {files} files of Python's standard library, {len(text):,} characters")
+    console.print(f"model    LSTM over characters, {parameters:,} parameters")
 
     losses = fit(model, train, options.seconds)
     loss = evaluate(model, valid)
-    console.print(f"score    {loss:.3f} nats a character on text not trained on (perplexity {math.exp(loss):.2f})")
+    console.print(
+        f"score    {loss:.3f} nats a character on unseen text; guessing costs {math.log(len(vocabulary)):.3f}"
+    )
     console.print()
     sample = write(model, vocabulary, number, prompt="def ", length=320)
     console.print(Text(sample, style="bold"))  # as it is: rich would read [brackets] as markup
@@ -70,7 +68,7 @@ def main() -> None:
     save_file(model.state_dict(), options.out / "model.safetensors")
     draw(losses, loss, math.log(len(vocabulary)), options.out / "loss.svg")
     console.print(f"wrote    {options.out}   (model.safetensors, loss.svg)")
-    console.print("next     change LSTM to GRU or GRUAfter in examples/first_model.py, or add a layer to the Stack")
+    console.print("next     change LSTM to GRU in examples/first_model.py, or add a layer to its Stack")
 
 
 def standard_library(characters: int) -> tuple[str, int]:
@@ -121,7 +119,7 @@ def fit(model: Model, train: torch.Tensor, seconds: float) -> list[float]:
             recent = sum(losses[-20:]) / len(losses[-20:])
             told = f"loss {recent:.3f}  {rate:,.0f} characters/s  {seconds - spent:.0f} s left"
             progress.update(bar, completed=spent, told=told)
-        progress.update(bar, completed=seconds)
+        progress.update(bar, completed=seconds, told=told.rsplit("  ", 1)[0])
     return losses
 
 

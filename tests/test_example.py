@@ -14,7 +14,7 @@ root = Path(__file__).parent.parent
 def test_the_first_model_runs(tmp_path: Path) -> None:
     program = [sys.executable, root / "examples" / "first_model.py", "--seconds", "2", "--out", tmp_path / "run"]
     said = subprocess.run(program, capture_output=True, text=True, check=True).stdout
-    assert "nats a character on text not trained on" in said
+    assert "nats a character on unseen text" in said
     assert "\ndef " in said
     assert load_file(tmp_path / "run" / "model.safetensors")
     assert (tmp_path / "run" / "loss.svg").read_text().startswith("<?xml")

@@ -169,7 +169,7 @@ class Gaussian(SameSize):
 
     Far from zero these terms are large and their difference loses digits, so where all keys are at hand, in `Attention`
     and in self-attention that is not causal, their mean is taken off first. Where keys are stored for queries to come
-    (causal self-attention, a memory) it is not: a score is then off by some 1e-7 (|k|/width)² in float32.
+    (causal self-attention, a memory) it is not: a score is then off by some 2e-7 (|k|/width)² in float32.
     """
 
     def __init__(self, query_size: int, key_size: int, *, width: float = 1.0, **heads: Unpack[Heads]) -> None:
