@@ -50,7 +50,8 @@ def test_x(case: Case) -> None:
             "x is on meta; expected cpu, where the weights are"
         )
         assert complaint(layer, x.float(), None, begin) == (
-            "x has type torch.float32; expected torch.float64, as the weights have; convert it with .to(torch.float64)."
+            "x has type torch.float32; expected torch.float64, as the weights have; "
+            "convert it with .to(dtype=torch.float64)."
         )
 
 
