@@ -93,7 +93,7 @@ def test_every_layer_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran == ["lstm"]
 
 
-def test_one_step_on_the_cpu_runs_the_loop() -> None:
+def test_one_step_runs_the_loop() -> None:
     layer = Recurrent(LSTM(3, 4))
     with patch.object(BACKENDS["vendor"], "run", side_effect=AssertionError("the vendor's kernel ran")):
         layer(torch.randn(2, 1, 3))

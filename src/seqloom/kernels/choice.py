@@ -47,6 +47,6 @@ def choose(problem: Problem) -> Backend:
         if reason is not None:
             raise UnavailableBackend(f"backend {wanted!r} can't run this recurrence: {reason}.")
         return BACKENDS[wanted]
-    if problem.x.shape[1] == 1 and problem.x.device.type == "cpu":
+    if problem.x.shape[1] == 1:
         return REFERENCE  # one step leaves nothing to fuse over time, and the loop copies no weights for it
     return next(backend for backend in BACKENDS.values() if backend.refuses(problem) is None)
