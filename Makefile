@@ -47,8 +47,9 @@ format: $(dev)  ## put the code into shape
 bench: $(dev)  ## every benchmark, one after another
 	@for file in $(benchmarks); do echo "== $$file"; $(python) $$file || exit 1; done
 
-docs: $(dev)  ## run the tour's code, draw its pictures, build the pages in site/
+docs: $(dev)  ## run the tour's code, draw its pictures, list all names, build the pages in site/
 	$(python) docs/execute.py docs/tour/*.md
+	$(python) docs/reference.py
 	$(python) -m mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 

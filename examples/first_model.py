@@ -26,17 +26,18 @@ from matplotlib import pyplot as plt
 
 STREAMS, BPTT = 32, 64  # parallel streams of text, and the steps after which the gradient is cut
 EMBEDDING, HIDDEN = 64, 256
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)  # a line is a line, however wide the terminal
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--seconds", type=float, default=40.0, help="how long to train (default: %(default)s)")
+    arguments.add_argument("--seconds", type=seconds, default=40.0, help="how long to train (default: %(default)s)")
     arguments.add_argument(
         "--out", type=Path, default=Path("runs/first-model"), help="where to write (default: %(default)s)"
     )
     options = arguments.parse_args()
     torch.manual_seed(1)
+    options.out.mkdir(parents=True, exist_ok=True)
 
     text, files = standard_library(characters=2_000_000)
     vocabulary = sorted(set(text))
@@ -52,7 +53,7 @@ def main() -> None:
     )
     parameters = sum(weight.numel() for weight in model.parameters())
     console.print(f"corpus   {files} files of Python's standard library, {len(text):,} characters")
-    console.print(f"model    LSTM over characters, {parameters:,} parameters")
+    console.print(f"model    {type(model.body.layers['1'].cell).__name__} over characters, {parameters:,} parameters")
 
     losses = fit(model, train, options.seconds)
     loss = evaluate(model, valid)
@@ -64,11 +65,18 @@ def main() -> None:
     console.print(Text(sample, style="bold"))  # as it is: rich would read [brackets] as markup
     console.print()
 
-    options.out.mkdir(parents=True, exist_ok=True)
     save_file(model.state_dict(), options.out / "model.safetensors")
     draw(losses, loss, math.log(len(vocabulary)), options.out / "loss.svg")
     console.print(f"wrote    {options.out}   (model.safetensors, loss.svg)")
     console.print("next     change LSTM to GRU in examples/first_model.py, or add a layer to its Stack")
+
+
+def seconds(text: str) -> float:
+    """A time above zero, for argparse."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no time to train; give seconds above 0")
+    return value
 
 
 def standard_library(characters: int) -> tuple[str, int]:
@@ -115,9 +123,10 @@ def fit(model: Model, train: torch.Tensor, seconds: float) -> list[float]:
             optimiser.step()
             at += BPTT
             losses.append(loss.item())
-            rate = len(losses) * STREAMS * BPTT / max(spent, 1e-9)
+            spent = time.monotonic() - begun
+            rate = len(losses) * STREAMS * BPTT / spent
             recent = sum(losses[-20:]) / len(losses[-20:])
-            told = f"loss {recent:.3f}  {rate:,.0f} characters/s  {seconds - spent:.0f} s left"
+            told = f"loss {recent:.3f}  {rate:,.0f} characters/s  {max(0, seconds - spent):.0f} s left"
             progress.update(bar, completed=spent, told=told)
         progress.update(bar, completed=seconds, told=told.rsplit("  ", 1)[0])
     return losses
@@ -162,4 +171,7 @@ def draw(losses: list[float], loss: float, guessing: float, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("stopped before the end; nothing was written") from None

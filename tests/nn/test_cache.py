@@ -1,14 +1,19 @@
 """The key-value cache: room that doubles, rows at their own positions, and when it is written in place."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from seqloom.nn.cache import extend
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.models import Model
 from seqloom.nn.multihead import PlainSelfAttention, SelfAttention
 from seqloom.nn.positions import Rotary
 from seqloom.nn.state import State
+from seqloom.nn.stems import Tokens
+from seqloom.spec.errors import ArgumentError
 
 
 def causal(**settings):
@@ -161,3 +166,29 @@ def test_reserved_storage_is_used_from_the_first_step() -> None:
         y, state = layer(x, state=State(reserved, position=torch.zeros(2, dtype=torch.int64)))
     assert state["keys"].data_ptr() == reserved["keys"].data_ptr()
     assert_close(y, layer(x)[0])
+
+
+def test_a_state_that_a_step_wrote_into_is_refused() -> None:
+    """Two ways from one state: the second would find the first one's keys in its cache."""
+    layer, x = SelfAttention(4, heads=1, causal=True), torch.randn(2, 1, 4)
+    with torch.no_grad():
+        _, state = layer(torch.randn(2, 3, 4))
+        _, state = layer(x, state=state)  # the storage grows, with room for more
+        copied = state.select(torch.arange(2))
+        expected, after = layer(x, state=state)
+        with pytest.raises(ArgumentError, match=r"state was used up by an earlier step, which wrote into it; expected"):
+            layer(x, state=state)
+        y, _ = layer(x, state=copied)
+        layer(x, state=after)
+    assert torch.equal(y, expected)
+
+
+def test_a_model_refuses_a_state_that_it_used_up() -> None:
+    model = Model(Tokens(5, 4), SelfAttention(4, heads=1, causal=True), PerPosition(4, 5))
+    tokens = torch.tensor([[1, 2, 3]])
+    with torch.no_grad():
+        _, state = model.step(tokens, model.start(tokens))
+        _, state = model.step(tokens, state)
+        model.step(tokens[:, :1], state)
+        with pytest.raises(ArgumentError, match="used up"):
+            model.step(tokens[:, :1], state)

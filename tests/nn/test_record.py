@@ -234,7 +234,7 @@ def test_unknown_kinds() -> None:
     with record("gates") as seen:
         pass
     assert seen["gates"] == {}
-    with pytest.raises(UnknownName, match=r"unknown record 'attention'\. Known: gates\."):
+    with pytest.raises(UnknownName, match=r"'attention' was not recorded: this recorder was opened for gates\."):
         seen["attention"]
 
 

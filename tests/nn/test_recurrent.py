@@ -1,11 +1,13 @@
 """What a recurrent layer does in training, where it begins and what it refuses. The rest is the conformance suite's."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from seqloom import kernels
-from seqloom.nn.cells import GRU, LSTM, RNN, LinearRNN
+from seqloom.nn.cells import GRU, LSTM, RNN, Cell, LinearRNN
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import DenseStack, Stack
 from seqloom.nn.state import State
@@ -200,8 +202,10 @@ def test_a_cell_made_from_another_runs_its_own_lines() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_name_is_no_cell() -> None:
-    with pytest.raises(ArgumentError, match=r"Recurrent: cell is 'lstm'; expected a cell, such as LSTM\(3, 4\)"):
+    with pytest.raises(ArgumentError, match="Recurrent: cell is 'lstm'; expected a cell of seqloom"):
         Recurrent("lstm")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"cell is a torch\.nn\.modules\.rnn\.LSTM; expected a cell of seqloom"):
+        Recurrent(torch.nn.LSTM(3, 4))  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -209,3 +213,51 @@ def test_a_name_is_no_cell() -> None:
 def test_sizes_are_counts(sizes: tuple[int, int], wrong: str) -> None:
     with pytest.raises(ArgumentError, match=f"LSTM: {wrong}_size is"):
         LSTM(*sizes)
+
+
+class Own(Cell):
+    """A cell of one's own, with a mistake in what its step returns."""
+
+    parts = ("hidden",)
+    returns: Callable[[Tensor], object]
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        return self.returns(projected)  # type: ignore[return-value]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("returns", "came"),
+    [
+        (lambda y: (y, State(h=y)), r"y \[2, 4\] and a State of \['h'\]"),
+        (lambda y: (torch.cat([y, y], dim=1), State(hidden=y)), r"y \[2, 8\] and a State of \['hidden'\]"),
+        (lambda y: y, "type Tensor"),
+        (lambda y: (y, {"hidden": y}), "type tuple"),
+    ],
+    ids=["other names", "other width", "no state", "a dict"],
+)
+def test_what_a_step_must_return(returns: Callable[[Tensor], object], came: str) -> None:
+    cell = Own(3, 4)
+    cell.returns = returns
+    expected = r"\(y, state\) with y \[2, 4\] and a State of \['hidden'\], as in `carries`"
+    with pytest.raises(ArgumentError, match=rf"Own\.step: what it returned has {came}; expected {expected}"):
+        Recurrent(cell)(torch.randn(2, 5, 3))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_state_that_the_cell_does_not_carry() -> None:
+    class Asks(Own):
+        def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+            return state["slow"], state
+
+    with pytest.raises(ArgumentError, match=r"Asks\.step: state\['slow'\] is unknown; expected one of \['hidden'\]"):
+        Recurrent(Asks(3, 4))(torch.randn(2, 5, 3))
+
+
+def test_a_cell_without_parts() -> None:
+    class Bare(Cell):
+        def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+            return projected, state
+
+    with pytest.raises(ArgumentError, match="Bare: parts is missing; expected a tuple of names"):
+        Bare(3, 4)

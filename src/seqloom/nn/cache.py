@@ -24,4 +24,5 @@ def extend(
     slots = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
     if torch.is_grad_enabled() or stored.requires_grad:  # a backward pass may still want what is stored
         return stored.index_put((rows, slots), new.to(stored.dtype))
+    state.use_up()
     return stored.index_put_((rows, slots), new.to(stored.dtype))

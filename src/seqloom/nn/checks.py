@@ -88,6 +88,9 @@ def check_state(where: str, state: State, shapes: Shapes, rows: int, like: Tenso
     """state: the tensors that this layer carries, for these rows, on the device and in the precision of x."""
     if not isinstance(state, State):
         raise ArgumentError(where, "state", type(state).__name__, "a State, as the last call returned it", verb="is a")
+    if state.used_up:
+        expected = "the one that this step returned; to go two ways from one state, copy it first with state.select"
+        raise ArgumentError(where, "state", "used up by an earlier step, which wrote into it", expected, verb="was")
     if set(state) != set(shapes):
         came = f"the tensors {sorted(state)}" if state else "no tensors"
         wanted = f"{sorted(shapes)}" if shapes else "none"

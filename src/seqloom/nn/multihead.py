@@ -276,6 +276,8 @@ def heads_of(x: Float[Tensor, "batch time heads*dim"], heads: int) -> Float[Tens
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:
+    if not isinstance(rotary, Rotary):
+        raise ArgumentError("SelfAttention", "rotary", repr(rotary), "a Rotary, such as Rotary(head_size)", verb="is")
     if not isinstance(score, Dot | ScaledDot):
         came = f"the score {type(score).__name__} beside it"
         raise ArgumentError("SelfAttention", "rotary", came, "dot or scaled-dot, the scores that it turns")

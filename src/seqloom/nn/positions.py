@@ -83,6 +83,8 @@ class Rotary(nn.Module):
 
     def __init__(self, size: int, *, base: float = 10_000.0) -> None:
         super().__init__()
+        if base <= 1:
+            raise ArgumentError("Rotary", "base", str(base), "a number above 1, such as 10,000", verb="is")
         if size < 1 or size % 2:
             raise ArgumentError("Rotary", "size", str(size), "an even number, since features turn in pairs", verb="is")
         self.size, self.base = size, base

@@ -27,7 +27,7 @@ class Piece:
     time: int | None
 
 
-@dataclass
+@dataclass(repr=False)
 class Recording:
     """What was offered while the recorder was open.
 
@@ -39,7 +39,12 @@ class Recording:
     kinds: tuple[str, ...]
     pieces: dict[str, list[Piece]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Recording({', '.join(f'{kind}: {len(self.pieces.get(kind, []))} pieces' for kind in self.kinds)})"
+
     def __getitem__(self, kind: str) -> dict[str, Values]:
+        if kind in RECORDS and kind not in self.kinds:
+            raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}.")
         if kind not in self.kinds:
             raise UnknownName(unknown("record", kind, self.kinds))
         places: dict[str, list[Piece]] = {}

@@ -1,6 +1,7 @@
 """Any cell over time, in one direction or both."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -45,7 +46,11 @@ class Recurrent(Layer):
         super().__init__()
         if not isinstance(cell, Cell):
             raise ArgumentError(
-                "Recurrent", "cell", repr(cell), "a cell, such as LSTM(3, 4); recurrent_stack takes names", verb="is"
+                "Recurrent",
+                "cell",
+                repr(cell) if isinstance(cell, str) else f"a {type(cell).__module__}.{type(cell).__qualname__}",
+                "a cell of seqloom.nn; recurrent_stack takes names, from_torch modules of torch.nn",
+                verb="is",
             )
         check_probability("Recurrent", "weight_drop", weight_drop)
         check_probability("Recurrent", "zoneout", zoneout)
@@ -78,7 +83,8 @@ class Recurrent(Layer):
         cell = self.cell
         if self.weight_drop and self.training:
             cell = cell.replaced(recurrent_weight=F.dropout(cell.recurrent_weight, self.weight_drop))
-        step: Step = self._zoned_out(cell.step) if self.zoneout else cell.step
+        step: Step = cell.step if cell.equation else partial(checked_step, cell)
+        step = self._zoned_out(step) if self.zoneout else step
         equation = None if self.zoneout else cell.equation
         problem = Problem(equation, x, state, lengths, cell.project, step, cell.operands)
         if recording("gates") or recording("states"):
@@ -122,6 +128,24 @@ class Recurrent(Layer):
     def extra_repr(self) -> str:
         told = {"weight_drop": self.weight_drop, "zoneout": self.zoneout}
         return ", ".join([f"{name}={p}" for name, p in told.items() if p] + [f"initial={self.initial_kind!r}"])
+
+
+def checked_step(cell: Cell, projected: Tensor, state: State) -> tuple[Tensor, State]:
+    """The step of a cell of one's own, with a sentence where it does not give what a step gives."""
+    where, names = f"{type(cell).__name__}.step", list(cell.carries)
+    try:
+        result = cell.step(projected, state)
+    except KeyError as missing:
+        asked = f"state[{missing.args[0]!r}]" if missing.args else "a state that is not there"
+        raise ArgumentError(where, asked, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
+    expected = f"(y, state) with y [{projected.shape[0]}, {cell.hidden_size}] and a State of {names}, as in `carries`"
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], State)):
+        raise ArgumentError(where, "what it returned", f"type {type(result).__name__}", expected)
+    y, after = result
+    if set(after) != set(names) or y.shape != (projected.shape[0], cell.hidden_size):
+        came = f"y {list(y.shape)} and a State of {list(after)}"
+        raise ArgumentError(where, "what it returned", came, expected)
+    return y, after
 
 
 class Backwards(Composite):

@@ -26,7 +26,7 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_tensors", "checked", "horizon", "position")
+    __slots__ = ("_tensors", "_use", "checked", "horizon", "position")
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class State(Mapping[str, Tensor]):
         self._tensors: dict[str, Tensor] = {**(tensors or {}), **named}
         self.position = position
         self.horizon = horizon
+        self._use = {"up": False}  # shared by all that hold these same tensors: parts, other positions
         self.checked = False  # whether a layer has looked at this state and its lengths: its parts need not look again
 
     # A mapping of names to tensors -----------------------------------------------------------------------------
@@ -67,8 +68,20 @@ class State(Mapping[str, Tensor]):
         return first.shape[0]
 
     def at(self, position: Tensor | None, horizon: int) -> "State":
-        """These tensors at another place in time."""
-        return State(self._tensors, position=position, horizon=horizon)
+        """These tensors at another place in time; who knows a tighter horizon than this state does may say so here."""
+        state = State(self._tensors, position=position, horizon=horizon)
+        state._use = self._use
+        return state
+
+    @property
+    def used_up(self) -> bool:
+        """Whether a step has written into these tensors, so that they are not what they were."""
+        return self._use["up"]
+
+    def use_up(self) -> None:
+        """Say so."""
+        if not torch.compiler.is_compiling():
+            self._use["up"] = True
 
     def as_checked(self) -> "State":
         """This state, vouched for by the layer that is running."""
@@ -106,7 +119,7 @@ class State(Mapping[str, Tensor]):
         prefix = f"{name}."
         inside = {key[len(prefix) :]: tensor for key, tensor in self._tensors.items() if key.startswith(prefix)}
         state = State(inside, position=self.position, horizon=self.horizon)
-        state.checked = self.checked
+        state.checked, state._use = self.checked, self._use
         return state
 
     # Rows ------------------------------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ class Registry(Mapping[str, Item], Generic[Item]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __repr__(self) -> str:
+        return f"Registry({self.kind}: {', '.join(self._items)})"
+
 
 def unknown(kind: str, name: object, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """The sentence for a name that is not known: the nearest right one, then all."""

@@ -14,6 +14,7 @@ from seqloom.kernels.recurrence import Operands
 from seqloom.nn.checks import check_count
 from seqloom.nn.initialisation import initialise
 from seqloom.nn.state import State
+from seqloom.spec.errors import ArgumentError
 
 
 class Cell(nn.Module, ABC):
@@ -49,6 +50,9 @@ class Cell(nn.Module, ABC):
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
+        if not hasattr(self, "parts"):
+            expected = 'a tuple of names, such as parts = ("update", "candidate")'
+            raise ArgumentError(type(self).__name__, "parts", "missing", expected, verb="is")
         check_count(type(self).__name__, "input_size", input_size)
         check_count(type(self).__name__, "hidden_size", hidden_size)
         self.input_size = input_size
