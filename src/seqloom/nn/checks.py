@@ -1,8 +1,7 @@
 """Arguments are checked at the door: a sentence that names the argument, what came and what was expected.
 
 Shapes, types and devices are always checked. Values (a length past the end, a token past the vocabulary) are checked
-on the CPU,
-where looking is free; on an accelerator the look would stall every step.
+on the CPU, where looking is free; on an accelerator the look would stall every step.
 """
 
 from collections.abc import Mapping

@@ -32,8 +32,7 @@ class Recording:
     """What was offered while the recorder was open.
 
     `seen["gates"]` maps each place ("" for a lone layer, else a dotted path such as "layers.0") to its named tensors,
-    joined over time
-    whatever way the calls were split. `seen.pieces["gates"]` holds them as they came.
+    joined over time whatever way the calls were split. `seen.pieces["gates"]` holds them as they came.
     """
 
     kinds: tuple[str, ...]

@@ -24,8 +24,7 @@ class Cell(nn.Module, ABC):
         y_t, s_t = step(px_t, s_{t-1})
 
     A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. That gives it
-    depth, both directions,
-    lengths, dropout, truncated BPTT, decoding and the gate view.
+    depth, both directions, lengths, dropout, truncated BPTT, decoding and the gate view.
 
     parts: the blocks of hidden_size rows in `input_weight`, `recurrent_weight` and `bias`, in order
     carries: the names in its state; the first one is the output y
