@@ -5,6 +5,30 @@ class SeqloomError(Exception):
     """Any error that seqloom raises on purpose; its text is one sentence for a person."""
 
 
+class UserError(SeqloomError, ValueError):
+    """A mistake in what a person gave: a file, an option, a folder. The command line ends with exit code 2."""
+
+
+class DataError(UserError):
+    """Something in a file that can't be used: where, what, what to do.
+
+    >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab, or pass --data.on-bad-line skip"))
+    'train.tsv:7366: 3 fields, expected 2. Remove the tab, or pass --data.on-bad-line skip.'
+    """
+
+    def __init__(self, place: object, what: str, do: str) -> None:
+        super().__init__(f"{place}: {what}. {do}.")
+        self.place, self.what, self.do = str(place), what, do
+
+
+class ConfigError(UserError):
+    """A key of the config that does not exist, or a value that it can't have."""
+
+
+class RunError(UserError):
+    """A folder that is not a run, or not one that can be used as asked."""
+
+
 class ArgumentError(SeqloomError, ValueError):
     """An argument that can't be used.
 

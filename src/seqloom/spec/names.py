@@ -73,3 +73,27 @@ POOLS = ("last", "mean", "max", "attention")
 RECORDS = ("attention", "gates", "states")
 
 BACKENDS = ("vendor", "reference")
+
+TASKS = ("language", "classify", "tag")
+
+ARCHITECTURES = ("window", "mixer", "conv", *CELLS, "transformer")
+
+SIZES = ("tiny", "small", "base")
+
+CORPORA = ("numbers", "python", "copy", "brackets")
+
+FORMATS = ("text", "csv", "tsv", "jsonl", "folder", "conllu", "conll")
+
+TOKENISERS = ("character", "byte", "word", "bpe")
+
+OPTIMISERS = ("sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
+
+SCHEDULES = ("constant", "halve", "plateau", "inverse-sqrt", "cosine")
+
+GATES = ("none", "linear", "tanh")
+
+CHARACTER_ENCODERS = ("lstm", "conv")
+
+PRECISIONS = ("float32", "bf16")
+
+DEVICES = ("auto", "cpu", "cuda", "mps")

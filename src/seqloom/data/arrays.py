@@ -1,0 +1,93 @@
+"""Arrays on disk, written once from end to end, then mapped into memory: what is not looked at costs nothing."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from jaxtyping import Shaped
+from numpy import ndarray
+
+INDEX = "arrays.json"
+
+
+class Writer:
+    """Named arrays of one dimension that grow at their end; `close` makes the folder readable.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Writer(folder, {"tokens": "uint16"}) as writer:
+    ...     writer.add("tokens", [3, 1])
+    ...     writer.add("tokens", [2])
+    >>> read(folder)["tokens"].tolist()
+    [3, 1, 2]
+    """
+
+    def __init__(self, folder: Path, types: Mapping[str, str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.types = folder, dict(types)
+        self.sizes = dict.fromkeys(types, 0)
+        self._files: dict[str, IO[bytes]] = {name: (folder / f"{name}.bin").open("wb") for name in types}
+
+    def add(self, name: str, values: Shaped[ndarray, " n"] | Iterable[int]) -> None:
+        """More values at the end of an array."""
+        array = np.asarray(values, dtype=self.types[name])
+        self._files[name].write(array.tobytes())
+        self.sizes[name] += len(array)
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add_row(self, name: str, values: Shaped[ndarray, " n"]) -> None:
+        """One row of a ragged array: its values at the end of one array, where it ends in another (see `Ragged`)."""
+        self.add(name, values)
+        self.add(f"{name}_end", [self.sizes[name]])
+
+    def close(self) -> None:
+        """No more is added; the index says what there is."""
+        for file in self._files.values():
+            file.close()
+        told = {name: {"type": kind, "size": self.sizes[name]} for name, kind in self.types.items()}
+        (self.folder / INDEX).write_text(json.dumps(told), encoding="utf-8")
+
+
+def read(folder: Path) -> dict[str, Shaped[ndarray, " n"]]:
+    """The arrays of a folder, mapped into memory."""
+    told: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    return {name: mapped(folder / f"{name}.bin", of["type"], of["size"]) for name, of in told.items()}
+
+
+def mapped(path: Path, kind: str, size: int) -> Shaped[ndarray, " n"]:
+    """One array; an empty file can't be mapped."""
+    return np.memmap(path, dtype=kind, mode="r", shape=(size,)) if size else np.empty(0, dtype=kind)
+
+
+class Ragged:
+    """Rows of unequal length in one flat array: row i is flat[ends[i − 1] : ends[i]]."""
+
+    def __init__(self, flat: Shaped[ndarray, " n"], ends: Shaped[ndarray, " rows"]) -> None:
+        self.flat, self.ends = flat, ends
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, row: int) -> Shaped[ndarray, " n"]:
+        return self.flat[self.ends[row - 1] if row else 0 : self.ends[row]]
+
+    @staticmethod
+    def of(arrays: Mapping[str, Shaped[ndarray, " n"]], name: str) -> "Ragged":
+        """As `Writer.add_row` wrote it."""
+        return Ragged(arrays[name], arrays[f"{name}_end"])
+
+    def lengths(self) -> Shaped[ndarray, " rows"]:
+        """Of all rows."""
+        return np.diff(self.ends, prepend=0)
+
+
+def smallest_type(values: int) -> str:
+    """The smallest type that tells so many values apart."""
+    return "uint8" if values <= 1 << 8 else "uint16" if values <= 1 << 16 else "uint32"

@@ -1,0 +1,102 @@
+"""Which examples go into which batch: a pure function of (seed, epoch), whatever has happened before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from seqloom.data.order import generator, number, shuffled
+
+POOL = 1 << 16  # examples sorted by length together: enough that a batch's lengths are nearly equal
+
+
+def by_length(lengths: Int[ndarray, " rows"], budget: int, *, seed: int, epoch: int) -> list[Int[ndarray, " batch"]]:
+    """Rows of nearly equal length together, at most `budget` tokens a batch with padding; in shuffled order.
+
+    Rows are shuffled, sorted by length within pools of 65,536, cut into batches, and the batches shuffled. A row longer
+    than the budget has a batch of its own.
+
+    >>> [sorted(batch.tolist()) for batch in by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)] in (
+    ...     [[0, 2], [1, 3]],
+    ...     [[1, 3], [0, 2]],
+    ... )
+    True
+    """
+    rows = generator("rows", seed, epoch).permutation(len(lengths))
+    batches: list[Int[ndarray, " batch"]] = []
+    for start in range(0, len(rows), POOL):
+        pool = rows[start : start + POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        cuts = [*cuts_of(lengths[pool], budget), len(pool)]
+        batches += [pool[begin:end] for begin, end in pairwise(cuts)]
+    order = generator("batches", seed, epoch).permutation(len(batches))
+    return [batches[i] for i in order]
+
+
+def cuts_of(rising: Int[ndarray, " rows"], budget: int) -> Iterator[int]:
+    """Where a batch begins among rows of rising length."""
+    begin = 0
+    yield 0
+    for end, length in enumerate(rising):
+        if end > begin and max(int(length), 1) * (end - begin + 1) > budget:
+            begin = end
+            yield begin
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of text in each row of a batch: from which tokens, how many, and whether a state goes on into it."""
+
+    starts: Int[ndarray, " rows"]
+    steps: int
+    goes_on: bool
+
+
+class CarriedEpoch(Sequence[Stretch]):
+    """One long row of tokens as `rows` streams side by side, each read from its start to its end, k tokens at a time.
+
+    With `drawn`, k varies from batch to batch (Merity et al. 2017): k̃ = k or, one time in twenty, k/2, then N(k̃, 5).
+    """
+
+    def __init__(self, tokens: int, rows: int, k: int, *, drawn: bool, seed: int, epoch: int) -> None:
+        self.rows = min(rows, max(1, tokens - 1))
+        self.length = (tokens - 1) // self.rows  # of a stream; each token but the last has a next one
+        if drawn:
+            random = generator("bptt", seed, epoch)
+            most = self.length // max(1, k // 4) + 1
+            around = np.where(random.random(most) < 0.95, k, k / 2)
+            sizes = np.maximum(max(1, k // 4), np.rint(random.normal(around, 5.0))).astype(np.int64)
+            ends = np.minimum(np.cumsum(sizes), self.length)
+            self.cuts = np.concatenate([[0], np.unique(ends)])
+        else:
+            self.cuts = np.minimum(np.arange(0, self.length + k, k), self.length)
+
+    def __len__(self) -> int:
+        return len(self.cuts) - 1
+
+    def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+        begin, end = int(self.cuts[i]), int(self.cuts[i + 1])
+        return Stretch(np.arange(self.rows) * self.length + begin, end - begin, begin > 0)
+
+
+class ShuffledEpoch(Sequence[Stretch]):
+    """One long row of tokens in stretches of k, from another offset in each epoch, in shuffled order."""
+
+    def __init__(self, tokens: int, rows: int, k: int, *, seed: int, epoch: int) -> None:
+        self.k = min(k, max(1, tokens - 1))
+        self.offset = number("offset", seed, epoch) % self.k
+        if (tokens - 1 - self.offset) // self.k < 1:
+            self.offset = 0
+        self.count = (tokens - 1 - self.offset) // self.k
+        self.rows, self.seed, self.epoch = rows, seed, epoch
+
+    def __len__(self) -> int:
+        return -(-self.count // self.rows)
+
+    def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+        places = np.arange(i * self.rows, min((i + 1) * self.rows, self.count))
+        windows = shuffled(places, self.count, "stretches", self.seed, self.epoch)
+        return Stretch(self.offset + windows * self.k, self.k, False)

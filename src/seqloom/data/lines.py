@@ -1,0 +1,220 @@
+"""Text out of files, line by line or in pieces: plain or gzip, UTF-8, any line ending, in bounded memory."""
+
+import codecs
+import gzip
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.spec.errors import DataError
+
+BLOCK = 1 << 20  # bytes read at a time
+GZIP = b"\x1f\x8b"
+UTF_8_BOM = codecs.BOM_UTF8
+
+# What a file may begin with that is not text, its name, and what to do. (UTF-32's mark begins with UTF-16's.)
+NOT_UTF_8 = (
+    (codecs.BOM_UTF32_LE, "in UTF-32", "Convert it, for example with `iconv -f utf-32 -t utf-8`"),
+    (codecs.BOM_UTF16_LE, "in UTF-16", "Convert it, for example with `iconv -f utf-16 -t utf-8`"),
+    (codecs.BOM_UTF16_BE, "in UTF-16", "Convert it, for example with `iconv -f utf-16 -t utf-8`"),
+    (b"PK\x03\x04", "a zip archive (or a spreadsheet or document inside one)", "Unpack it, or save it as plain text"),
+    (b"BZh91AY&SY", "packed with bzip2", "Unpack it with `bunzip2`, or pack it with gzip instead"),
+    (b"\xfd7zXZ\x00", "packed with xz", "Unpack it with `unxz`, or pack it with gzip instead"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd", "Unpack it with `unzstd`, or pack it with gzip instead"),
+)
+
+Bad = Callable[[DataError], None]
+
+
+def refuse(error: DataError) -> None:
+    """What to do with a bad line, the strict way: stop there."""
+    raise error
+
+
+class Skipped:
+    """What to do with a bad line, the lenient way: leave it out, but count it and keep the first sentences.
+
+    >>> skipped = Skipped()
+    >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab"))
+    >>> skipped.count, str(skipped.errors[0])
+    (1, 'train.tsv:7366: 3 fields, expected 2. Remove the tab.')
+    """
+
+    kept = 100
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.errors: list[DataError] = []
+
+    def __call__(self, error: DataError) -> None:
+        self.count += 1
+        if len(self.errors) < self.kept:
+            self.errors.append(error)
+
+
+class EmptyFile(DataError):
+    """A file without a single character."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "the file is empty", "Name one that has text in it")
+
+
+def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[tuple[int, str]]:
+    r"""Each line with its number from 1, without its ending (\n, \r\n or \r, and no other separator of Unicode's).
+
+    A line that is not UTF-8, holds a NUL or has more than `max_characters` goes to `bad`; of one that is too long, no
+    more is read before that than shows it.
+
+    >>> path = getfixture("tmp_path") / "two.txt"
+    >>> _ = path.write_bytes(b"one\r\ntwo")
+    >>> list(read_lines(path))
+    [(1, 'one'), (2, 'two')]
+    """
+    path = Path(path)
+    for number, raw in enumerate(_raw_lines(path, 4 * max_characters), 1):
+        if len(raw) > 4 * max_characters:  # before decoding: it may be cut inside a character
+            bad(_too_long(path, number, max_characters))
+            continue
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            bad(_not_utf_8(path, number, error))
+            continue
+        if "\0" in line:
+            bad(_binary(path, number))
+        elif len(line) > max_characters:
+            bad(_too_long(path, number, max_characters))
+        else:
+            yield number, line
+
+
+def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
+    r"""The whole text in pieces of `characters` (the last may be shorter), with \n for every line ending.
+
+    A line may have any length, and what can't be read is always refused.
+
+    >>> path = getfixture("tmp_path") / "two.txt"
+    >>> _ = path.write_bytes(b"one\r\ntwo")
+    >>> list(read_chunks(path, characters=4))
+    ['one\n', 'two']
+    """
+    path = Path(path)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, rest = 1, ""
+    for block in chain(_blocks(path), (b"",)):
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            raise _not_utf_8(path, line + error.object.count(b"\n", 0, error.start), error) from None
+        if "\0" in text:
+            raise _binary(path, line + text.count("\n", 0, text.index("\0")))
+        line += block.count(b"\n")
+        rest += text
+        whole = len(rest) - len(rest) % characters
+        for start in range(0, whole, characters):
+            yield rest[start : start + characters]
+        rest = rest[whole:]
+    if rest:
+        yield rest
+
+
+def _raw_lines(path: Path, most: int) -> Iterator[bytes]:
+    """Lines as bytes. Of one longer than `most`, a beginning longer than `most`, as soon as it is there."""
+    begun, cut = bytearray(), False  # the line that goes on in the next block; whether its beginning has been given
+    for block in _blocks(path):
+        first, *others = block.split(b"\n")
+        if not cut:
+            begun += first
+        if others:
+            if not cut:
+                yield bytes(begun)
+            yield from others[:-1]
+            begun, cut = bytearray(others[-1]), False
+        if len(begun) > most:
+            yield bytes(begun)
+            begun, cut = bytearray(), True
+    if begun:
+        yield bytes(begun)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    r"""The file's bytes, unpacked, without a BOM, with \n for every line ending."""
+    held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
+    for number, block in enumerate(_unpacked(path)):
+        if number == 0:
+            _check_beginning(path, block)
+            block = block.removeprefix(UTF_8_BOM)
+        block = held + block
+        held = b"\r" if block.endswith(b"\r") else b""
+        block = block.removesuffix(held)
+        if b"\r" in block:  # in UTF-8 no other character has this byte
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        empty = empty and not block and not held
+        if block:
+            yield block
+    if held:
+        yield b"\n"
+    if empty:
+        raise EmptyFile(path)
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    """The file's bytes, out of gzip if its first bytes say so, a block at a time."""
+    try:
+        _check_kind(path)
+        with path.open("rb") as file:
+            packed = file.read(len(GZIP)) == GZIP
+            file.seek(0)
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            while block := stream.read(BLOCK):
+                yield block
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError(path, "the gzip data is broken or cut short", "Fetch the file or pack it again") from None
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def _check_kind(path: Path) -> None:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise DataError(path, "is a directory", f"Name its files, for example '{path / '*.txt'}'")
+    if not stat.S_ISREG(mode):  # before it is opened: a pipe that nobody writes to would wait for ever
+        raise DataError(path, "is not a regular file, and data are read more than once", "Write it to a file first")
+
+
+def _check_beginning(path: Path, block: bytes) -> None:
+    for magic, what, do in NOT_UTF_8:
+        if block.startswith(magic):
+            raise DataError(path, f"the file is {what}, not plain UTF-8 text", do)
+
+
+def cannot_read(path: Path, error: OSError) -> DataError:
+    """The sentence for a file or folder that the system would not open."""
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            return DataError(path, "there is no such file", "Check the name and the folder")
+        case PermissionError():
+            return DataError(path, "no permission to read it", f"Allow it, for example with `chmod u+r {path}`")
+        case _:
+            return DataError(
+                path, f"it can't be read ({error.strerror or error})", "Check the disk, or copy it elsewhere"
+            )
+
+
+def _not_utf_8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:
+    byte = error.object[error.start]
+    do = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
+    return DataError(Place(str(path), number), f"the byte 0x{byte:02X} is not UTF-8", do)
+
+
+def _binary(path: Path, number: int) -> DataError:
+    do = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
+    return DataError(Place(str(path), number), "a NUL byte: this looks like a binary file", do)
+
+
+def _too_long(path: Path, number: int, most: int) -> DataError:
+    do = "Break it up, or pass a larger --data.max-characters"
+    return DataError(Place(str(path), number), f"a line of more than {most:,} characters", do)

@@ -1,0 +1,1 @@
+"""One file a format: each reads a file into examples, with the place of each."""

@@ -1,0 +1,188 @@
+"""Which column holds the text and which the label: as a person says, or guessed from the first rows, and shown."""
+
+from collections import Counter
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from seqloom.data.examples import Place
+from seqloom.data.files import format_of
+from seqloom.data.lines import Skipped, refuse
+from seqloom.data.readers import guess
+from seqloom.data.readers.rows import ROWS, json_objects
+from seqloom.spec.config.data import Data
+from seqloom.spec.errors import DataError
+
+LOOKED_AT = 1000  # rows
+SHOWN = 12  # names of columns in a sentence
+
+
+class Columns(NamedTuple):
+    """Where the text and the label stand, from 0; `names` are all columns, `guessed` the keys that nobody gave.
+
+    >>> found = Columns(text=1, label=0, header=False, names=("1", "2"), guessed=("text", "label", "header"))
+    >>> found.describe()
+    'text: column 2, label: column 1, no header (guessed; --data.text and --data.label name others)'
+    """
+
+    text: int
+    label: int
+    header: bool
+    names: tuple[str, ...]
+    guessed: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+    def describe(self) -> str:
+        """One line for a person."""
+        if not self.header:
+            what = f"text: column {self.text + 1}, label: column {self.label + 1}, no header"
+        else:
+            what = f"text: {self.names[self.text]!r}, label: {self.names[self.label]!r}"
+        options = [f"--data.{key}" for key in self.guessed if key != "header"]
+        if options:
+            return f"{what} (guessed; {' and '.join(options)} name{'s' if len(options) == 1 else ''} others)"
+        if self.guessed:
+            return f"{what} (header guessed; --data.header and --no-data.header say)"
+        return what
+
+    def shape(self) -> str:
+        """What a row looks like, in a few words."""
+        roles = {self.text: "text", self.label: "label"}
+        if self.header:
+            return listed(self.names)
+        return listed([roles.get(index, f"column {index + 1}") for index in range(self.width)])
+
+    def said_in(self, data: Data) -> Data:
+        """The config with these columns said, by name or number: so that other files are read as this one was."""
+        text, label = (
+            self.names[index] if self.header and self.names.count(self.names[index]) == 1 else str(index + 1)
+            for index in (self.text, self.label)
+        )
+        return data.model_copy(update={"text": text, "label": label})
+
+
+def columns(path: str | Path, data: Data) -> Columns:
+    """The columns of a CSV, TSV or JSONL file, from its first 1,000 records and what `data` says."""
+    path = Path(path)
+    written = format_of(path, "classify", data.format)
+    bad = refuse if data.on_bad_line == "refuse" else Skipped()
+    if written == "jsonl":
+        return _keys(
+            path, [record for _, record in islice(json_objects(path, data.max_characters, bad), LOOKED_AT)], data
+        )
+    rows = [row for _, row in islice(ROWS[written](path, data.max_characters, bad), LOOKED_AT)]
+    return _columns(path, rows, data)
+
+
+def _columns(path: Path, rows: list[list[str]], data: Data) -> Columns:
+    if not rows:
+        raise DataError(path, "no row that can be read", "Name a file with a text and a label a row")
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if width == 1:
+        other = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
+        do = "Rewrite it with commas (.csv) or tabs (.tsv) between a text and its label"
+        raise DataError(path, f"one column only{other}", do)
+    header = _header(path, rows, width, data)
+    same = [row for row in rows[header:] if len(row) == width]
+    if header and len(rows[0]) != width and len(rows) > 1:
+        what = f"the header has {len(rows[0])} fields and most rows have {width}"
+        raise DataError(
+            Place(str(path), 1), what, "Name every column once, or remove the header and pass --no-data.header"
+        )
+    names = tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
+    return _found(path, names, same, header, data)
+
+
+def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
+    if data.header is not None:
+        return data.header
+    if any(given is not None and not given.isdecimal() for given in (data.text, data.label)):
+        return True
+    alike = [row for row in rows if len(row) == width]
+    return rows[0] is alike[0] and guess.has_header(alike)
+
+
+def _keys(path: Path, records: list[dict[str, object]], data: Data) -> Columns:
+    """The keys of JSON objects are columns with a header; a value that is missing is an empty cell."""
+    if not records:
+        raise DataError(path, "no line that can be read", "Name a file with a JSON object a line")
+    names = tuple(dict.fromkeys(key for record in records for key in record))
+    if len(names) < 2:
+        what = f"one key only ({names[0]!r})" if names else "objects without keys"
+        raise DataError(path, what, "Give each object a text and a label")
+    rows = [[_cell(record.get(name)) for name in names] for record in records]
+    found = _found(path, names, rows, True, data)
+    return found._replace(guessed=tuple(key for key in found.guessed if key != "header"))
+
+
+def _cell(value: object) -> str:
+    return "" if value is None or isinstance(value, dict) else str(value)
+
+
+def _found(path: Path, names: tuple[str, ...], rows: list[list[str]], header: bool, data: Data) -> Columns:
+    given = {
+        key: _given(path, key, names, header, value) for key, value in (("text", data.text), ("label", data.label))
+    }
+    text, label = given["text"], given["label"]
+    if text is not None and text == label:
+        raise DataError(
+            path, f"text and label are the same column ({names[text]!r})", "Name two with --data.text and --data.label"
+        )
+    known = names if header else ()
+    if label is None:
+        label = guess.by_name(known, guess.LABEL_NAMES, beside=text)
+    if text is None:
+        text = guess.by_name(known, guess.TEXT_NAMES, beside=label)
+    if label is None:
+        label = guess.label_column(rows, beside=text)
+    if label is None:
+        what = f"no column looks like a label: the values of each hardly repeat (columns: {listed(names)})"
+        raise DataError(path, what, "Name the label's with --data.label")
+    if text is None:
+        text = guess.text_column(rows, beside=label)
+    if text is None:
+        raise DataError(path, "no column is left for the text", "Name it with --data.text")
+    said = {"text": data.text, "label": data.label, "header": data.header}
+    guessed = tuple(key for key, value in said.items() if value is None)
+    by_name = any(value is not None and not value.isdecimal() for value in (data.text, data.label))
+    return Columns(text, label, header, names, tuple(key for key in guessed if not (key == "header" and by_name)))
+
+
+def _given(path: Path, key: str, names: tuple[str, ...], header: bool, value: str | None) -> int | None:
+    """The column that a person named: by its name in the header, or by its number from 1."""
+    if value is None:
+        return None
+    if header and names.count(value) == 1:
+        return names.index(value)
+    if value.isdecimal() and 1 <= int(value) <= len(names):
+        return int(value) - 1
+    if value.isdecimal():
+        raise DataError(path, f"no column {value} (there are {len(names)})", f"Count from 1 in --data.{key}")
+    if not header:
+        raise DataError(
+            path, f"--data.{key} {value!r} is a name, and there is no header", "Give the column's number, from 1"
+        )
+    if value in names:
+        raise DataError(path, f"several columns are called {value!r}", f"Give a number, from 1, in --data.{key}")
+    nearest = get_close_matches(value, names, n=1) or get_close_matches(value.lower(), names, n=1)
+    do = (
+        f"The nearest is {nearest[0]!r}; name it with --data.{key}"
+        if nearest
+        else f"Name one of them with --data.{key}"
+    )
+    raise DataError(Place(str(path), 1), f"no column {value!r} (columns: {listed(names)})", do)
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few names, cut short: a file without a header may have sentences there.
+
+    >>> listed(["id", "a long sentence that is no name of a column"])
+    'id, a long sentence that is no nam…'
+    """
+    few = [name if len(name) <= 30 else f"{name[:30]}…" for name in names[:SHOWN]]
+    return ", ".join(few) + (", …" if len(names) > SHOWN else "")

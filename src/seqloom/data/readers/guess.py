@@ -1,0 +1,132 @@
+"""Guesses about a table from its first rows: which column is text, which label, and whether row 1 names them."""
+
+import re
+from collections.abc import Sequence
+
+# Names that such columns have in data sets people share; the first in the list wins.
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "review",
+    "content",
+    "comment",
+    "document",
+    "body",
+    "message",
+    "tweet",
+    "post",
+    "utterance",
+    "question",
+    "query",
+    "phrase",
+    "article",
+    "description",
+    "abstract",
+    "summary",
+    "headline",
+    "title",
+    "name",
+    "word",
+    "input",
+)
+LABEL_NAMES = (
+    "label",
+    "labels",
+    "class",
+    "classes",
+    "category",
+    "categories",
+    "sentiment",
+    "target",
+    "polarity",
+    "emotion",
+    "intent",
+    "topic",
+    "topics",
+    "genre",
+    "genres",
+    "language",
+    "lang",
+    "tag",
+    "tags",
+    "stars",
+    "rating",
+    "score",
+    "type",
+    "kind",
+    "y",
+    "output",
+)
+
+NAME = re.compile(r"[^\W\d][\w .()/-]{0,39}")  # how a column's name may look
+
+Rows = Sequence[Sequence[str]]
+
+
+def by_name(names: Sequence[str], known: Sequence[str], beside: int | None) -> int | None:
+    """The column with a known name: exactly ('Text'), or else as a part ('review_text').
+
+    >>> by_name(["id", "Review Text", "stars"], TEXT_NAMES, beside=None)
+    1
+    """
+    whole = [{name.strip().lower()} for name in names]
+    parts = [set(re.split(r"[\W_]+", name.strip().lower())) for name in names]
+    for words in (whole, parts):
+        for one in known:
+            for index, of_column in enumerate(words):
+                if one in of_column and index != beside:
+                    return index
+    return None
+
+
+def label_column(rows: Rows, beside: int | None) -> int | None:
+    """The column of the fewest distinct values, of those that repeat; a constant one only if there is no other."""
+    choices = []
+    for index, column in enumerate(_columns(rows)):
+        distinct = len(set(column))
+        repeats = 2 * distinct <= len(column) or (len(column) < 10 and distinct < len(column))
+        if repeats and index != beside:
+            choices.append((distinct == 1, distinct, index))
+    return min(choices)[2] if choices else None
+
+
+def text_column(rows: Rows, beside: int | None) -> int | None:
+    """The column of the longest values."""
+    lengths = [(sum(map(len, column)), -index) for index, column in enumerate(_columns(rows)) if index != beside]
+    return -max(lengths)[1] if lengths else None
+
+
+def has_header(rows: Rows) -> bool:
+    """Whether row 1 names the columns.
+
+    Either it has a name from the lists above that is not a value further down; or, where the label's column has few
+    values that repeat, row 1 has a word of its own there, and either no other of them is a word, or all of row 1 are,
+    the text a short one.
+
+    >>> has_header([["label", "text"], ["1", "a stirring film"]])
+    True
+    >>> has_header([["1", "a stirring film"], ["0", "apparently reassembled"], ["1", "a fine one"]])
+    False
+    """
+    first, below = rows[0], rows[1:]
+    if not below:
+        return by_name(first, TEXT_NAMES, None) is not None and by_name(first, LABEL_NAMES, None) is not None
+    columns = _columns(below)
+    known = {*TEXT_NAMES, *LABEL_NAMES}
+    if all(NAME.fullmatch(cell.strip()) or not cell.strip() for cell in first) and any(
+        cell.strip().lower() in known and cell not in column for cell, column in zip(first, columns, strict=True)
+    ):
+        return True
+    label = label_column(below, beside=None)
+    if label is None or first[label] in columns[label] or not NAME.fullmatch(first[label].strip()):
+        return False
+    text = text_column(below, beside=label)
+    if not any(NAME.fullmatch(value.strip()) for value in set(columns[label])):
+        return text is None or NAME.fullmatch(first[text].strip()) is not None
+    if text is None or not all(NAME.fullmatch(cell.strip()) for cell in first):
+        return False
+    return 4 * len(first[text]) < sum(map(len, columns[text])) / len(below)
+
+
+def _columns(rows: Rows) -> list[tuple[str, ...]]:
+    return list(zip(*rows, strict=True))

@@ -1,0 +1,146 @@
+"""Records and the lines they begin on: rows of CSV and TSV, objects of JSONL."""
+
+import csv
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.data.lines import Bad, read_lines, refuse
+from seqloom.spec.errors import DataError
+
+OR_SKIP = "or pass --data.on-bad-line skip"
+
+Line = tuple[int, str]
+Row = tuple[int, list[str]]
+
+
+def tsv_rows(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[Row]:
+    """Lines split at tabs; quotes are characters like others. Blank lines are passed over."""
+    for number, line in read_lines(path, max_characters, bad):
+        if line:
+            yield number, line.split("\t")
+
+
+def csv_rows(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[Row]:
+    r"""Records, each with the line it begins on; a quoted field may go on over lines. Blank lines are passed over.
+
+    A quote that does not close at the end of a field within `max_characters` goes to `bad`; where that returns, reading
+    goes on at the next line, so that a stray quote costs one line and not the file.
+
+    >>> path = getfixture("tmp_path") / "two.csv"
+    >>> _ = path.write_text('1,"good,\nreally"\n0,bad\n')
+    >>> list(csv_rows(path))
+    [(1, ['1', 'good,\nreally']), (3, ['0', 'bad'])]
+    """
+    if csv.field_size_limit() < max_characters:
+        csv.field_size_limit(min(max_characters, 2**31 - 1))
+    lines = Lines(read_lines(path, max_characters, bad))
+    for number, line in lines:
+        if '"' not in line:
+            if line:
+                yield number, line.split(",")
+            continue
+        record = [(number, line)]
+        try:
+            row = next(csv.reader(_record(record, lines, max_characters), strict=True))
+        except csv.Error:
+            what = "a quote opens here that does not close at the end of a field"
+            do = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
+            bad(DataError(Place(str(path), _opening(record)), what, do))
+            lines.back(record[1:])
+            continue
+        if record[-1][0] - number == len(record) - 1:  # else a line of it was bad, which has been reported
+            yield number, row
+
+
+class Lines(Iterator[Line]):
+    """Lines that can be given back, to be read again."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self.lines = lines
+        self.again: deque[Line] = deque()
+
+    def __next__(self) -> Line:
+        return self.again.popleft() if self.again else next(self.lines)
+
+    def back(self, lines: list[Line]) -> None:
+        self.again.extendleft(reversed(lines))
+
+
+def _record(record: list[Line], lines: Iterable[Line], most: int) -> Iterator[str]:
+    """What csv.reader asks for: the record's first line, then, while a quote is open, more, noted in `record`."""
+    size = len(record[0][1])
+    yield record[0][1] + "\n"
+    for number, line in lines:
+        record.append((number, line))
+        size += 1 + len(line)
+        if size > most:
+            return
+        yield line + "\n"
+
+
+FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
+
+
+def _opening(record: list[Line]) -> int:
+    """The line of the first field that is not well formed: where its quote opens."""
+    text = "".join(line + "\n" for _, line in record)
+    end = 0
+    while field := FIELD.match(text, end):
+        end = field.end()
+    return record[text.count("\n", 0, end)][0]
+
+
+ROWS: dict[str, Callable[[str | Path, int, Bad], Iterator[Row]]] = {"csv": csv_rows, "tsv": tsv_rows}
+
+
+def json_objects(
+    path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse
+) -> Iterator[tuple[int, dict[str, object]]]:
+    """The JSON object on each line; blank lines are passed over."""
+    for number, line in read_lines(path, max_characters, bad):
+        if not line.strip():
+            continue
+        try:
+            record = _object(line)
+        except ValueError as error:
+            do = f"Write one JSON object a line, {OR_SKIP}"
+            bad(DataError(Place(str(path), number), str(error), do))
+            continue
+        yield number, record
+
+
+def _object(line: str) -> dict[str, object]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON ({error.msg[0].lower()}{error.msg[1:]}, column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise ValueError("JSON with a number too long, or nested too deeply, to be read") from None
+    if not isinstance(value, dict):
+        raise ValueError(f'{in_words(value)}, not a JSON object such as {{"text": "...", "label": "..."}}')
+    return value
+
+
+def in_words(value: object) -> str:
+    """What a JSON value is, as JSON calls it.
+
+    >>> in_words(None), in_words([1])
+    ('null', 'an array')
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case _:
+            return "an object"

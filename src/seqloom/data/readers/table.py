@@ -1,0 +1,46 @@
+"""CSV and TSV: a text and its label, or labels, a row."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from seqloom.data.examples import Labelled, Place
+from seqloom.data.lines import Bad, refuse
+from seqloom.data.readers.columns import Columns
+from seqloom.data.readers.labels import labels_of_cell
+from seqloom.data.readers.rows import OR_SKIP, ROWS
+from seqloom.spec.config.data import Data
+from seqloom.spec.errors import DataError
+
+FIX = {
+    "csv": 'Put quotes around a field that has a comma in it ("a, b")',
+    "tsv": "Remove the tab or add the one that is missing",
+}
+
+
+def read_table(
+    path: str | Path, written: Literal["csv", "tsv"], columns: Columns, data: Data, bad: Bad = refuse
+) -> Iterator[Labelled]:
+    """Each row's text and labels, in the file's order. A row that has not as many fields as columns goes to `bad`."""
+    rows = ROWS[written](path, data.max_characters, bad)
+    if columns.header:
+        next(rows, None)
+    found = False
+    for number, row in rows:
+        place = Place(str(path), number)
+        try:
+            _check_width(row, columns, written, place)
+            labels = labels_of_cell(row[columns.label], data.label_separator, place)
+        except DataError as error:
+            bad(error)
+            continue
+        found = True
+        yield Labelled(row[columns.text], labels, place)
+    if not found:
+        raise DataError(path, "no row that can be read", "Name a file with a text and a label a row")
+
+
+def _check_width(row: list[str], columns: Columns, written: Literal["csv", "tsv"], place: Place) -> None:
+    if len(row) != columns.width:
+        came = f"{len(row)} field{'s' if len(row) != 1 else ''}"
+        raise DataError(place, f"{came}, expected {columns.width} ({columns.shape()})", f"{FIX[written]}, {OR_SKIP}")

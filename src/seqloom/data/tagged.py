@@ -1,0 +1,179 @@
+"""Words with tags: each distinct form of a word is kept once, with its number as a word and those of its letters."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+from seqloom.data.cache import cached
+from seqloom.data.examples import Place, Sentence
+from seqloom.data.lines import Bad, Skipped
+from seqloom.data.origin import Origin
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, part_of
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.spec.errors import DataError
+
+META, WORDS, LETTERS, TAGS = "meta.json", "words.json", "letters.json", "tags.json"
+LONGEST = 24  # letters of a word that are read: of a longer one its first and last twelve
+NO_LETTER = ""  # number 0: fills a word's row after its last letter
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """What a tagger's vocabularies make of words: a number for each, and numbers for its letters."""
+
+    words: Vocabulary
+    letters: Vocabulary
+    lowercase: bool
+
+    def rows(self, words: Sequence[str]) -> Int[ndarray, "words 1+longest"]:
+        """[word, letter, letter, …, 0, 0] for each word: what `nn.Words` reads."""
+        table = np.zeros((len(words), 1 + LONGEST), dtype=np.int64)
+        for row, word in zip(table, words, strict=True):
+            row[0] = self.words.numbers([word.lower() if self.lowercase else word])[0]
+            letters = word if len(word) <= LONGEST else word[: LONGEST // 2] + word[-LONGEST // 2 :]
+            row[1 : 1 + len(letters)] = self.letters.numbers(letters)
+        return table
+
+
+@dataclass(frozen=True)
+class TaggedPart:
+    """Sentences as numbers of forms, a tag for each word, and where each stood."""
+
+    forms: Ragged
+    tags: Ragged
+    file: Int[ndarray, " rows"]
+    line: Int[ndarray, " rows"]
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+
+@dataclass(frozen=True)
+class TaggedData:
+    """All parts, and what they are told in."""
+
+    spellings: Spellings
+    tags: Vocabulary
+    forms: Ragged  # each distinct form of a word, UTF-8
+    table: Int[ndarray, "forms 1+longest"]
+    parts: dict[str, TaggedPart]
+    cut: int
+    skipped: int
+
+    def words(self, forms: Iterable[int]) -> list[str]:
+        """The forms as text."""
+        return [bytes(self.forms[form]).decode() for form in forms]
+
+
+def tagged(origin: Origin) -> TaggedData:
+    """Sentences made ready, from the cache or now."""
+    folder = cached(origin.ingredients(), lambda making: make(origin, making))
+    told = json.loads((folder / META).read_text(encoding="utf-8"))
+    arrays = read(folder / "forms")
+    words, letters, tags = (
+        Vocabulary.from_json((folder / name).read_text(encoding="utf-8"), name) for name in (WORDS, LETTERS, TAGS)
+    )
+    return TaggedData(
+        Spellings(words, letters, origin.data.lowercase),
+        tags,
+        Ragged.of(arrays, "forms"),
+        arrays["table"].reshape(-1, 1 + LONGEST),
+        {part: open_part(folder / part) for part in told["parts"]},
+        told["cut"],
+        told["skipped"],
+    )
+
+
+def open_part(folder: Path) -> TaggedPart:
+    """One part, mapped into memory."""
+    arrays = read(folder)
+    return TaggedPart(Ragged.of(arrays, "forms"), Ragged.of(arrays, "tags"), arrays["file"], arrays["line"])
+
+
+def make(origin: Origin, folder: Path) -> None:
+    """Two readings: one to count words, letters and tags, one to write."""
+    data, bad = origin.data, origin.bad()
+    words, letters, tags = count(origin, bad)
+    spellings = Spellings(
+        Vocabulary.of_counts(words, unknown=True, least=data.min_count, most=data.vocabulary),
+        Vocabulary([NO_LETTER, *Vocabulary.of_counts(letters, unknown=True).names]),
+        data.lowercase,
+    )
+    vocabulary = Vocabulary(sorted(tags))
+    told = write(origin, folder, spellings, vocabulary)
+    for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, vocabulary)):
+        (folder / name).write_text(names.to_json(), encoding="utf-8")
+    told["skipped"] = bad.count if isinstance(bad, Skipped) else 0
+    (folder / META).write_text(json.dumps(told), encoding="utf-8")
+
+
+def parted(origin: Origin, bad: Bad) -> Iterator[tuple[str, Sentence]]:
+    """All sentences, each with its part: that of its file, or by its words."""
+    data = origin.data
+    valid = 0.0 if origin.has(VALID) else data.valid_share
+    test = 0.0 if origin.has(TEST) else data.test_share
+    for sentence in origin.sentences(TRAIN, bad):
+        yield part_of(" ".join(sentence.words), origin.seed, valid, test), sentence
+    for part in (VALID, TEST):
+        if origin.has(part):
+            for sentence in origin.sentences(part, bad):
+                yield part, sentence
+
+
+def count(origin: Origin, bad: Bad) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """The words, letters and tags of the training part; a tag that only another part has is refused."""
+    words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
+    elsewhere: dict[str, Place] = {}
+    for part, sentence in parted(origin, bad):
+        if part == TRAIN:
+            words.update(word.lower() if origin.data.lowercase else word for word in sentence.words)
+            letters.update("".join(sentence.words))
+            tags.update(sentence.tags)
+        else:
+            for tag in sentence.tags:
+                elsewhere.setdefault(tag, sentence.place)
+    name = (origin.names() or ["data"])[0]
+    if len(tags) < 2:
+        only = next(iter(tags), "none")
+        raise DataError(name, f"only one tag, {only!r}, so there is nothing to tell apart", "Is it the right column?")
+    for tag, place in elsewhere.items():
+        if tag not in tags:
+            raise DataError(place, f"tag {tag!r} is not in the training part", "Add sentences with it, or remove it")
+    return words, letters, tags
+
+
+def write(origin: Origin, folder: Path, spellings: Spellings, tags: Vocabulary) -> dict[str, object]:
+    """The forms, the sentences of each part; what there was to tell."""
+    types = {"forms": "uint32", "tags": smallest_type(len(tags)), "forms_end": "int64", "tags_end": "int64"}
+    writers = {part: Writer(folder / part, {**types, "file": "int32", "line": "int64"}) for part in PARTS}
+    files = {name: i for i, name in enumerate(origin.names())}
+    most = origin.data.max_length or 1 << 62
+    forms: dict[str, int] = {}
+    cut = 0
+    for part, sentence in parted(origin, Skipped()):
+        writer = writers[part]
+        cut += len(sentence.words) > most
+        numbers = [forms.setdefault(word, len(forms)) for word in sentence.words[:most]]
+        writer.add_row("forms", np.array(numbers, dtype=np.int64))
+        writer.add_row("tags", tags.numbers(sentence.tags[:most]))
+        writer.add("file", [files.get(sentence.place.file, 0)])
+        writer.add("line", [sentence.place.line])
+    filled = [part for part, writer in writers.items() if writer.sizes["line"]]
+    for writer in writers.values():
+        writer.close()
+    with Writer(folder / "forms", {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
+        for form in forms:
+            writer.add_row("forms", np.frombuffer(form.encode(), dtype=np.uint8))
+            writer.add("table", spellings.rows([form])[0])
+    for part in (TRAIN, VALID):
+        if part not in filled:
+            what = f"no sentence is left for the {part} part"
+            raise DataError(origin.names()[0], what, "Give more sentences, or a file of its own with --valid")
+    return {"parts": filled, "cut": cut}

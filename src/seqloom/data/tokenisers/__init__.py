@@ -1,0 +1,35 @@
+"""Text to tokens and back: characters, bytes, words or byte pairs, learned from a bounded part of the text."""
+
+from collections.abc import Iterable, Iterator
+
+from seqloom.data.tokenisers.reading import TOKENISERS
+from seqloom.data.tokenisers.tokeniser import Ids, Tokeniser
+
+__all__ = ["TOKENISERS", "Ids", "Tokeniser", "train_tokeniser"]
+
+
+def train_tokeniser(
+    kind: str, texts: Iterable[str], *, vocabulary: int, min_count: int, lowercase: bool, sample: int
+) -> Tokeniser:
+    """A tokeniser that has seen the first `sample` characters of the texts; no more of them is read.
+
+    >>> tokeniser = train_tokeniser(
+    ...     "character", ["to be", "or not"], vocabulary=100, min_count=2, lowercase=False, sample=1000
+    ... )
+    >>> tokeniser.decode(tokeniser.encode("to be or not to be"))
+    'to �� o� �ot to ��'
+    """
+    return TOKENISERS[kind].train(first(texts, sample), vocabulary, min_count, lowercase)
+
+
+def first(texts: Iterable[str], characters: int) -> Iterator[str]:
+    """The texts up to so many characters in all.
+
+    >>> list(first(["abc", "def", "ghi"], 5))
+    ['abc', 'de']
+    """
+    for text in texts:
+        yield text[:characters]
+        characters -= len(text)
+        if characters <= 0:
+            return

@@ -1,0 +1,155 @@
+"""How good a model came out, from a run's scores.json: each part that is there and makes sense."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from seqloom.lens.tolerant import finite, items, number, table, whole, words
+
+LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600
+
+
+@dataclass(frozen=True)
+class Score:
+    """A figure of merit on validation and test data."""
+
+    name: str
+    valid: float | None
+    test: float | None
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often each label (a row) was taken for each (a column)."""
+
+    labels: tuple[str, ...]
+    counts: tuple[tuple[float, ...], ...]
+
+    def mistakes(self, most: int) -> list[tuple[str, str, float]]:
+        """The most frequent confusions: gold, predicted, count.
+
+        >>> Confusion(("a", "b"), ((5.0, 1.0), (3.0, 7.0))).mistakes(1)
+        [('b', 'a', 3.0)]
+        """
+        wrong = [
+            (gold, predicted, self.counts[row][column])
+            for row, gold in enumerate(self.labels)
+            for column, predicted in enumerate(self.labels)
+            if row != column and self.counts[row][column] > 0
+        ]
+        return sorted(wrong, key=lambda mistake: -mistake[2])[:most]
+
+
+@dataclass(frozen=True)
+class Class:
+    """How well one label was told."""
+
+    label: str
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int | None
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An example the model was sure of and wrong about: one gold and one predicted label, or one a word."""
+
+    words: tuple[str, ...]
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    probability: float | None
+    place: str
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Predictions of about one confidence, and the share of them that was right."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that scores.json told."""
+
+    chosen_by: str = ""
+    best_step: int | None = None
+    scores: tuple[Score, ...] = ()
+    confusion: Confusion | None = None
+    per_class: tuple[Class, ...] = ()
+    worst: tuple[Wrong, ...] = ()
+    calibration: tuple[Bin, ...] = ()
+    ece: float | None = None
+    cost: Mapping[str, float] = field(default_factory=dict)
+
+
+def outcome(written: Mapping[str, Any]) -> Outcome:
+    """The outcome that scores.json's content tells.
+
+    >>> outcome({"valid": {"accuracy": 0.9}, "details": {"confusion": "?"}}).scores
+    (Score(name='accuracy', valid=0.9, test=None),)
+    """
+    valid, test, details = (table(written.get(key)) for key in ("valid", "test", "details"))
+    names = dict.fromkeys([*valid, *test])
+    cost = {key: value for key, one in table(written.get("cost")).items() if (value := finite(one)) is not None}
+    return Outcome(
+        chosen_by=words(written.get("chosen_by"), 60),
+        best_step=whole(written.get("best_step")),
+        scores=tuple(_scores(list(names)[:40], valid, test)),
+        confusion=_confusion(details),
+        per_class=tuple(
+            _class(label, table(one)) for label, one in list(table(details.get("per_class")).items())[:CLASSES]
+        ),
+        worst=tuple(_wrong(table(one)) for one in items(details.get("worst"), WORST) if table(one)),
+        calibration=tuple(bin for one in items(details.get("calibration"), BINS) if (bin := _bin(table(one)))),
+        ece=finite(details.get("ece")),
+        cost=cost,
+    )
+
+
+def _scores(names: list[str], valid: Mapping[str, Any], test: Mapping[str, Any]) -> list[Score]:
+    scores = [Score(words(name, 60), number(valid.get(name)), number(test.get(name))) for name in names]
+    return [score for score in scores if score.valid is not None or score.test is not None]
+
+
+def _confusion(details: Mapping[str, Any]) -> Confusion | None:
+    labels = [words(label, 60) for label in items(details.get("labels"), LABELS)]
+    rows = [[finite(cell) for cell in items(row, LABELS)] for row in items(details.get("confusion"), LABELS)]
+    counts = tuple(tuple(cell for cell in row if cell is not None) for row in rows)
+    if not labels or len(counts) != len(labels) or any(len(row) != len(labels) for row in counts):
+        return None
+    return Confusion(tuple(labels), counts)
+
+
+def _class(label: str, one: Mapping[str, Any]) -> Class:
+    precision, recall, f1 = (number(one.get(key)) for key in ("precision", "recall", "f1"))
+    return Class(words(label, 60), precision, recall, f1, whole(one.get("support")))
+
+
+def _wrong(one: Mapping[str, Any]) -> Wrong:
+    gold, predicted = (_labels(one.get(key)) for key in ("gold", "predicted"))
+    shown = _labels(one.get("text")) if isinstance(one.get("text"), list) else (words(one.get("text"), TEXT),)
+    if isinstance(one.get("gold"), list) and len(shown) == 1:
+        apart = tuple(shown[0].split())[:WORDS]
+        shown = apart if len(apart) == len(gold) else shown
+    return Wrong(shown, gold, predicted, finite(one.get("probability")), words(one.get("place"), 200))
+
+
+def _labels(value: object) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(words(one, 100) for one in value[:WORDS])
+    return (words(value, 100),)
+
+
+def _bin(one: Mapping[str, Any]) -> Bin | None:
+    low, high, confidence, accuracy = (finite(one.get(key)) for key in ("low", "high", "confidence", "accuracy"))
+    count = whole(one.get("count"))
+    if low is None or high is None or not count:
+        return None
+    middle = (low + high) / 2
+    return None if accuracy is None else Bin(low, high, count, middle if confidence is None else confidence, accuracy)

@@ -1,0 +1,173 @@
+"""A run's report, from its folder alone: it exists after a crash too, with what there is."""
+
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from seqloom.lens.history import Ending, History, Sample, Skip, read_history
+from seqloom.lens.outcome import Bin, Class, Confusion, Outcome, Score, Wrong, outcome
+from seqloom.lens.tolerant import read_json, table, whole, words
+from seqloom.spec.errors import RunError
+from seqloom.views.figure import Points
+from seqloom.views.text import escaped
+
+CONFIG = 50_000  # characters of experiment.toml
+PARTS = ("manifest.json", "experiment.toml", "metrics.jsonl", "scores.json")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run left behind, as data; `html()` is the page, `lines()` the short form for a terminal.
+
+    A part that the folder does not tell is empty or None.
+    """
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    config: str
+    settings: Mapping[str, Any]
+    history: History
+    outcome: Outcome
+    problems: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.folder.name or self.folder.resolve().name or str(self.folder)
+
+    @cached_property
+    def task(self) -> str:
+        """Language, classify, tag, …"""
+        return words(self.manifest.get("task"), 60) or words(self.settings.get("task"), 60)
+
+    @cached_property
+    def arch(self) -> str:
+        """The name of the model."""
+        return words(table(self.settings.get("model")).get("arch"), 60)
+
+    @property
+    def parameters(self) -> int | None:
+        """How many numbers were learned."""
+        told = (self.manifest.get("parameters"), self.history.start.get("parameters"), self.cost.get("parameters"))
+        return next((count for one in told if (count := whole(one)) is not None), None)
+
+    @property
+    def created(self) -> str:
+        """When, in ISO 8601."""
+        return words(self.manifest.get("created"), 60) or words(self.history.start.get("time"), 60)
+
+    @property
+    def ending(self) -> Ending | None:
+        """How it ended; None if nothing is known of what happened."""
+        return self.history.ending
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with the run."""
+        return f"seqloom resume {shlex.quote(str(self.folder))}"
+
+    @property
+    def curves(self) -> Mapping[str, Points]:
+        """(step, value) by name: loss, lr, gradient, clipped, tokens_per_second, valid.loss, …"""
+        return self.history.curves
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """What a language model wrote as it learned, spread over the run."""
+        return self.history.samples
+
+    @property
+    def skipped(self) -> tuple[Skip, ...]:
+        """Steps that were not taken, because something was not finite; of very many, a selection."""
+        return self.history.skipped
+
+    @property
+    def best_step(self) -> int | None:
+        """The step whose weights were kept."""
+        return self.history.best_step if self.outcome.best_step is None else self.outcome.best_step
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """The final scores; of a run that did not get that far, those of its best validation."""
+        return self.outcome.scores or tuple(Score(name, value, None) for name, value in self.history.best.items())
+
+    @property
+    def confusion(self) -> Confusion | None:
+        """Which labels were taken for which."""
+        return self.outcome.confusion
+
+    @property
+    def per_class(self) -> tuple[Class, ...]:
+        """Precision, recall and F1 of each label."""
+        return self.outcome.per_class
+
+    @property
+    def worst(self) -> tuple[Wrong, ...]:
+        """What the model was most sure of, and wrong about."""
+        return self.outcome.worst
+
+    @property
+    def calibration(self) -> tuple[Bin, ...]:
+        """How often it was right, by how sure it was."""
+        return self.outcome.calibration
+
+    @property
+    def cost(self) -> Mapping[str, float]:
+        """Seconds, tokens, tokens_per_second, parameters, peak_memory_bytes, flops: those that are known."""
+        known = {"seconds": self.history.seconds, "tokens": self.history.tokens}
+        return {name: value for name, value in known.items() if value is not None} | dict(self.outcome.cost)
+
+    def html(self) -> str:
+        """The page: one file, offline."""
+        from seqloom.lens.report_page import report_page
+
+        return report_page(self)
+
+    def lines(self, width: int = 80) -> list[str]:
+        """The short form for a terminal: how it ended, the scores, the loss."""
+        from seqloom.lens.report_page import report_lines
+
+        return report_lines(self, width)
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'
+
+
+def report(folder: Path) -> Report:
+    """Read a run folder. What is missing, cut short or unreadable is left out and noted; weights are never opened."""
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such folder. `seqloom runs` lists the runs here.")
+    if not any((folder / part).exists() for part in PARTS):
+        raise RunError(f"{folder}: not a run ({', '.join(PARTS)}: none is here). `seqloom runs` lists the runs here.")
+    problems: list[str] = []
+    config, settings = _config(folder / "experiment.toml", problems)
+    return Report(
+        folder=folder,
+        manifest=read_json(folder / "manifest.json", problems),
+        config=config,
+        settings=settings,
+        history=read_history(folder / "metrics.jsonl"),
+        outcome=outcome(read_json(folder / "scores.json", problems)),
+        problems=tuple(problems),
+    )
+
+
+def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, Any]]:
+    """The config as it was written, and what it says if that can be read."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            config = file.read(CONFIG)
+    except FileNotFoundError:
+        return "", {}
+    except OSError:
+        problems.append(f"{path.name} can't be read, and is left out.")
+        return "", {}
+    try:
+        return config, tomllib.loads(config)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        problems.append(f"{path.name} is not valid TOML, and is shown as it is.")
+        return config, {}

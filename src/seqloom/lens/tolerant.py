@@ -1,0 +1,68 @@
+"""What a file says, taken as far as it makes sense: after a crash, or by another hand, anything may stand in it."""
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from seqloom.views.text import cut
+
+LARGEST_FILE = 64 * 2**20  # bytes; a file that is read whole
+
+
+def number(value: object) -> float | None:
+    """A number, also one written as text because JSON has no infinity.
+
+    >>> number(3), number("inf"), number(True), number("three"), number(None)
+    (3.0, inf, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def finite(value: object) -> float | None:
+    """A number that can be counted with."""
+    read = number(value)
+    return read if read is not None and isfinite(read) else None
+
+
+def whole(value: object) -> int | None:
+    """A whole number."""
+    read = finite(value)
+    return None if read is None else int(read)
+
+
+def words(value: object, limit: int) -> str:
+    """A text of at most about `limit` characters; empty for what is not one."""
+    if isinstance(value, str):
+        return cut(value, limit)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """An object with names; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object, limit: int) -> list[Any]:
+    """The first of a list; none of anything else."""
+    return value[:limit] if isinstance(value, list) else []
+
+
+def read_json(path: Path, notes: list[str]) -> Mapping[str, Any]:
+    """A file with one object; empty, with a note where there is something to say, if it can't be had."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            notes.append(f"{path.name} is too large to be read, and is left out.")
+            return {}
+        return table(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        notes.append(f"{path.name} can't be read, and is left out.")
+        return {}

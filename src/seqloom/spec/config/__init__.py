@@ -1,0 +1,1 @@
+"""The config of an experiment: one file a part."""

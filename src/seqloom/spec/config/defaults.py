@@ -1,0 +1,104 @@
+"""What a key is when nobody says: by task, by architecture, by size. The resolved config has it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from seqloom.spec.config.model import MODELS, Convolutional, Mixer, Recurrent, Transformer, Window
+
+Values = dict[str, Any]
+
+ARCHITECTURE = {"language": "lstm", "classify": "lstm", "tag": "lstm"}
+
+# Widths and depths, by the size's name.
+SIZES: dict[type, dict[str, Values]] = {
+    Window: {
+        "tiny": {"width": 16, "hidden": 64, "depth": 1, "window": 8},
+        "small": {"width": 32, "hidden": 256, "depth": 1, "window": 16},
+        "base": {"width": 64, "hidden": 1024, "depth": 1, "window": 32},
+    },
+    Mixer: {
+        "tiny": {"width": 32, "hidden": 64, "token_hidden": 32, "depth": 1},
+        "small": {"width": 128, "hidden": 512, "token_hidden": 64, "depth": 4},
+        "base": {"width": 512, "hidden": 2048, "token_hidden": 256, "depth": 8},
+    },
+    Convolutional: {
+        "tiny": {"width": 32, "depth": 2},
+        "small": {"width": 128, "depth": 5},
+        "base": {"width": 512, "depth": 8},
+    },
+    Recurrent: {
+        "tiny": {"width": 32, "hidden": 64, "depth": 1},
+        "small": {"width": 128, "hidden": 256, "depth": 1},
+        "base": {"width": 512, "hidden": 512, "depth": 2},
+    },
+    Transformer: {
+        "tiny": {"width": 32, "hidden": 128, "depth": 2, "heads": 2},
+        "small": {"width": 128, "hidden": 512, "depth": 4, "heads": 4},
+        "base": {"width": 512, "hidden": 2048, "depth": 6, "heads": 8},
+    },
+}
+
+CHARACTER_WIDTH = {"tiny": 16, "small": 64, "base": 128}
+
+
+def model_defaults(task: str, kind: type, size: str) -> Values:
+    """What a model of this kind is in this task."""
+    values: Values = {"size": size, "dropout": 0.1, "word_dropout": 0.0, **SIZES[kind][size]}
+    if kind is Recurrent:
+        values["bidirectional"] = task != "language"
+    if kind is Convolutional:
+        values["centred"] = task != "language"
+    if task == "language":
+        values["tied"] = False
+    if task == "classify":
+        values |= {"pool": "attention", "dropout": 0.3}
+    if task == "tag":
+        values |= {"crf": False, "characters": "lstm", "character_width": CHARACTER_WIDTH[size], "dropout": 0.3}
+    return values
+
+
+def train_defaults(task: str, kind: type) -> Values:
+    """How a model of this kind learns this task."""
+    attends = kind is Transformer
+    values: Values = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "lr": 1e-3 if attends else 2e-3}
+    values |= {"optimiser": "adamw", "decay": 0.01, "warmup": 100} if attends else {"optimiser": "adam"}
+    if task == "language":
+        values |= {"batch": 32, "bptt": 64, "bptt_drawn": False, "carry": not attends, "loss_at": "every", "samples": 1}
+    else:
+        values |= {"batch": 2048}
+    if task == "classify":
+        values |= {"loss_at": "last"}
+    return values
+
+
+def data_defaults(task: str, kind: type) -> Values:
+    """What a token is in this task, and how many a row may have."""
+    values: Values = {"tokeniser": "character" if task == "language" else "word", "vocabulary": 20_000}
+    if task != "language":
+        values["max_length"] = 128 if kind is Mixer else 512
+    if task == "classify":
+        values["on_rare_label"] = "refuse"
+    return values
+
+
+def filled(raw: Mapping[str, Any]) -> Values:
+    """`raw` with every default that depends on the task, the architecture or the size put in."""
+    task = raw.get("task")
+    model = dict(raw.get("model") or {})
+    arch = model.setdefault("arch", ARCHITECTURE.get(str(task), "lstm"))
+    kind, size = MODELS.get(str(arch)), model.get("size", "small")
+    if task not in ARCHITECTURE or kind is None or size not in CHARACTER_WIDTH:
+        return {**raw, "model": model}  # the schema says what is wrong
+    data = data_defaults(task, kind) | dict(raw.get("data") or {})
+    train = train_defaults(task, kind) | dict(raw.get("train") or {})
+    if train.get("optimiser") != "adamw" and "decay" not in (raw.get("train") or {}):
+        train.pop("decay", None)
+    if train.get("steps") is not None and "epochs" not in (raw.get("train") or {}):
+        train["epochs"] = None
+    if kind is Mixer:
+        model.setdefault("length", data["max_length"] if task != "language" else train["bptt"])
+    if kind is Transformer:
+        model.setdefault("context", train["bptt"] if task == "language" else data["max_length"])
+    model = model_defaults(task, kind, size) | model
+    given = {**raw, "data": data, "model": model, "train": train}
+    return given | {"decode": dict(raw.get("decode") or {})} if task == "language" else given

@@ -1,0 +1,1 @@
+"""What ties a file to a number: read examples, build the model, measure it."""

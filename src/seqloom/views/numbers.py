@@ -1,0 +1,83 @@
+"""Numbers as a person reads them."""
+
+from math import floor, isfinite, log10
+
+
+def short(value: float | None) -> str:
+    """About four digits: enough to compare, no more.
+
+    >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 2.5e12, None, float("inf"))]
+    ['0.8712', '1,234,567', '3e-5', '12', '2.5e12', '–', '∞']
+    """
+    if value is None:
+        return "–"
+    if not isfinite(value):
+        return "not a number" if value != value else ("∞" if value > 0 else "-∞")
+    size = abs(value)
+    if size and (size < 1e-3 or size >= 1e10):
+        return scientific(value)
+    if value == int(value) or size >= 10_000:
+        return f"{value:,.0f}"
+    decimals = min(max(3 - floor(log10(size)), 0), 4)
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def scientific(value: float) -> str:
+    """
+    >>> scientific(0.00125)
+    '1.25e-3'
+    """
+    digits, _, power = f"{value:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+
+
+def brief(value: float) -> str:
+    """A label on an axis: as few characters as will do.
+
+    >>> [brief(value) for value in (0, 0.25, 2000, 150_000, 2_500_000, 1e-4, 3e12)]
+    ['0', '0.25', '2,000', '150k', '2.5M', '1e-4', '3e12']
+    """
+    size = abs(value)
+    for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if max(unit, 1e4) <= size < 1e12:
+            return f"{value / unit:.4g}{suffix}"
+    if 1000 <= size < 1e12:
+        return f"{value:,.6g}"
+    return scientific(value) if size and (size < 1e-3 or size >= 1e12) else f"{value:.6g}"
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> [duration(seconds) for seconds in (0.4, 61.2, 3600, 200_000)]
+    ['0.4 s', '1 min 1 s', '1 h 0 min', '2 d 7 h']
+    """
+    if not isfinite(seconds) or seconds < 60:
+        return f"{short(round(seconds, 1))} s" if isfinite(seconds) else short(seconds)
+    whole = round(seconds)
+    for unit, name, part, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            return f"{whole // unit:,} {name} {whole % unit // part} {below}"
+    raise AssertionError(seconds)
+
+
+def memory(size: float) -> str:
+    """
+    >>> [memory(size) for size in (900, 2048, 3 * 2**30)]
+    ['900 B', '2 KiB', '3 GiB']
+    """
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{short(round(size / unit, 1))} {name}"
+    return f"{short(size)} B"
+
+
+def operations(count: float) -> str:
+    """Floating-point operations.
+
+    >>> operations(3.1e15)
+    '3.1 PFLOP'
+    """
+    for unit, name in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if count >= unit:
+            return f"{short(round(count / unit, 2))} {name}FLOP"
+    return f"{short(count)} FLOP"

@@ -1,0 +1,135 @@
+"""A figure for a paper: matplotlib's, and from there SVG, PDF or PNG."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seqloom.spec.errors import UserError
+from seqloom.views.axis import drawable
+from seqloom.views.figure import Bars, Curves, Figure, Grid, Table
+from seqloom.views.numbers import brief, short
+from seqloom.views.svg import LIGHT
+from seqloom.views.text import clip, one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Plot
+
+SUFFIXES = (".svg", ".pdf", ".png")
+DOTTED = 40
+
+
+def draw(figure: Figure, width: float = 5.5, height: float = 3.0) -> Plot:
+    """The figure in matplotlib, in inches; no global state, no window.
+
+    >>> from seqloom.views.figure import Series
+    >>> plot = draw(Curves("Loss", (Series("training", ((0.0, 2.0), (1.0, 1.0))),), x="step", y="loss"))
+    >>> plot.axes[0].get_xlabel()
+    'step'
+    """
+    from matplotlib.figure import Figure as Plot
+    from matplotlib.text import Text
+
+    plot = Plot(figsize=(width, height), layout="constrained")
+    axes = plot.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    match figure:
+        case Curves():
+            _curves(figure, axes)
+        case Bars():
+            _bars(figure, axes)
+        case Grid():
+            _grid(figure, axes)
+        case Table():
+            _table(figure, axes)
+    axes.set_title(one_line(figure.title), loc="left", fontsize="medium")
+    for words in plot.findobj(Text):
+        words.set_parse_math(False)  # a $ in a label is a $
+    return plot
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Draw it into a file, of the kind that the name ends in. The same figure gives the same bytes."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UserError(
+            f"{path}: a figure can't be saved as {path.suffix or 'a file without ending'!r}. Use {', '.join(SUFFIXES)}."
+        )
+    import matplotlib
+
+    date: dict[str, None] = {} if path.suffix.lower() == ".png" else {_DATES[path.suffix.lower()]: None}
+    with warnings.catch_warnings(), matplotlib.rc_context({"svg.hashsalt": "seqloom", "pdf.fonttype": 42}):
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # drawn as a box: no reason to fail
+        draw(figure).savefig(path, dpi=200, metadata=date)
+
+
+_DATES = {".svg": "Date", ".pdf": "CreationDate"}
+
+
+def _curves(curves: Curves, axes: Axes) -> None:
+    if curves.log:
+        axes.set_yscale("log")
+    across, up = curves.axes(across=5, up=5)
+    axes.set_yticks([value for value, _ in up.ticks], [name for _, name in up.ticks])
+    axes.set_yticks([], minor=True)
+    axes.set_ylim(up.low, up.high)
+    axes.set_xticks([value for value, _ in across.ticks], [name for _, name in across.ticks])
+    axes.set_xlim(across.low, across.high)
+    for colour, series in curves.coloured():
+        shown = [
+            (x, y if drawable(y, curves.log) else float("nan")) for x, y in series.points if drawable(x, log=False)
+        ]
+        xs, values = [x for x, _ in shown], [y for _, y in shown]
+        name = one_line(series.name).lstrip("_") or "–"  # matplotlib hides names that begin with an underscore
+        if series.style == "reference":
+            axes.plot(xs, values, color="0.5", linewidth=1, linestyle=(0, (2, 3)), label=name)
+        else:
+            marker = "." if len(shown) <= DOTTED else ""
+            axes.plot(xs, values, color=LIGHT[colour - 1], linewidth=1.3, marker=marker, label=name)
+    for mark in curves.marks:
+        if mark.kind == "note" and drawable(mark.x, log=False):
+            axes.axvline(mark.x, color="0.6", linewidth=0.8, linestyle=":")
+    signs = [mark.x for mark in curves.marks if mark.kind == "warning" and drawable(mark.x, log=False)]
+    axes.plot(signs, [0.0] * len(signs), "^", color=LIGHT[1], transform=axes.get_xaxis_transform(), clip_on=False)
+    axes.set_xlabel(one_line(curves.x))
+    axes.set_ylabel(one_line(curves.y))
+    axes.grid(axis="y", color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    if len(curves.series) > 1:
+        axes.legend(frameon=False)
+
+
+def _bars(bars: Bars, axes: Axes) -> None:
+    sizes = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
+    drawn = axes.barh(range(len(sizes)), sizes, color=LIGHT[0])
+    axes.bar_label(drawn, labels=[short(value) for _, value in bars.bars], padding=3)
+    axes.set_yticks(range(len(sizes)), [clip(one_line(name), 30) for name, _ in bars.bars])
+    axes.invert_yaxis()
+    axes.set_xlabel(one_line(bars.unit))
+
+
+def _grid(grid: Grid, axes: Axes) -> None:
+    shades = [[grid.shade(row, column) for column in range(len(grid.columns))] for row in range(len(grid.rows))]
+    if grid.rows and grid.columns:
+        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    turned = 90 if sum(map(len, grid.columns)) > 50 else 0
+    axes.set_xticks(range(len(grid.columns)), [clip(one_line(name), 30) for name in grid.columns], rotation=turned)
+    axes.set_yticks(range(len(grid.rows)), [clip(one_line(name), 30) for name in grid.rows])
+    axes.set_xlabel(one_line(grid.column_axis))
+    axes.set_ylabel(one_line(grid.row_axis))
+    if len(grid.columns) <= 12:
+        for row, values in enumerate(grid.values):
+            for column, value in enumerate(values):
+                colour = "white" if shades[row][column] > 0.55 else "black"
+                axes.text(column, row, brief(value), ha="center", va="center", color=colour, fontsize="small")
+
+
+def _table(table: Table, axes: Axes) -> None:
+    axes.set_axis_off()
+    cells = [
+        [clip(one_line(table.text(row, column)), 60) for column in range(len(table.header))]
+        for row in range(len(table.rows))
+    ]
+    if cells:
+        axes.table(cells, colLabels=[one_line(name) for name in table.header], loc="center", edges="horizontal")

@@ -1,0 +1,93 @@
+"""A folder a class, a file a class."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from seqloom.data.lines import Skipped
+from seqloom.data.readers.folder import read_folder
+from seqloom.spec.errors import DataError
+
+
+def made(tmp_path: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return tmp_path
+
+
+def sentence(path: Path, **options: int) -> str:
+    with pytest.raises(DataError) as error:
+        list(read_folder(path, **options))
+    return str(error.value).removeprefix(str(path))
+
+
+def test_a_folder_a_class(tmp_path: Path) -> None:
+    files = {
+        "pos/2.txt": "good\nfilm\n",
+        "pos/10.txt.gz": "fine",
+        "neg/1": "bad",
+        "neg/.DS_Store": "\0",
+        "neg/3.txt": "",
+    }
+    folder = made(tmp_path, **files)
+    read = list(read_folder(folder))
+    assert [(row.text, row.labels) for row in read] == [
+        ("bad", ("neg",)),
+        ("", ("neg",)),
+        ("fine", ("pos",)),
+        ("good\nfilm", ("pos",)),
+    ]
+    assert str(read[0].place) == f"{folder}/neg/1:1"
+
+
+def test_a_file_a_class(tmp_path: Path) -> None:
+    folder = made(tmp_path, **{"Czech.txt": "Abl\n\n \nAdsit\n", "Irish.txt.gz": "Adam", ".hidden": "x"})
+    read = list(read_folder(folder))
+    assert [(row.text, row.labels, row.place.line) for row in read] == [
+        ("Abl", ("Czech",), 1),
+        ("Adsit", ("Czech",), 4),
+        ("Adam", ("Irish",), 1),
+    ]
+    assert list(read_folder(folder / "Czech.txt")) == read[:2]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({".hidden": "x"}, ": the folder is empty. "),
+        (
+            {"pos/1.txt": "x", "README.txt": "x"},
+            ": the folder has both sub-folders (pos, …) and files (README.txt, …). ",
+        ),
+        ({"neg/.keep": "", "pos/1.txt": "x"}, "/neg: the folder of this class is empty. "),
+        ({"pos/a/1.txt": "x"}, "/pos/a: a folder inside the folder of a class. "),
+        ({"pos/1.jpg": "x"}, "/pos/1.jpg: neither a .txt nor a .txt.gz file. "),
+        ({"a.csv": "x"}, "/a.csv: neither a .txt nor a .txt.gz file. "),
+        ({"a.txt": ""}, "/a.txt: the file is empty. "),
+        ({"a.txt": "xy\n" + "x" * 20}, "/a.txt:2: a line of more than 10 characters. "),
+        ({"pos/1.txt": "x" * 11}, "/pos/1.txt:1: a text of more than 10 characters. "),
+    ],
+)
+def test_what_can_not_be_is_a_sentence(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    assert sentence(made(tmp_path, **files), max_characters=10).startswith(message)
+
+
+@pytest.mark.parametrize("names", [("train/a.txt", "dev/a.txt", "test/a.txt"), ("train.txt", "dev.txt", "test.txt")])
+def test_parts_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, ...]) -> None:
+    folder = made(tmp_path, **dict.fromkeys(names, "x"))
+    dev, test, train = sorted(folder.iterdir())
+    assert sentence(folder) == (
+        ": these are parts of a data set, not classes. "
+        f"Pass each as what it is: --data.valid {dev} --data.test {test} --data.train {train}."
+    )
+
+
+def test_bad_examples_can_be_skipped(tmp_path: Path) -> None:
+    folder = made(tmp_path, **{"pos/1.txt": "x" * 11, "pos/2.txt": "x" * 10 + "\n\n"})
+    (folder / "pos" / "3.txt").write_bytes(b"\xff")
+    skipped = Skipped()
+    assert [row.text for row in read_folder(folder, 10, skipped)] == ["x" * 10]
+    assert [str(error).split(": ")[0] for error in skipped.errors] == [f"{folder}/pos/{name}.txt:1" for name in (1, 3)]

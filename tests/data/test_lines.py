@@ -1,0 +1,167 @@
+"""Lines and chunks: what was written reads back, whatever its endings and packing; what can't be read is a sentence."""
+
+import gzip
+import os
+import re
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data import lines as module
+from seqloom.data.lines import Skipped, read_chunks, read_lines
+from seqloom.spec.errors import DataError
+
+# Not "\ufeff": as a first character it is a BOM.
+some_lines = st.lists(
+    st.text(st.characters(exclude_characters="\r\n\0\ufeff", exclude_categories=["Cs"]), max_size=12), min_size=1
+)
+endings = st.sampled_from(["\n", "\r\n", "\r"])
+blocks = st.integers(8, 40)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines") / "text.txt"
+
+
+def write(file: Path, text: str, bom: bool = False, packed: bool = False) -> Path:
+    raw = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
+    file.write_bytes(gzip.compress(raw, mtime=0) if packed else raw)
+    return file
+
+
+def sentence(reading: Iterator[object]) -> str:
+    with pytest.raises(DataError) as error:
+        list(reading)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@given(written=some_lines, data=st.data(), bom=st.booleans(), packed=st.booleans(), block=blocks)
+def test_lines_read_back(
+    file: Path, written: list[str], data: st.DataObject, bom: bool, packed: bool, block: int
+) -> None:
+    text = "".join(line + data.draw(endings) for line in written) + data.draw(st.sampled_from(["", "end"]))
+    expected = re.split("\r\n|\r|\n", text)
+    if expected[-1] == "":
+        expected.pop()
+    with patch.object(module, "BLOCK", block):
+        assert list(read_lines(write(file, text, bom, packed))) == list(enumerate(expected, 1))
+
+
+@given(
+    text=st.text(st.characters(exclude_characters="\0\ufeff", exclude_categories=["Cs"]), min_size=1),
+    bom=st.booleans(),
+    packed=st.booleans(),
+    characters=st.integers(1, 9),
+    block=blocks,
+)
+def test_chunks_read_back(file: Path, text: str, bom: bool, packed: bool, characters: int, block: int) -> None:
+    write(file, text, bom, packed)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    with patch.object(module, "BLOCK", block):
+        chunks = list(read_chunks(file, characters))
+    assert "".join(chunks) == plain
+    assert all(len(chunk) == characters for chunk in chunks[:-1])
+    assert [line for _, line in read_lines(file)] == plain.removesuffix("\n").split("\n")
+
+
+def test_only_line_endings_end_lines(file: Path) -> None:
+    line = "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g"
+    assert [text for _, text in read_lines(write(file, line + "\nh"))] == [line, "h"]
+
+
+def test_gzip_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
+    assert list(read_lines(write(tmp_path / "a.txt", "x", packed=True))) == [(1, "x")]
+    assert list(read_lines(write(tmp_path / "b.gz", "x"))) == [(1, "x")]
+    (tmp_path / "c.gz").write_bytes(gzip.compress(b"x\n") + gzip.compress(b"y\n"))
+    assert list(read_lines(tmp_path / "c.gz")) == [(1, "x"), (2, "y")]
+
+
+@pytest.mark.parametrize("read", [read_lines, read_chunks])
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", ": the file is empty. "),
+        (b"\xef\xbb\xbf", ": the file is empty. "),
+        (gzip.compress(b""), ": the file is empty. "),
+        (gzip.compress(b"some text" * 99)[:-12], ": the gzip data is broken or cut short. "),
+        (gzip.compress(b"some text" * 99)[:-8] + b"\xff" * 8, ": the gzip data is broken or cut short. "),
+        (gzip.compress(b"some text") + b"garbage", ": the gzip data is broken or cut short. "),
+        (b"one\r\ncaf\xe9 au lait\n", ":2: the byte 0xE9 is not UTF-8. Convert the file, for example with `iconv"),
+        (b"one\r\rtwo\ncaf\xc3", ":4: the byte 0xC3 is not UTF-8. "),
+        (b"\xef\xbb", ":1: the byte 0xEF is not UTF-8. "),
+        (b"\xed\xa0\x80", ":1: the byte 0xED is not UTF-8. "),
+        ("text".encode("utf-16"), ": the file is in UTF-16, not plain UTF-8 text. "),
+        ("text".encode("utf-32"), ": the file is in UTF-32, not plain UTF-8 text. "),
+        (b"PK\x03\x04 and so on", ": the file is a zip archive"),
+        (b"one\ntw\0o", ":2: a NUL byte: this looks like a binary file. "),
+    ],
+)
+@pytest.mark.parametrize("block", [8, 1 << 20])
+def test_bad_bytes_are_a_sentence(file: Path, read, raw: bytes, message: str, block: int) -> None:
+    file.write_bytes(raw)
+    with patch.object(module, "BLOCK", block):
+        assert sentence(read(file)).startswith(f"{file}{message}")
+
+
+@pytest.mark.parametrize("read", [read_lines, read_chunks])
+def test_what_is_no_file_is_a_sentence(tmp_path: Path, read) -> None:
+    assert (
+        sentence(read(tmp_path / "none")) == f"{tmp_path}/none: there is no such file. Check the name and the folder."
+    )
+    assert sentence(read(tmp_path)) == f"{tmp_path}: is a directory. Name its files, for example '{tmp_path}/*.txt'."
+    os.mkfifo(tmp_path / "pipe")
+    assert "is not a regular file" in sentence(read(tmp_path / "pipe"))
+    assert "it can't be read (File name too long)" in sentence(read(tmp_path / ("x" * 300)))
+    file = write(tmp_path / "shut.txt", "x")
+    with patch.object(Path, "open", side_effect=PermissionError(13, "Permission denied")):
+        assert ": no permission to read it. Allow it" in sentence(read(file))
+
+
+def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "long.gz"
+    with gzip.open(file, "wb", compresslevel=1) as stream:
+        stream.write(b"short\n")
+        for _ in range(64):
+            stream.write(b"x" * (1 << 20))
+    tracemalloc.start()
+    assert sentence(read_lines(file)) == (
+        f"{file}:2: a line of more than 1,000,000 characters. Break it up, or pass a larger --data.max-characters."
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 24 << 20
+    assert sum(map(len, read_chunks(file))) == 6 + (64 << 20)
+
+
+@given(width=st.integers(1, 30), most=st.integers(1, 30), letter=st.sampled_from("xé€🎈"), block=blocks)
+def test_characters_are_counted_not_bytes(file: Path, width: int, most: int, letter: str, block: int) -> None:
+    skipped = Skipped()
+    with patch.object(module, "BLOCK", block):
+        read = list(read_lines(write(file, f"a\n{letter * width}\nb\n"), most, skipped))
+    assert read == [(1, "a"), *([(2, letter * width)] if width <= most else []), (3, "b")]
+    assert skipped.count == (width > most)
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(file: Path) -> None:
+    file.write_bytes(b"one\n\xff\n\0\n" + b"x" * 50 + b"\nfive\n" + b"\xff\n" * 200)
+    skipped = Skipped()
+    assert list(read_lines(file, 10, skipped)) == [(1, "one"), (5, "five")]
+    assert (skipped.count, len(skipped.errors)) == (203, 100)
+    numbers = [re.search(r":(\d+): ", str(error))[1] for error in skipped.errors[:4]]
+    assert numbers == ["2", "3", "4", "6"]
+
+
+def test_lines_are_not_read_before_they_are_asked_for(file: Path) -> None:
+    write(file, "a\n" * (1 << 21))
+    with patch.object(module, "BLOCK", 64):
+        tracemalloc.start()
+        assert next(read_lines(file)) == (1, "a")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        tracemalloc.stop()

@@ -1,0 +1,305 @@
+"""Tokenisers: nothing lost, equal to the library, the same each time, and nothing believed of a file."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, normalizers
+
+from seqloom.data.tokenisers import TOKENISERS, Tokeniser, reading, train_tokeniser
+from seqloom.spec import names
+from seqloom.spec.errors import DataError, UnknownName, UserError
+
+TEXTS = [
+    "The cat sat on the mat; the cat's hat wasn't there.\n",
+    "Ça va? Ὀδυσσεύς, ΟΔΟΣ, İstanbul 𝒳😀\r\n\tend\n",
+    "the <unk> of state @-@ run 1,000.5 it 's wo n't ... -LRB- e.g. this -RRB-\n",
+]
+every_kind = pytest.mark.parametrize("kind", list(TOKENISERS))
+either_case = pytest.mark.parametrize("lowercase", [False, True])
+any_text = st.text(st.characters(codec="utf-8"), max_size=40) | st.lists(st.sampled_from(TEXTS)).map("".join)
+
+
+def trained(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokeniser:
+    return train_tokeniser(
+        kind, TEXTS, vocabulary=vocabulary, min_count=min_count, lowercase=lowercase, sample=1_000_000
+    )
+
+
+MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENISERS for lowercase in (False, True)}
+
+
+def test_the_registry_has_the_names_of_the_spec() -> None:
+    assert tuple(TOKENISERS) == names.TOKENISERS
+    assert all(kind == made.kind for kind, made in TOKENISERS.items())
+
+
+def test_an_unknown_kind_is_told_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'word'"):
+        trained("words")
+
+
+@either_case
+@every_kind
+@given(text=any_text)
+def test_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: str) -> None:
+    ours = MADE[kind, lowercase]
+    library = LIBRARY[kind, lowercase]
+    ids = ours.encode(text)
+    assert ids.dtype == np.int32
+    assert ids.tolist() == library.encode(text).ids
+    if kind != "word":
+        assert ours.decode(ids) == library.decode(ids.tolist(), skip_special_tokens=False)
+
+
+LIBRARY = {case: Tokenizer.from_str(made.to_json()) for case, made in MADE.items()}
+
+
+@pytest.mark.parametrize("kind", ["byte", "bpe"])
+@given(text=any_text)
+def test_bytes_lose_nothing(kind: str, text: str) -> None:
+    tokeniser = MADE[kind, False]
+    ids = tokeniser.encode(text)
+    assert tokeniser.decode(ids) == text
+    lower = MADE[kind, True]
+    assert lower.decode(lower.encode(text)) == normalizers.Lowercase().normalize_str(text)
+    if text.isascii():
+        assert "".join(tokeniser.tokens(ids)) == text
+
+
+@given(text=st.text(sorted(set("".join(TEXTS)))))
+def test_known_characters_are_not_lost(text: str) -> None:
+    tokeniser = MADE["character", False]
+    ids = tokeniser.encode(text)
+    assert tokeniser.unknown not in ids
+    assert tokeniser.decode(ids) == text
+    assert tokeniser.tokens(ids) == list(text)
+
+
+@either_case
+@every_kind
+def test_batches_and_nothing(kind: str, lowercase: bool) -> None:
+    tokeniser = MADE[kind, lowercase]
+    together = tokeniser.encode_batch([*TEXTS, ""])
+    for ids, text in zip(together, [*TEXTS, ""], strict=True):
+        assert ids.tolist() == tokeniser.encode(text).tolist()
+    assert together[-1].shape == (0,)
+    assert together[-1].dtype == np.int32
+    assert tokeniser.encode_batch([]) == []
+    assert tokeniser.decode([]) == ""
+    assert tokeniser.tokens([]) == []
+
+
+@either_case
+@every_kind
+def test_a_file_gives_the_same_tokeniser(kind: str, lowercase: bool) -> None:
+    made = MADE[kind, lowercase]
+    read = Tokeniser.from_json(made.to_json())
+    assert type(read) is type(made)
+    assert read.kind == kind
+    assert read.learned == made.learned
+    assert read.to_json() == made.to_json()
+    assert len(read) == len(made) == LIBRARY[kind, lowercase].get_vocab_size()
+    assert read.unknown == made.unknown == (0 if kind in ("character", "word") else None)
+
+
+def test_training_is_the_same_in_another_process() -> None:
+    program = (
+        "from seqloom.data.tokenisers import TOKENISERS, train_tokeniser\n"
+        "import hashlib\n"
+        f"texts = {TEXTS!r}\n"
+        "for kind in TOKENISERS:\n"
+        "    made = train_tokeniser(kind, texts, vocabulary=290, min_count=1, lowercase=False, sample=10**6)\n"
+        "    print(hashlib.sha256(made.to_json().encode()).hexdigest())\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert len(told.pop().split()) == len(TOKENISERS)
+
+
+@every_kind
+def test_reads_no_more_than_the_sample(kind: str) -> None:
+    taken = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal taken
+        for number in count(1):
+            taken = number
+            yield "abcd efgh "
+
+    tokeniser = train_tokeniser(kind, endless(), vocabulary=300, min_count=1, lowercase=False, sample=45)
+    assert taken == (0 if kind == "byte" else 5)
+    if kind == "character":
+        only = train_tokeniser(kind, ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=2)
+        assert only.learned.tokens == ("<unk>", "a", "b")
+    assert len(tokeniser) <= 300
+
+
+def test_characters_are_ordered_by_count_then_code_point() -> None:
+    texts = ["zzz😀😀bbaa", "c"]
+    everything = train_tokeniser("character", texts, vocabulary=99, min_count=1, lowercase=False, sample=99)
+    assert everything.learned.tokens == ("<unk>", "z", "a", "b", "😀", "c")
+    frequent = train_tokeniser("character", texts, vocabulary=99, min_count=2, lowercase=False, sample=99)
+    assert frequent.learned.tokens == ("<unk>", "z", "a", "b", "😀")
+    capped = train_tokeniser("character", texts, vocabulary=3, min_count=1, lowercase=False, sample=99)
+    assert capped.learned.tokens == ("<unk>", "z", "a")
+    assert capped.decode(capped.encode("zap😀")) == "za��"
+
+
+def test_long_and_short_texts_count_alike() -> None:
+    text = "ab" * 700_000 + "c"
+    long = train_tokeniser("character", [text], vocabulary=9, min_count=1, lowercase=False, sample=10**7)
+    short = train_tokeniser(
+        "character",
+        (text[start : start + 1000] for start in range(0, len(text), 1000)),
+        vocabulary=9,
+        min_count=1,
+        lowercase=False,
+        sample=10**7,
+    )
+    assert long.learned == short.learned
+    assert long.learned.tokens == ("<unk>", "a", "b", "c")
+
+
+def test_words_are_ordered_and_capped() -> None:
+    def words(vocabulary: int, min_count: int) -> tuple[str, ...]:
+        texts = ["b a a\n", "b <unk> c a <unk> <unk> <unk>"]
+        made = train_tokeniser("word", texts, vocabulary=vocabulary, min_count=min_count, lowercase=False, sample=99)
+        return made.learned.tokens
+
+    assert words(99, 1) == ("<unk>", "a", "b", "\n", "c")
+    assert words(99, 2) == ("<unk>", "a", "b")
+    assert words(2, 1) == ("<unk>", "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Hello, world!", "Hello|,|world|!"),
+        ('He said: "Don\'t go."', 'He|said|:|"|Don\'t|go|.|"'),
+        ("'quoted words'", "'|quoted|words|'"),
+        ("wo n't , it 's we 'LL", "wo|n't|,|it|'s|we|'LL"),
+        ("state @-@ of 1 @,@ 000 <unk> </s>", "state|@-@|of|1|@,@|000|<unk>|</s>"),
+        ("-LRB- a -rrb- `` b '' ... c -- d", "-LRB-|a|-rrb-|``|b|''|...|c|--|d"),
+        ("well-known rock'n'roll l'été", "well-known|rock'n'roll|l'été"),
+        ("$1,000.50 at 10:30, 5%; 3rd.", "$|1,000.50|at|10:30|,|5|%|;|3rd|."),
+        ("the U.S. and e.g. end.Start", "the|U.S.|and|e.g.|end|.|Start"),
+        ("good.<br /><br />bad", "good|.|<br />|<br />|bad"),
+        ("one\n\n two\r\n", "one|\n|\n|two|\n"),
+        ("a < b > c", "a|<|b|>|c"),
+        ("नमस्ते café ❤", "नमस्ते|café|❤"),
+    ],
+)
+def test_words_are_split_as_said(text: str, words: str) -> None:
+    made = train_tokeniser("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    assert made.tokens(made.encode(text)) == words.split("|")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't know (yet), he said.\nNo!", "it's 5% of [all]: 1,000.5", "<unk> of\n\nthat"],
+)
+def test_words_come_back_as_one_would_write_them(text: str) -> None:
+    made = train_tokeniser("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    assert made.decode(made.encode(text)) == text
+
+
+def test_split_clitics_close_up() -> None:
+    made = train_tokeniser("word", ["it 's n't"], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    assert made.decode(made.encode("it 's n't it")) == "it'sn't it"
+
+
+def test_bpe_keeps_to_its_vocabulary() -> None:
+    assert len(trained("bpe", vocabulary=270)) == 270
+    assert len(trained("bpe", vocabulary=257)) == 257
+    with pytest.raises(UserError, match="Ask for 257 or more"):
+        trained("bpe", vocabulary=256)
+    never_twice = train_tokeniser("bpe", ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=99)
+    assert len(never_twice) == 256
+    assert Tokeniser.from_json(never_twice.to_json()).kind == "bpe"
+
+
+def test_part_of_a_character_is_shown_as_bytes() -> None:
+    byte = MADE["byte", False]
+    assert byte.tokens(byte.encode("aé")) == ["a", "\\xc3", "\\xa9"]
+    assert byte.decode([0xC3]) == "�"
+
+
+@every_kind
+def test_a_lone_surrogate_is_a_sentence(kind: str) -> None:
+    with pytest.raises(UserError, match=r"character 2 of the text, U\+D800, is half of a surrogate pair\. Remove it"):
+        MADE[kind, False].encode("a\ud800")
+
+
+def changed(kind: str, **parts: object) -> str:
+    return json.dumps({**json.loads(MADE[kind, False].to_json()), **parts})
+
+
+def with_model(kind: str, **parts: object) -> str:
+    return changed(kind, model={**json.loads(MADE[kind, False].to_json())["model"], **parts})
+
+
+BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("1" * 5000, "not JSON"),
+        ("null", "not a tokeniser of a kind"),
+        ("{}", "not a tokeniser of a kind"),
+        ('{"model": 3}', "not a tokeniser of a kind"),
+        (changed("word", normalizer={"type": "Prepend", "prepend": "x"}), "not a tokeniser of a kind"),
+        (changed("word", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+b"}}), "not a tokeniser of a kind"),
+        (changed("bpe", post_processor={"type": "ByteLevel"}), "not a tokeniser of a kind"),
+        (changed("bpe", added_tokens=[{"id": 0, "content": "x"}]), "not a tokeniser of a kind"),
+        (with_model("bpe", type="Unigram"), "not a tokeniser of a kind"),
+        (with_model("bpe", dropout=0.5), "not a tokeniser of a kind"),
+        (with_model("word", vocab=[]), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"<unk>": 0, "a": 2}), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"<unk>": 0, "a": True}), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"<unk>": 0, "a": 0}), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"<unk>": 0, "a": -1}), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"<unk>": 0, "\ud800": 1}), "not numbered 0 to n-1"),
+        (with_model("word", vocab={"a": 0, "<unk>": 1}), "token 0 is not <unk>"),
+        (with_model("character", vocab={}), "token 0 is not <unk>"),
+        (with_model("character", vocab={"<unk>": 0, "ab": 1}), "a token is not one character"),
+        (with_model("byte", vocab={"a": 0}), "not the 256 bytes in order"),
+        (with_model("byte", merges=[["a", "b"]]), "not the 256 bytes in order"),
+        (with_model("bpe", vocab={"a": 0}, merges=[]), "a byte is missing"),
+        (with_model("bpe", vocab=BYTES | {"日": 256}, merges=[]), "a token is not made of bytes"),
+        (with_model("bpe", vocab=BYTES, merges=[["a", "b"]]), "a merge is not of its tokens"),
+        (with_model("bpe", merges=["a b"]), "not numbered 0 to n-1"),
+    ],
+)
+def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
+    with pytest.raises(DataError) as error:
+        Tokeniser.from_json(text, "runs/x/vocabulary/source.json")
+    assert str(error.value).startswith("runs/x/vocabulary/source.json: ")
+    assert message in str(error.value)
+
+
+def test_a_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = MADE["byte", False].to_json()
+    monkeypatch.setattr(reading, "LARGEST", len(text))
+    assert Tokeniser.from_json(text).kind == "byte"
+    with pytest.raises(DataError, match="MiB"):
+        Tokeniser.from_json(text + " ")

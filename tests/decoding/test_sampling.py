@@ -1,0 +1,278 @@
+"""Sampling: what is chosen and how often; that a text depends on its seed and number alone; the cache against none."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from torch import Tensor
+
+from seqloom.decoding.sampling import choose, collect, longest, uniform, write
+from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
+from seqloom.nn.transformer import TransformerParts, decoder
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.errors import ArgumentError
+
+VOCABULARY = 11
+PARTS = TransformerParts(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000.0)
+
+
+def lstm() -> Model:
+    return Model(Tokens(VOCABULARY, 5), Recurrent(LSTM(5, 8)), PerPosition(8, VOCABULARY))
+
+
+def transformer() -> Model:
+    return Model(Tokens(VOCABULARY, 8), decoder(PARTS), PerPosition(8, VOCABULARY))
+
+
+def short() -> Model:
+    """A Transformer that knows eight positions."""
+    plain = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
+    return Model(Tokens(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerPosition(8, VOCABULARY))
+
+
+def bold(make: Callable[[], Model]) -> Model:
+    """In float64 and eval mode, with scores far enough apart that a text is not mere noise."""
+    model = make().double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_(0, 0.7)
+    return model
+
+
+every_model = pytest.mark.parametrize("make", [lstm, transformer, short])
+OPTIONS = Decode(temperature=1.0, top_k=8, top_p=0.95, length=12)
+PROMPTS = [torch.tensor(prompt) for prompt in ([1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0])]
+
+
+def without_a_state(model: Model, prompt: Tensor, number: int, options: Decode, seed: int) -> list[int]:
+    """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
+    window, written = longest(model), []
+    prefix = prompt.tolist()[-(window or 0) :]
+    for step in range(options.length):
+        if window is not None and len(prefix) > window:
+            prefix = prefix[-(window // 2) :]
+        tokens = torch.tensor([prefix])
+        with torch.no_grad():
+            y, _ = model(tokens)
+            logits = model.head(y)[:, -1]
+        token = choose(
+            logits,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+            noise=uniform(seed, [number], step),
+        ).item()
+        written.append(token)
+        prefix.append(token)
+    return written
+
+
+# One choice ----------------------------------------------------------------------------------------------------------
+
+
+@given(noise=st.floats(0, 1, exclude_max=True))
+def test_temperature_0_takes_the_best(noise: float) -> None:
+    logits = torch.randn(4, VOCABULARY)
+    chosen = choose(logits, temperature=0, noise=torch.full((4,), noise))
+    assert torch.equal(chosen, logits.argmax(dim=1))
+    assert torch.equal(choose(logits, temperature=1e-300, noise=torch.full((4,), noise)), chosen)
+    assert torch.equal(choose(logits, temperature=5, top_k=1, noise=torch.full((4,), noise)), chosen)
+    assert torch.equal(choose(logits, temperature=5, top_p=1e-9, noise=torch.full((4,), noise)), chosen)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_frequencies_follow_the_softmax(temperature: float) -> None:
+    draws, logits = 8000, torch.randn(VOCABULARY)
+    noise = uniform(7, range(draws), step=0)
+    chosen = choose(logits.expand(draws, -1), temperature=temperature, noise=noise)
+    expected = draws * (logits.double() / temperature).softmax(dim=0)
+    counts = chosen.bincount(minlength=VOCABULARY)
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    assert chi_square < 29.6  # one in a thousand, at 10 degrees of freedom
+
+
+@given(data=st.data(), top_k=st.none() | st.integers(1, 15), top_p=st.none() | st.floats(0.01, 1))
+def test_never_chooses_outside_the_set(data: st.DataObject, top_k: int | None, top_p: float | None) -> None:
+    logits = torch.tensor(data.draw(st.lists(st.floats(-5, 5), min_size=6, max_size=6)), dtype=torch.float64)
+    by_rank = sorted(range(6), key=lambda token: -logits[token])
+    kept = by_rank[:top_k]
+    if top_p is not None:
+        p = logits[kept].softmax(dim=0).tolist()
+        reach = next((n for n in range(1, len(kept)) if sum(p[:n]) >= top_p + 1e-12), len(kept))
+        kept = kept[:reach]
+    noise = torch.linspace(0, 1, 200, dtype=torch.float64)
+    noise[-1] = 1 - 2**-53
+    chosen = choose(logits.expand(200, -1), temperature=1.0, top_k=top_k, top_p=top_p, noise=noise)
+    assert set(chosen.tolist()) <= set(kept)
+
+
+def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
+    logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log().expand(1000, -1)
+    noise = uniform(0, range(1000), 0)
+
+    def chosen(**limits: float) -> set[int]:
+        return set(choose(logits, temperature=1.0, noise=noise, **limits).tolist())
+
+    assert chosen(top_p=0.4) == {1}
+    assert chosen(top_p=0.6) == {1, 3}
+    assert chosen(top_p=0.8) == {1, 2, 3}
+    assert chosen(top_p=1.0) == {0, 1, 2, 3}
+    assert chosen(top_k=2, top_p=0.7) == {1, 3}  # of the two left, the first has only 2/3
+    assert chosen(top_k=2, top_p=0.6) == {1}
+
+
+def test_of_equals_top_k_keeps_exactly_k() -> None:
+    noise = uniform(0, range(500), 0)
+    assert set(choose(torch.zeros(500, 9), temperature=1, top_k=3, noise=noise).tolist()) == {0, 1, 2}
+
+
+@given(step=st.integers(0, 1000))
+def test_a_token_ruled_out_is_never_chosen(step: int) -> None:
+    logits = torch.full((3, 4), float("-inf"))
+    logits[:, 2] = -3.0
+    noise = torch.tensor([0.0, float(uniform(1, [0], step)), 1 - 2**-53], dtype=torch.float64)
+    assert choose(logits, temperature=1.0, noise=noise).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: float) -> None:
+    with pytest.raises(ArgumentError, match="choose: logits has no finite largest value"):
+        choose(torch.tensor([[0.0, wrong]]), temperature=temperature, noise=torch.zeros(1))
+
+
+# Noise ---------------------------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 2**63 - 1), number=st.integers(0, 10**6), step=st.integers(0, 10**6))
+def test_noise_is_a_function_of_seed_number_and_step(seed: int, number: int, step: int) -> None:
+    (drawn,) = uniform(seed, [number], step).tolist()
+    torch.manual_seed(step)
+    assert 0 <= drawn < 1
+    assert uniform(seed, [3, number], step)[1] == drawn
+    others = [uniform(seed + 1, [number], step), uniform(seed, [number + 1], step), uniform(seed, [number], step + 1)]
+    assert drawn not in [other.item() for other in others]
+
+
+def test_noise_is_even_over_samples_and_steps() -> None:
+    for drawn in (uniform(3, range(4000), 5), torch.cat([uniform(3, [2], step) for step in range(4000)])):
+        counts = (drawn * 10).long().bincount(minlength=10)
+        assert ((counts - 400.0) ** 2 / 400).sum() < 27.9  # one in a thousand, at 9 degrees of freedom
+
+
+# Writing -------------------------------------------------------------------------------------------------------------
+
+
+@every_model
+def test_a_step_with_the_state_equals_reading_everything_again(make: Callable[[], Model]) -> None:
+    model = bold(make)
+    texts = collect(write(model, PROMPTS, options=OPTIONS, seed=3), len(PROMPTS))
+    assert texts == [without_a_state(model, p, number, OPTIONS, 3) for number, p in enumerate(PROMPTS)]
+    assert texts[0] != texts[3]  # one prompt, two samples
+
+
+@every_model
+def test_greedy_equals_reading_everything_again(make: Callable[[], Model]) -> None:
+    model, options = bold(make), Decode(temperature=0, length=12)
+    texts = collect(write(model, PROMPTS, options=options, seed=0), len(PROMPTS))
+    assert texts == [without_a_state(model, prompt, 0, options, 0) for prompt in PROMPTS]
+    assert texts[0] == texts[3]
+
+
+@every_model
+def test_a_seed_writes_the_same_alone_and_in_a_batch(make: Callable[[], Model]) -> None:
+    model = bold(make)
+    together = collect(write(model, PROMPTS, options=OPTIONS, seed=5), len(PROMPTS))
+    for number, prompt in enumerate(PROMPTS):
+        torch.manual_seed(number)  # the global generator has no part in it
+        (alone,) = collect(write(model, [prompt], options=OPTIONS, seed=5, numbers=[number]), 1)
+        assert alone == together[number]
+    assert collect(write(model, PROMPTS, options=OPTIONS, seed=6), len(PROMPTS)) != together
+
+
+@every_model
+def test_a_stop_token_ends_its_row_and_no_other(make: Callable[[], Model]) -> None:
+    model = bold(make)
+    freely = collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
+    stop = {freely[0][4], freely[2][0]}
+    stopped = collect(write(model, PROMPTS, options=OPTIONS, seed=1, stop=stop), len(PROMPTS))
+    for free, text in zip(freely, stopped, strict=True):
+        end = next((place for place, token in enumerate(free) if token in stop), len(free))
+        assert text == free[:end]
+    assert stopped[2] == []
+
+
+def test_ends_when_all_rows_have() -> None:
+    model = bold(lstm)
+    assert list(write(model, PROMPTS, options=OPTIONS, seed=1, stop=range(VOCABULARY))) == []
+    assert list(write(model, [], options=OPTIONS, seed=1)) == []
+
+
+@pytest.mark.parametrize("context", [1, 3, 8, 50])
+def test_writes_on_past_the_longest_length(context: int) -> None:
+    model, options = bold(short), Decode(temperature=1.0, length=14)
+    prompts = [PROMPTS[0], PROMPTS[1], torch.arange(23) % VOCABULARY]  # longer than the model reads
+    texts = collect(write(model, prompts, options=options, seed=2, context=context), len(prompts))
+    assert [len(text) for text in texts] == [14] * len(prompts)
+    alone = [
+        collect(write(model, [prompt], options=options, seed=2, context=context, numbers=[number]), 1)[0]
+        for number, prompt in enumerate(prompts)
+    ]
+    assert texts == alone
+
+
+def test_a_step_reads_one_token() -> None:
+    model, widths = bold(transformer), []
+    model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
+    collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
+    assert widths == [(5, 5)] + [(5, 1)] * (OPTIONS.length - 1)
+
+
+def test_a_full_row_is_read_again_by_itself() -> None:
+    model, widths = bold(short), []
+    model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
+    prompts = [torch.tensor([1, 2, 3, 4, 5, 6, 7]), torch.tensor([1])]
+    collect(write(model, prompts, options=Decode(length=4), seed=1), 2)
+    assert widths == [(2, 7), (2, 1), (1, 4), (1, 1), (2, 1)]
+
+
+def test_yields_each_token_as_it_comes() -> None:
+    model, calls = bold(lstm), []
+    model.stem.register_forward_pre_hook(lambda _, inputs: calls.append(1))
+    written = write(model, PROMPTS[:2], options=OPTIONS, seed=1)
+    assert calls == []
+    assert list(next(written)) == [0, 1]
+    assert len(calls) == 1
+    assert torch.is_grad_enabled()  # what goes on between steps is none of the generator's business
+
+
+def test_an_empty_prompt_is_refused() -> None:
+    with pytest.raises(ArgumentError) as error:
+        write(bold(lstm), [torch.tensor([1]), torch.tensor([], dtype=torch.int64)], options=OPTIONS, seed=1)
+    assert str(error.value) == (
+        "write: prompts[1] has no tokens; expected at least one: begin with the token that begins a text."
+    )
+
+
+def test_other_bad_input_is_a_sentence() -> None:
+    with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
+        write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
+    with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):
+        write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, numbers=[4])
+    with pytest.raises(ArgumentError, match="tokens has the value 99"):
+        next(write(bold(lstm), [torch.tensor([99])], options=OPTIONS, seed=1))
+
+
+# The config ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [("temperature", -1), ("temperature", 11), ("top_k", 0), ("top_p", 0), ("top_p", 1.1), ("length", 0), ("seed", -1)],
+)
+def test_the_config_refuses(key: str, wrong: float) -> None:
+    with pytest.raises(ValidationError, match=key):
+        Decode.model_validate({key: wrong})

@@ -1,0 +1,124 @@
+"""Spans and their F1 against seqeval, whose default mode is conlleval's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from seqeval import metrics as seqeval
+from seqeval.metrics.sequence_labeling import get_entities
+
+from seqloom.spec.errors import ArgumentError
+from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme, spans
+
+KINDS = ["PER", "LOC", "A-B"]
+iobes = st.sampled_from(["O", *(f"{letter}-{kind}" for letter in "BIES" for kind in KINDS)])
+sequences = st.lists(st.lists(st.tuples(iobes, iobes), min_size=1, max_size=12), min_size=1, max_size=5)
+
+
+@given(tags=st.lists(iobes, max_size=20))
+def test_spans_equal_seqeval(tags: list[str]) -> None:
+    assert spans(tags) == {(start, end + 1, kind) for kind, start, end in get_entities(tags)}
+
+
+@given(sequences=sequences)
+def test_scores_equal_seqeval(sequences: list[list[tuple[str, str]]]) -> None:
+    gold = [[one for one, _ in sequence] for sequence in sequences]
+    predicted = [[other for _, other in sequence] for sequence in sequences]
+    found, tags = Spans(), Tags()
+    for one, other in zip(gold, predicted, strict=True):
+        found.add(one, other)
+        tags.add(one, other)
+    scores = found.scores()
+    assert tags.scores()["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted))
+    if not found.counts():
+        assert set(scores.values()) == {0.0}
+        return
+    assert scores == pytest.approx(
+        {
+            "span_precision": seqeval.precision_score(gold, predicted, zero_division=0),
+            "span_recall": seqeval.recall_score(gold, predicted, zero_division=0),
+            "span_f1": seqeval.f1_score(gold, predicted, zero_division=0),
+            "span_macro_f1": seqeval.f1_score(gold, predicted, average="macro", zero_division=0),
+        }
+    )
+    report = seqeval.classification_report(gold, predicted, output_dict=True, zero_division=0)
+    table = found.by_class()
+    assert set(table) == set(report) - {"micro avg", "macro avg", "weighted avg"}
+    for kind, row in table.items():
+        theirs = report[kind]
+        assert list(row.values()) == pytest.approx([theirs[k] for k in ("precision", "recall", "f1-score", "support")])
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        "B-X I-X O B-X B-Y I-Y",  # IOB2
+        "I-X I-X O I-X I-Y I-Y",  # IOB1
+        "B-X E-X O S-X B-Y E-Y",  # IOBES
+        "B-X L-X O U-X B-Y L-Y",  # BILOU
+        "B-X E-X O W-X B-Y E-Y",  # BMEWO
+    ],
+)
+def test_one_segmentation_in_every_scheme(tags: str) -> None:
+    assert spans(tags.split()) == {(0, 2, "X"), (3, 4, "X"), (4, 6, "Y")}
+
+
+@given(tags=st.lists(iobes, max_size=20))
+def test_letters_that_mean_the_same_mark_the_same(tags: list[str]) -> None:
+    other = [tag.replace("E-", "L-", 1).replace("S-", "U-", 1).replace("I-", "M-", 1) for tag in tags]
+    assert spans(other) == spans(tags)
+
+
+def test_iob1_begins_a_neighbour_of_one_kind_with_b() -> None:
+    assert spans(["I-X", "B-X", "I-X"]) == {(0, 1, "X"), (1, 3, "X")}
+
+
+def test_a_tag_may_have_no_kind() -> None:
+    assert spans(["B", "I", "O", "B"]) == {(0, 2, ""), (3, 4, "")}
+
+
+def test_no_span_goes_on_into_the_next_sequence() -> None:
+    found = Spans()
+    found.add(["I-X"], ["I-X"])
+    found.add(["I-X"], ["I-X"])
+    assert found.counts()["X"].gold == 2
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_one"),
+    [
+        (["O", "B-PER", "I-PER"], True),
+        (["B-PER", "L-PER", "U-A-B"], True),
+        (["O"], False),
+        ([], False),
+        (["NOUN", "VERB", "X"], False),
+        (["O", "B-PER", "NN"], False),
+        (["-LRB-", "NN"], False),
+        (["O", "B-"], False),
+        (["O-X", "B-X"], False),
+    ],
+)
+def test_knows_a_span_scheme(tags: list[str], is_one: bool) -> None:
+    assert is_span_scheme(iter(tags)) is is_one
+
+
+def test_a_sentence_is_right_if_all_its_tags_are() -> None:
+    tags = Tags()
+    tags.add(["A", "B"], ["A", "B"])
+    tags.add(["A", "B", "C"], ["A", "B", "B"])
+    assert tags.scores() == {"accuracy": 0.8, "sentence_accuracy": 0.5}
+
+
+@pytest.mark.parametrize("metric", [Tags, Spans])
+def test_of_nothing_there_are_no_scores(metric: type[Tags] | type[Spans]) -> None:
+    assert metric().scores() == {}
+
+
+@pytest.mark.parametrize("metric", [Tags, Spans])
+def test_unequal_lengths_are_a_sentence(metric: type[Tags] | type[Spans]) -> None:
+    with pytest.raises(ArgumentError, match="predicted has 1 tags; expected 2, as many as gold"):
+        metric().add(["O", "O"], ["O"])
+
+
+def test_another_tag_is_a_sentence() -> None:
+    with pytest.raises(ArgumentError, match="tags has 'NOUN'; expected O, or one of B, I"):
+        spans(["O", "NOUN"])
