@@ -90,13 +90,13 @@ class ShuffledEpoch(Sequence[Stretch]):
         self.offset = number("offset", seed, epoch) % self.k
         if (tokens - 1 - self.offset) // self.k < 1:
             self.offset = 0
-        self.count = (tokens - 1 - self.offset) // self.k
+        self.stretches = (tokens - 1 - self.offset) // self.k
         self.rows, self.seed, self.epoch = rows, seed, epoch
 
     def __len__(self) -> int:
-        return -(-self.count // self.rows)
+        return -(-self.stretches // self.rows)
 
     def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
-        places = np.arange(i * self.rows, min((i + 1) * self.rows, self.count))
-        windows = shuffled(places, self.count, "stretches", self.seed, self.epoch)
+        places = np.arange(i * self.rows, min((i + 1) * self.rows, self.stretches))
+        windows = shuffled(places, self.stretches, "stretches", self.seed, self.epoch)
         return Stretch(self.offset + windows * self.k, self.k, False)

@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -15,7 +16,7 @@ from seqloom.data.cache import cached
 from seqloom.data.examples import Labelled, Place
 from seqloom.data.lines import Bad, Skipped
 from seqloom.data.origin import Origin
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, batched, part_of
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, batched, check_filled, part_of
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.errors import DataError
@@ -96,7 +97,8 @@ def make(origin: Origin, folder: Path) -> None:
         lowercase=data.lowercase,
         sample=data.sample,
     )
-    told = write(origin, folder, tokeniser, labels, examples)
+    told = write(origin, folder, tokeniser, labels, examples())
+    check_filled(origin.names()[0], told["parts"])
     (folder / SOURCE).write_text(tokeniser.to_json(), encoding="utf-8")
     (folder / LABELS).write_text(labels.to_json(), encoding="utf-8")
     told |= {"several": several, "skipped": bad.count if isinstance(bad, Skipped) else 0}
@@ -147,6 +149,14 @@ def check(origin: Origin, counts: dict[str, Counter[str]], several: bool) -> Non
         raise DataError(place_of(origin, once[0]), what, do)
 
 
+def check_known(labels: Vocabulary, example: Labelled) -> None:
+    """A file to test on may have labels that the run never saw."""
+    for label in example.labels:
+        if label not in labels:
+            what = f"label {label!r} is not one of the run's ({', '.join(labels.names[:10])})"
+            raise DataError(example.place, what, "Remove the example, or train on such ones")
+
+
 def place_of(origin: Origin, label: str) -> Place:
     """Where a label is first seen."""
     return next(example.place for _, example in parted(origin, Skipped()) if label in example.labels)
@@ -157,8 +167,8 @@ def write(
     folder: Path,
     tokeniser: Tokeniser,
     labels: Vocabulary,
-    examples: Callable[[], Iterator[Parted]],
-) -> dict[str, object]:
+    examples: Iterable[Parted],
+) -> dict[str, Any]:
     """The rows of each part; what there was to tell."""
     types = {"tokens": smallest_type(len(tokeniser)), "labels": smallest_type(len(labels)), "texts": "uint8"}
     types |= {f"{name}_end": "int64" for name in types} | {"file": "int32", "line": "int64"}
@@ -166,11 +176,12 @@ def write(
     most = origin.data.max_length or 1 << 62
     writers = {part: Writer(folder / part, types) for part in PARTS}
     cut = 0
-    for group in batched(examples(), TOGETHER):
+    for group in batched(examples, TOGETHER):
         for (part, example), tokens in zip(
             group, tokeniser.encode_batch([each.text for _, each in group]), strict=True
         ):
             writer = writers[part]
+            check_known(labels, example)
             cut += len(tokens) > most
             writer.add_row("tokens", tokens[:most])
             writer.add_row("labels", labels.numbers(example.labels))
@@ -180,8 +191,4 @@ def write(
     filled = [part for part, writer in writers.items() if writer.sizes["line"]]
     for writer in writers.values():
         writer.close()
-    for part in (TRAIN, VALID):
-        if part not in filled:
-            what = f"no example is left for the {part} part"
-            raise DataError(origin.names()[0], what, "Give more examples, or a file of its own with --valid")
     return {"parts": filled, "cut": cut}

@@ -9,7 +9,7 @@ from pathlib import Path
 from seqloom.data.cache import fingerprints
 from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.examples import Labelled, Sentence
-from seqloom.data.files import Task, expand, format_of
+from seqloom.data.files import Format, Task, expand, formats_of
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.readers.columns import Columns, columns
 from seqloom.data.readers.conll import read_conll, read_conllu
@@ -17,7 +17,7 @@ from seqloom.data.readers.folder import read_folder
 from seqloom.data.readers.jsonl import read_jsonl
 from seqloom.data.readers.table import read_table
 from seqloom.data.readers.text import read_text
-from seqloom.data.split import PARTS, TRAIN
+from seqloom.data.split import PARTS, TEST, TRAIN
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.experiment import Experiment
 
@@ -38,10 +38,13 @@ class Origin:
         data = experiment.data
         corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
         files = {part: expand(getattr(data, part)) for part in PARTS}
-        for found in files.values():
-            for path in found:
-                format_of(path, experiment.task, data.format)  # a sentence if the task can't read it
-        return Origin(experiment.task, data, experiment.seed, files, corpus)
+        return Origin(experiment.task, data, experiment.seed, readable(files, experiment), corpus)
+
+    @staticmethod
+    def to_test(experiment: Experiment, files: Sequence[str]) -> "Origin":
+        """These files as the part to test on, and nothing else."""
+        parts = {part: expand(files) if part == TEST else [] for part in PARTS}
+        return Origin(experiment.task, experiment.data, experiment.seed, readable(parts, experiment), None)
 
     def names(self) -> list[str]:
         """Of all files, train first; an example's place names one by its number here."""
@@ -76,42 +79,38 @@ class Origin:
         """Texts with labels."""
         if part == TRAIN and self.corpus:
             yield from CORPORA[self.corpus].labelled(self.seed, self.data.length, self.data.examples)
-        for path in self.files[part]:
-            yield from read_labelled(path, self.data, bad)
+        paths = self.files[part]
+        for path, form in zip(paths, formats_of(paths, "classify", self.data.format), strict=True):
+            yield from read_labelled(path, form, self.data, bad)
 
     def sentences(self, part: str, bad: Bad) -> Iterator[Sentence]:
         """Words with tags."""
         if part == TRAIN and self.corpus:
             yield from CORPORA[self.corpus].sentences(self.seed, self.data.length, self.data.examples)
-        for path in self.files[part]:
-            yield from read_sentences(path, self.data, bad)
+        paths = self.files[part]
+        for path, form in zip(paths, formats_of(paths, "tag", self.data.format), strict=True):
+            read = read_conllu if form == "conllu" else read_conll
+            yield from read(path, self.data.tag, self.data.max_characters, bad)
 
     def columns(self) -> Columns | None:
         """Which columns are read, of the first training file, if it has any."""
-        first = next(iter(self.files[TRAIN]), None)
-        if first is None or format_of(first, self.task, self.data.format) not in ("csv", "tsv", "jsonl"):
-            return None
-        return columns(first, self.data)
+        paths = self.files[TRAIN]
+        forms = formats_of(paths, self.task, self.data.format)
+        return columns(paths[0], self.data) if forms and forms[0] in ("csv", "tsv", "jsonl") else None
 
 
-def read_labelled(path: Path, data: Data, bad: Bad) -> Iterator[Labelled]:
+def readable(files: dict[str, list[Path]], experiment: Experiment) -> dict[str, list[Path]]:
+    """The same files, once it is known that the task can read their formats."""
+    for found in files.values():
+        formats_of(found, experiment.task, experiment.data.format)
+    return files
+
+
+def read_labelled(path: Path, form: Format, data: Data, bad: Bad) -> Iterator[Labelled]:
     """The examples of one file or folder, by its format."""
-    form = format_of(path, "classify", data.format)
     if form == "folder":
         return read_folder(path, data.max_characters, bad)
     found = columns(path, data)
     if form == "csv" or form == "tsv":
         return read_table(path, form, found, data, bad)
     return read_jsonl(path, found, data, bad)
-
-
-def read_sentences(path: Path, data: Data, bad: Bad) -> Iterator[Sentence]:
-    """The sentences of one file, by its format."""
-    read = read_conllu if format_of(path, "tag", data.format) == "conllu" else read_conll
-    return read(path, data.tag, data.max_characters, bad)
-
-
-def all_text(origin: Origin, parts: Sequence[str]) -> Iterator[str]:
-    """The text of several parts, one after another."""
-    for part in parts:
-        yield from origin.text(part)

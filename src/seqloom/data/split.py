@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from seqloom.spec.errors import DataError
+
 TRAIN, VALID, TEST = "train", "valid", "test"
 PARTS = (TRAIN, VALID, TEST)
 Item = TypeVar("Item")
@@ -18,6 +20,14 @@ def part_of(content: str, seed: int, valid: float, test: float) -> str:
     told = f"{seed}\x1f{content}".encode()
     place = int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little") / 2**64
     return TEST if place < test else VALID if place < test + valid else TRAIN
+
+
+def check_filled(name: str, parts: Iterable[str]) -> None:
+    """Nothing can be learnt from nothing, or chosen by nothing."""
+    for part in (TRAIN, VALID):
+        if part not in set(parts):
+            do = "Give more examples, or a file of its own with --valid"
+            raise DataError(name, f"no example is left for the {part} part", do)
 
 
 def between(chunks: Iterable[str], start: int, stop: int) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -15,7 +16,7 @@ from seqloom.data.cache import cached
 from seqloom.data.examples import Place, Sentence
 from seqloom.data.lines import Bad, Skipped
 from seqloom.data.origin import Origin
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, part_of
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, check_filled, part_of
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.errors import DataError
 
@@ -75,13 +76,18 @@ class TaggedData:
 def tagged(origin: Origin) -> TaggedData:
     """Sentences made ready, from the cache or now."""
     folder = cached(origin.ingredients(), lambda making: make(origin, making))
-    told = json.loads((folder / META).read_text(encoding="utf-8"))
-    arrays = read(folder / "forms")
     words, letters, tags = (
         Vocabulary.from_json((folder / name).read_text(encoding="utf-8"), name) for name in (WORDS, LETTERS, TAGS)
     )
+    told = json.loads((folder / META).read_text(encoding="utf-8"))
+    return open_all(folder, Spellings(words, letters, origin.data.lowercase), tags, told)
+
+
+def open_all(folder: Path, spellings: Spellings, tags: Vocabulary, told: Mapping[str, Any]) -> TaggedData:
+    """All that `write` wrote into a folder, mapped into memory."""
+    arrays = read(folder / "forms")
     return TaggedData(
-        Spellings(words, letters, origin.data.lowercase),
+        spellings,
         tags,
         Ragged.of(arrays, "forms"),
         arrays["table"].reshape(-1, 1 + LONGEST),
@@ -107,7 +113,8 @@ def make(origin: Origin, folder: Path) -> None:
         data.lowercase,
     )
     vocabulary = Vocabulary(sorted(tags))
-    told = write(origin, folder, spellings, vocabulary)
+    told = write(origin, folder, spellings, vocabulary, parted(origin, Skipped()))
+    check_filled(origin.names()[0], told["parts"])
     for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, vocabulary)):
         (folder / name).write_text(names.to_json(), encoding="utf-8")
     told["skipped"] = bad.count if isinstance(bad, Skipped) else 0
@@ -149,7 +156,13 @@ def count(origin: Origin, bad: Bad) -> tuple[Counter[str], Counter[str], Counter
     return words, letters, tags
 
 
-def write(origin: Origin, folder: Path, spellings: Spellings, tags: Vocabulary) -> dict[str, object]:
+def write(
+    origin: Origin,
+    folder: Path,
+    spellings: Spellings,
+    tags: Vocabulary,
+    sentences: Iterable[tuple[str, Sentence]],
+) -> dict[str, Any]:
     """The forms, the sentences of each part; what there was to tell."""
     types = {"forms": "uint32", "tags": smallest_type(len(tags)), "forms_end": "int64", "tags_end": "int64"}
     writers = {part: Writer(folder / part, {**types, "file": "int32", "line": "int64"}) for part in PARTS}
@@ -157,7 +170,8 @@ def write(origin: Origin, folder: Path, spellings: Spellings, tags: Vocabulary) 
     most = origin.data.max_length or 1 << 62
     forms: dict[str, int] = {}
     cut = 0
-    for part, sentence in parted(origin, Skipped()):
+    for part, sentence in sentences:
+        check_known(tags, sentence)
         writer = writers[part]
         cut += len(sentence.words) > most
         numbers = [forms.setdefault(word, len(forms)) for word in sentence.words[:most]]
@@ -172,8 +186,12 @@ def write(origin: Origin, folder: Path, spellings: Spellings, tags: Vocabulary) 
         for form in forms:
             writer.add_row("forms", np.frombuffer(form.encode(), dtype=np.uint8))
             writer.add("table", spellings.rows([form])[0])
-    for part in (TRAIN, VALID):
-        if part not in filled:
-            what = f"no sentence is left for the {part} part"
-            raise DataError(origin.names()[0], what, "Give more sentences, or a file of its own with --valid")
     return {"parts": filled, "cut": cut}
+
+
+def check_known(tags: Vocabulary, sentence: Sentence) -> None:
+    """A file to test on may have tags that the run never saw."""
+    for tag in sentence.tags:
+        if tag not in tags:
+            what = f"tag {tag!r} is not one of the run's ({', '.join(tags.names[:10])})"
+            raise DataError(sentence.place, what, "Remove the sentence, or train on such ones")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seqloom.lens.history import Ending, History, Sample, Skip, read_history
 from seqloom.lens.outcome import Bin, Class, Confusion, Outcome, Score, Wrong, outcome
@@ -14,6 +14,9 @@ from seqloom.lens.tolerant import read_json, table, whole, words
 from seqloom.spec.errors import RunError
 from seqloom.views.figure import Points
 from seqloom.views.text import escaped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Plot
 
 CONFIG = 50_000  # characters of experiment.toml
 PARTS = ("manifest.json", "experiment.toml", "metrics.jsonl", "scores.json")
@@ -132,6 +135,16 @@ class Report:
         from seqloom.lens.report_page import report_lines
 
         return report_lines(self, width)
+
+    def plot(self) -> "Plot":
+        """The loss, for a paper: matplotlib's figure."""
+        from seqloom.lens.report_figures import loss
+        from seqloom.views import paper
+
+        figure = loss(self)
+        if figure is None:
+            raise RunError(f"{self.folder}: no loss to plot. Its metrics.jsonl is missing or holds no step yet.")
+        return paper.draw(figure)
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'

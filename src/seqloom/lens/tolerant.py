@@ -32,9 +32,9 @@ def finite(value: object) -> float | None:
 
 
 def whole(value: object) -> int | None:
-    """A whole number."""
+    """A whole number, of a size that something here may have."""
     read = finite(value)
-    return None if read is None else int(read)
+    return None if read is None or abs(read) >= 1e18 else int(read)
 
 
 def words(value: object, limit: int) -> str:

@@ -1,1 +1,1 @@
-"""What ties a file to a number: read examples, build the model, measure it."""
+"""Tasks: what ties files to a model and a number; one file each, metrics beside them."""

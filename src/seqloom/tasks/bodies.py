@@ -6,11 +6,14 @@ from seqloom.nn.convolution import CausalConvolution, CentredConvolution, GatedL
 from seqloom.nn.deep import recurrent_stack
 from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.dropout import DROPOUTS, Dropout
+from seqloom.nn.initialisation import initialise
 from seqloom.nn.layer import Layer
 from seqloom.nn.mixer import MixerBlock
+from seqloom.nn.models import Model
 from seqloom.nn.positions import POSITIONS
 from seqloom.nn.residual import PreNorm
 from seqloom.nn.stack import Stack
+from seqloom.nn.stems import Tokens
 from seqloom.nn.transformer import TransformerParts, decoder, encoder
 from seqloom.nn.window import FixedWindow, FixedWindowDirect
 from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Recurrent, Transformer, Window
@@ -120,3 +123,28 @@ def body(part: AnyModel, width: int, *, causal: bool) -> Layer:
 def positions(part: AnyModel, width: int) -> Layer | None:
     """What the stem adds to its vectors; recurrence, convolution and mixing need no telling."""
     return POSITIONS[part.positions](width, part.context) if isinstance(part, Transformer) else None
+
+
+def stem_dropout(part: AnyModel) -> float:
+    """Of the stem's vectors; a recurrent model says it by itself (`input_dropout`)."""
+    return part.dropout if isinstance(part, Transformer) else 0.0
+
+
+def tokens(part: AnyModel, vocabulary: int) -> Tokens:
+    """The stem of a model that reads tokens."""
+    return Tokens(
+        vocabulary,
+        part.width,
+        scaled=isinstance(part, Transformer) and part.scaled,
+        positions=positions(part, part.width),
+        dropout=stem_dropout(part),
+        word_dropout=part.word_dropout,
+    )
+
+
+def started(model: Model, part: AnyModel) -> Model:
+    """The model with its weights where the config says that they start, if it says so."""
+    if part.init is not None:
+        recurrent = part.recurrent_init if isinstance(part, Recurrent) else "orthogonal"
+        initialise(model, weights=part.init, recurrent=recurrent)
+    return model

@@ -38,6 +38,8 @@ def brief(value: float) -> str:
     ['0', '0.25', '2,000', '150k', '2.5M', '1e-4', '3e12']
     """
     size = abs(value)
+    if not isfinite(value):
+        return short(value)
     for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if max(unit, 1e4) <= size < 1e12:
             return f"{value / unit:.4g}{suffix}"
@@ -51,8 +53,8 @@ def duration(seconds: float) -> str:
     >>> [duration(seconds) for seconds in (0.4, 61.2, 3600, 200_000)]
     ['0.4 s', '1 min 1 s', '1 h 0 min', '2 d 7 h']
     """
-    if not isfinite(seconds) or seconds < 60:
-        return f"{short(round(seconds, 1))} s" if isfinite(seconds) else short(seconds)
+    if not 60 <= seconds < 1e10:
+        return f"{short(round(seconds, 1) if isfinite(seconds) else seconds)} s"
     whole = round(seconds)
     for unit, name, part, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
         if whole >= unit:

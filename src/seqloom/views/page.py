@@ -13,7 +13,7 @@ from seqloom.views.figure import Drawing, Figure, Grid, Table
 from seqloom.views.page_style import SCRIPT, STYLE
 from seqloom.views.svg_cells import grid_width
 
-WIDE, NARROW = 968, 400  # pixels: a drawing across the page, and the same one on a phone
+WIDE, NARROW = 968, 460  # pixels: a drawing across the page, and the same one on a phone
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ body{max-width:60rem;margin:0 auto;padding:3.5rem 1.5rem 6rem}
 h1{font-size:2.1rem;line-height:1.15;font-weight:600;letter-spacing:-.02em;margin:0 0 .5rem;overflow-wrap:anywhere}
 h2{font-size:1.2rem;font-weight:600;letter-spacing:-.01em;margin:0 0 1.25rem}
 p{max-width:42rem;margin:0 0 1rem}
-.lead{color:var(--muted);font-size:1.05rem;margin:0}
-.status{margin:1.1rem 0 0;padding-left:1.3rem;position:relative}
+.lead{max-width:none;color:var(--muted);font-size:1.05rem;margin:0}
+.status{max-width:none;margin:1.1rem 0 0;padding-left:1.3rem;position:relative}
 .status::before{content:"";position:absolute;left:0;top:.5em;width:.6rem;height:.6rem;border-radius:50%;
 background:var(--c3)}
 .status.warning::before{background:var(--warn)} .status.open::before{background:none;border:2px solid var(--warn)}

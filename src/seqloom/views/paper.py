@@ -131,5 +131,9 @@ def _table(table: Table, axes: Axes) -> None:
         [clip(one_line(table.text(row, column)), 60) for column in range(len(table.header))]
         for row in range(len(table.rows))
     ]
-    if cells:
-        axes.table(cells, colLabels=[one_line(name) for name in table.header], loc="center", edges="horizontal")
+    if not cells or not table.header:
+        return
+    drawn = axes.table(cells, colLabels=[one_line(name) for name in table.header], loc="upper left", edges="horizontal")
+    for (_, column), cell in drawn.get_celld().items():
+        cell.get_text().set_horizontalalignment("right" if table.numeric(column) else "left")
+        cell.set_edgecolor("0.8")

@@ -13,7 +13,8 @@ from seqloom.views.thinning import thin
 
 PROBES = 60  # strips to hover over
 DOTTED = 40  # a line of no more points than this shows them
-MARKS = 200
+NOTES, WARNINGS = 20, 200  # marks of a kind
+ROWS = 4  # of names of notes
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,11 @@ def draw_curves(curves: Curves, width: int) -> tuple[int, str]:
     height = round(min(max(width * 0.48, 200), 340))
     frame = _frame(curves, width, height)
     lines = [_line(series, number, curves.log, frame) for number, series in curves.coloured()]
-    marks = [_mark(mark, frame) for mark in curves.marks[:MARKS] if drawable(mark.x, log=False)]
-    return height, "".join((_axes(curves, frame), *lines, *marks, _legend(curves, frame), *_probes(curves, frame)))
+    placed = [mark for mark in curves.marks if drawable(mark.x, log=False)]
+    notes = _notes([mark for mark in placed if mark.kind == "note"][:NOTES], frame)
+    warnings = [_warning(mark, frame) for mark in placed if mark.kind == "warning"][:WARNINGS]
+    above = (_legend(curves, frame), *_probes(curves, frame), *warnings)  # signs last, to be hovered over themselves
+    return height, "".join((_axes(curves, frame), *lines, *notes, *above))
 
 
 def _frame(curves: Curves, width: int, height: int) -> Frame:
@@ -96,16 +100,24 @@ def _path(points: Points, log: bool, frame: Frame) -> str:
     return "".join(drawn)
 
 
-def _mark(mark: Mark, frame: Frame) -> str:
-    x, title = frame.x(mark.x), element("title", text(one_line(mark.text)))
-    if mark.kind == "warning":
-        sign = f"M{x:.1f} {frame.bottom - 9:.1f}l5 9h-10z"
-        return element("path", title, d=sign, class_="warning")
-    line = element("line", x1=x, x2=x, y1=frame.top, y2=frame.bottom, class_="note")
-    name = clip(one_line(mark.text), 24)
-    left = x + 4 + width_of(name) > frame.right
-    words = label(name, x - 4 if left else x + 4, frame.top + 10, "end" if left else "start")
-    return element("g", title, line, words)
+def _warning(mark: Mark, frame: Frame) -> str:
+    sign = f"M{frame.x(mark.x):.1f} {frame.bottom - 9:.1f}l5 9h-10z"
+    return element("path", element("title", text(one_line(mark.text))), d=sign, class_="warning")
+
+
+def _notes(marks: list[Mark], frame: Frame) -> list[str]:
+    """A line each, its name beside it; a name that would cover another stands a row lower."""
+    drawn, taken = [], [0.0] * ROWS  # where the last name of each row ends
+    for mark in sorted(marks, key=lambda mark: mark.x):
+        x, name = frame.x(mark.x), clip(one_line(mark.text), 24)
+        start = x + 4 if x + 4 + width_of(name) <= frame.right else x - 4 - width_of(name)
+        row = next((row for row in range(ROWS) if taken[row] <= start), ROWS - 1)
+        taken[row] = start + width_of(name)
+        line = element("line", x1=x, x2=x, y1=frame.top, y2=frame.bottom, class_="note")
+        end = x - 4 if start < x else x + 4
+        words = label(name, end, frame.top + 11 + 14 * row, "end" if start < x else "start")
+        drawn.append(element("g", element("title", text(one_line(mark.text))), line, words))
+    return drawn
 
 
 def _legend(curves: Curves, frame: Frame) -> str:

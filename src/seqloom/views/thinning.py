@@ -47,7 +47,11 @@ class Thinner:
                 self._buckets.append((point, point))
                 self._count += 1
                 return
-        self._buckets[-1] = _wider(self._buckets[-1], (point, point))
+        low, high = self._buckets[-1]
+        if y < low[2]:
+            self._buckets[-1] = (point, high)
+        elif y > high[2]:
+            self._buckets[-1] = (low, point)
         self._count += 1
 
     def points(self) -> Points:

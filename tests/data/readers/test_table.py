@@ -46,6 +46,8 @@ def read(file: Path, raw: str, data: Data | None = None, written: str = "csv") -
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
 )
 def test_what_the_csv_module_writes_reads_back(file: Path, rows: list[list[str]], end: str, quoting: int) -> None:
+    if end == "\r":  # csv.writer puts quotes around \n of itself only where \n ends its lines
+        quoting = csv.QUOTE_ALL
     buffer, lines = io.StringIO(newline=""), []
     writer = csv.writer(buffer, lineterminator=end, quoting=quoting)
     for row in rows:
@@ -109,7 +111,8 @@ def test_long_fields_are_bounded_by_max_characters_alone(file: Path) -> None:
     rows, errors = read(file, f'"{long}",1\n')
     assert not errors
     assert rows[0].text == long
-    assert read(file, f'a,1\n"{long}",1\n', Data(max_characters=1000))[1][0].startswith(":2: a quote opens here")
+    with pytest.raises(DataError, match=":1: a quote opens here"):
+        list(csv_rows(file, max_characters=1000))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,16 @@ def labels_of_cell(cell: str, separator: str | None, place: Place) -> tuple[str,
     >>> labels_of_cell("comedy|drama", "|", Place("films.csv", 2))
     ('comedy', 'drama')
     """
-    if separator is not None and not cell.strip():
+    label = cell.strip()
+    if separator is None:
+        if not label:
+            raise DataError(place, "the label is empty", f"Fill it in, remove the line, {OR_SKIP}")
+        return (label,)
+    if not label:
         return ()
-    labels = [part.strip() for part in (cell.split(separator) if separator is not None else [cell])]
+    labels = [part.strip() for part in cell.split(separator)]
     if not all(labels):
-        what = "the label is empty" if len(labels) == 1 else f"one of the labels in {cell[:60]!r} is empty"
+        what = f"one of the labels in {cell[:60]!r} is empty"
         raise DataError(place, what, f"Fill it in, remove the line, {OR_SKIP}")
     return tuple(dict.fromkeys(labels))
 

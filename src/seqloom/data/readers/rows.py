@@ -38,22 +38,22 @@ def csv_rows(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refus
     if csv.field_size_limit() < max_characters:
         csv.field_size_limit(min(max_characters, 2**31 - 1))
     lines = Lines(read_lines(path, max_characters, bad))
-    for number, line in lines:
-        if '"' not in line:
-            if line:
-                yield number, line.split(",")
-            continue
-        record = [(number, line)]
+    record: list[Line] = []
+    whole = False
+    while not whole:
         try:
-            row = next(csv.reader(_record(record, lines, max_characters), strict=True))
+            for row in csv.reader(_noted(lines, record, max_characters), strict=True):
+                first, last = record[0][0], record[-1][0]
+                if row and last - first == len(record) - 1:  # else a line of it was bad, which has been reported
+                    yield first, row
+                record.clear()
+            whole = True
         except csv.Error:
             what = "a quote opens here that does not close at the end of a field"
             do = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
             bad(DataError(Place(str(path), _opening(record)), what, do))
             lines.back(record[1:])
-            continue
-        if record[-1][0] - number == len(record) - 1:  # else a line of it was bad, which has been reported
-            yield number, row
+            record.clear()
 
 
 class Lines(Iterator[Line]):
@@ -70,13 +70,13 @@ class Lines(Iterator[Line]):
         self.again.extendleft(reversed(lines))
 
 
-def _record(record: list[Line], lines: Iterable[Line], most: int) -> Iterator[str]:
-    """What csv.reader asks for: the record's first line, then, while a quote is open, more, noted in `record`."""
-    size = len(record[0][1])
-    yield record[0][1] + "\n"
-    for number, line in lines:
-        record.append((number, line))
-        size += 1 + len(line)
+def _noted(lines: Iterable[Line], record: list[Line], most: int) -> Iterator[str]:
+    """Lines for csv.reader, which takes more while a quote is open; each is noted in `record`, up to `most` in all."""
+    size = 0
+    for numbered in lines:
+        line = numbered[1]
+        size = size + 1 + len(line) if record else len(line)
+        record.append(numbered)
         if size > most:
             return
         yield line + "\n"

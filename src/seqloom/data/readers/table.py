@@ -23,14 +23,16 @@ def read_table(
 ) -> Iterator[Labelled]:
     """Each row's text and labels, in the file's order. A row that has not as many fields as columns goes to `bad`."""
     rows = ROWS[written](path, data.max_characters, bad)
+    file, width, separator = str(path), columns.width, data.label_separator
     if columns.header:
         next(rows, None)
     found = False
     for number, row in rows:
-        place = Place(str(path), number)
+        place = Place(file, number)
         try:
-            _check_width(row, columns, written, place)
-            labels = labels_of_cell(row[columns.label], data.label_separator, place)
+            if len(row) != width:
+                raise _wrong_width(row, columns, written, place)
+            labels = labels_of_cell(row[columns.label], separator, place)
         except DataError as error:
             bad(error)
             continue
@@ -40,7 +42,6 @@ def read_table(
         raise DataError(path, "no row that can be read", "Name a file with a text and a label a row")
 
 
-def _check_width(row: list[str], columns: Columns, written: Literal["csv", "tsv"], place: Place) -> None:
-    if len(row) != columns.width:
-        came = f"{len(row)} field{'s' if len(row) != 1 else ''}"
-        raise DataError(place, f"{came}, expected {columns.width} ({columns.shape()})", f"{FIX[written]}, {OR_SKIP}")
+def _wrong_width(row: list[str], columns: Columns, written: Literal["csv", "tsv"], place: Place) -> DataError:
+    came = f"{len(row)} field{'s' if len(row) != 1 else ''}"
+    return DataError(place, f"{came}, expected {columns.width} ({columns.shape()})", f"{FIX[written]}, {OR_SKIP}")

@@ -78,6 +78,8 @@ def data_defaults(task: str, kind: type) -> Values:
         values["max_length"] = 128 if kind is Mixer else 512
     if task == "classify":
         values["on_rare_label"] = "refuse"
+    if task == "tag":
+        values |= {"lowercase": True, "min_count": 2}  # letters tell capitals; a word seen once teaches the unknown one
     return values
 
 

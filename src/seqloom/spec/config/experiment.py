@@ -89,6 +89,8 @@ def disagreements(whole: Experiment) -> Iterator[str]:
         yield f"data.max_length is {data.max_length}, more than the {model.length} of model.length. Make them equal"
     elif isinstance(model, Transformer) and (data.max_length or 0) > model.context:
         yield f"data.max_length is {data.max_length}, more than the {model.context} of model.context. Make them equal"
+    if model.character_width is not None and model.character_width >= model.width and model.characters != "none":
+        yield f"model.character_width is {model.character_width}, and must be less than model.width, {model.width}"
     if task == "classify" and train.loss_at == "every" and model.pool != "last":
         yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {model.pool}"
 

@@ -1,6 +1,6 @@
 """Whether a model that is 80% sure is right 80% of the time."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,3 +73,12 @@ class Calibration:
             return {}
         gaps = (each.items * abs(each.accuracy - each.confidence) for each in self.bins())
         return {"calibration_error": sum(gaps) / items}
+
+    def told(self) -> dict[str, Any]:
+        """The bins that hold anything, and the error, for a report."""
+        bins = [
+            {"low": b.low, "high": b.high, "count": b.items, "confidence": b.confidence, "accuracy": b.accuracy}
+            for b in self.bins()
+            if b.items
+        ]
+        return {"calibration": bins, "ece": self.scores().get("calibration_error", 0.0)}

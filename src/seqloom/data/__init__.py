@@ -1,0 +1,1 @@
+"""Files in, batches out: readers, tokenisers, the order of samples, embedded corpora."""

@@ -1,0 +1,79 @@
+"""Corpora that need no download: made from a seed, or from what Python brings along."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeVar
+
+from seqloom.data.corpora import brackets, copy, numbers, python
+from seqloom.data.examples import Labelled, Sentence
+from seqloom.spec.errors import UserError
+from seqloom.spec.registry import Registry
+
+Example = TypeVar("Example")
+Maker = Callable[[int, int | None, int | None], Iterator[Example]]
+"""From a seed, a length and a number of examples (None: as the corpus likes) to the examples, one by one."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An embedded corpus, and how it makes the examples of each task that it has."""
+
+    name: str
+    summary: str
+    language: Maker[str] | None = None
+    classify: Maker[Labelled] | None = None
+    tag: Maker[Sentence] | None = None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that it has examples for."""
+        makers = {"language": self.language, "classify": self.classify, "tag": self.tag}
+        return tuple(task for task, maker in makers.items() if maker is not None)
+
+    def text(self, seed: int, length: int | None = None, examples: int | None = None) -> Iterator[str]:
+        """Text in chunks, for a language model."""
+        return self._maker("language", self.language)(seed, length, examples)
+
+    def labelled(self, seed: int, length: int | None = None, examples: int | None = None) -> Iterator[Labelled]:
+        """Texts with a label, for a classifier."""
+        return self._maker("classify", self.classify)(seed, length, examples)
+
+    def sentences(self, seed: int, length: int | None = None, examples: int | None = None) -> Iterator[Sentence]:
+        """Words with their tags, for a tagger."""
+        return self._maker("tag", self.tag)(seed, length, examples)
+
+    def _maker(self, task: str, maker: Maker[Example] | None) -> Maker[Example]:
+        if maker is None:
+            others = " or ".join(name for name, corpus in CORPORA.items() if task in corpus.tasks)
+            raise UserError(
+                f"the corpus {self.name} has nothing for {task} (it has {', '.join(self.tasks)}). Use {others}."
+            )
+        return maker
+
+
+def summary(module: ModuleType) -> str:
+    """A module's docstring as one line."""
+    return " ".join((module.__doc__ or "").split())
+
+
+CORPORA: Registry[Corpus] = Registry(
+    "corpus",
+    {
+        "numbers": Corpus("numbers", summary(numbers), classify=numbers.labelled),
+        "python": Corpus("python", summary(python), language=python.text, tag=python.sentences),
+        "copy": Corpus("copy", summary(copy), language=copy.text, tag=copy.sentences),
+        "brackets": Corpus("brackets", summary(brackets), language=brackets.text, tag=brackets.sentences),
+    },
+)
+
+DEFAULTS: Registry[str] = Registry("task", {"language": "python", "classify": "numbers", "tag": "python"})
+
+
+def default_corpus(task: str) -> str:
+    """The corpus that a task is shown on where no file is given.
+
+    >>> default_corpus("classify")
+    'numbers'
+    """
+    return DEFAULTS[task]

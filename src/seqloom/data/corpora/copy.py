@@ -1,0 +1,49 @@
+"""Random letters to be remembered and written again: the copy memory task (Hochreiter and Schmidhuber 1997).
+Language: lines such as `kqz>kqz`, of which the second half can be foreseen. Tag: the letters, a mark, and a blank for
+each letter, to be tagged with it. The length is the greatest number of letters (8 unless said), the examples are
+lines (20,000) or sentences (10,000).
+"""
+
+from collections.abc import Iterator
+from random import Random
+from string import ascii_lowercase
+
+from seqloom.data.examples import Place, Sentence
+
+LENGTH, LINES, SENTENCES = 8, 20_000, 10_000
+MARK, BLANK, NOTHING = ">", "_", "-"
+
+
+def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
+    """Lines of letters, the mark, and the same letters.
+
+    >>> list(text(0, 5, 2))
+    ['tkgn>tkgn\\n', 'xvzj>xvzj\\n']
+    """
+    for letters in drawn(seed, length or LENGTH, examples or LINES):
+        yield f"{letters}{MARK}{letters}\n"
+
+
+def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Sentence]:
+    """Letters, the mark and blanks; the tag of a blank is the letter that belongs there.
+
+    >>> first = next(sentences(0, 5, 1))
+    >>> print(*first.words)
+    t k g n > _ _ _ _
+    >>> print(*first.tags)
+    - - - - - t k g n
+    """
+    for number, letters in enumerate(drawn(seed, length or LENGTH, examples or SENTENCES), start=1):
+        size = len(letters)
+        yield Sentence(
+            words=(*letters, MARK, *[BLANK] * size),
+            tags=(*[NOTHING] * (size + 1), *letters),
+            place=Place("copy", number),
+        )
+
+
+def drawn(seed: int, length: int, examples: int) -> Iterator[str]:
+    """Random letters; each number of them from 1 to `length` is as likely as any other."""
+    random = Random(seed)
+    for _ in range(examples):
+        yield "".join(random.choices(ascii_lowercase, k=random.randint(1, length)))

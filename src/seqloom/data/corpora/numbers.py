@@ -1,0 +1,81 @@
+"""Numbers in words, as num2words writes them. Classify: in which of twelve European languages is this number written
+(Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish, Swedish)? The length is
+the greatest number of digits (4 unless said), each as frequent as the others as far as there are enough numbers; the
+examples are texts (12,000 unless said, or as many as there are).
+"""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from random import Random
+
+from num2words import num2words
+
+from seqloom.data.examples import Labelled, Place
+from seqloom.spec.errors import UserError
+
+LANGUAGES = (
+    *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
+    *("is", "it", "ja", "kn", "ko", "kz", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "te"),
+    *("tet", "tg", "th", "tr", "uk", "vi"),
+)
+"""The codes of num2words that write every number of up to nine digits in words, in a script of the language; variants
+of a country (en_IN, fr_BE, pt_BR) are left to the main one."""
+
+FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
+"""One script and many relatives, so that the task is neither trivial nor hopeless."""
+
+DIGITS, MOST_DIGITS = 4, 9
+TEXTS, MOST_TEXTS = 12_000, 1_000_000
+
+
+def labelled(
+    seed: int, length: int | None, examples: int | None, languages: Sequence[str] = FAMILIAR
+) -> Iterator[Labelled]:
+    """Numbers in words with the code of their language; each text once, and none that two languages share.
+
+    >>> for example in labelled(0, None, 3):
+    ...     print(example.text, *example.labels)
+    setenta y cinco es
+    sextusen åttahundrasextiosex sv
+    sekstusinde og ottehundrede og seksogtreds da
+    """
+    digits, wanted = length or DIGITS, examples or TEXTS
+    if digits > MOST_DIGITS:
+        raise UserError(
+            f"data.length is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits. Ask for fewer."
+        )
+    if wanted > MOST_TEXTS:
+        raise UserError(f"data.examples is {wanted}, and the corpus numbers has up to {MOST_TEXTS}. Ask for fewer.")
+    random = Random(seed)
+    # Some texts are shared by two languages and drop out: a few numbers more make up for them.
+    numbers = spread(random, digits, ceil(1.02 * wanted / len(languages)) + 10)
+    texts = list(distinct(numbers, languages).items())
+    random.shuffle(texts)
+    return (
+        Labelled(text, (language,), Place("numbers", number))
+        for number, (text, language) in enumerate(texts[:wanted], start=1)
+    )
+
+
+def distinct(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]:
+    """Every number in every language: text to language. A text of two languages (tre, elf, six) is not there."""
+    language_of: dict[str, str | None] = {}
+    for number in numbers:
+        for language in languages:
+            text = " ".join(num2words(number, lang=language).split())
+            language_of[text] = language if language_of.get(text, language) == language else None
+    return {text: language for text, language in language_of.items() if language is not None}
+
+
+def spread(random: Random, digits: int, wanted: int) -> list[int]:
+    """So many different numbers of up to so many digits, as evenly over the numbers of digits as these allow.
+
+    >>> [len(str(number)) for number in spread(Random(0), digits=3, wanted=20)]
+    [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]
+    """
+    chosen: list[int] = []
+    for size in range(1, digits + 1):
+        fitting = range(10 ** (size - 1) if size > 1 else 0, 10**size)
+        share = (wanted - len(chosen)) // (digits - size + 1)
+        chosen += random.sample(fitting, min(share, len(fitting)))
+    return chosen

@@ -1,0 +1,203 @@
+"""Classification: one label for a text, or several."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy import ndarray
+
+from seqloom.data.labelled import LABELS, SOURCE, LabelledData, LabelledPart, labelled, open_part, write
+from seqloom.data.lines import refuse
+from seqloom.data.origin import Origin
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.nn.heads.pooled import Classes, PooledClasses, SeveralLabels
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.errors import UserError
+from seqloom.tasks.bodies import body, started, tokens
+from seqloom.tasks.metrics.calibration import Calibration
+from seqloom.tasks.metrics.classes import Classes as ClassScores
+from seqloom.tasks.metrics.classes import Labels as LabelScores
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.rows import in_order, padded, training_batches
+from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+from seqloom.tasks.worst import Worst
+
+SEVERAL = "several.json"  # there is such a file where a text may have several labels
+
+
+class Classify(Task):
+    """p(label | text) from one vector for the whole text."""
+
+    name: ClassVar[str] = "classify"
+    summary: ClassVar[str] = (
+        "Choose a label for a text. Reads CSV, TSV, JSONL, or a folder with a class a file or folder."
+    )
+    higher_is_better = True
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        tokeniser: Tokeniser,
+        labels: Vocabulary,
+        *,
+        several: bool,
+        data: LabelledData | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        super().__init__(experiment)
+        self.tokeniser, self.labels, self.several = tokeniser, labels, several
+        self._data, self._origin = data, origin
+        self.chosen_by = "micro_f1" if several else "accuracy"
+
+    @property
+    def data(self) -> LabelledData:
+        """What was read; a task that only predicts has none."""
+        if self._data is None:
+            raise UserError("classify: this task was opened to predict, and has read no data.")
+        return self._data
+
+    @classmethod
+    def prepare(cls, experiment: Experiment) -> "Classify":
+        origin = Origin.of(experiment)
+        if (columns := origin.columns()) is not None:  # said once, so that every later file is read the same way
+            data = columns.said_in(experiment.data).model_copy(update={"header": columns.header})
+            experiment = experiment.model_copy(update={"data": data})
+            origin = replace(origin, data=data)
+        read = labelled(origin)
+        return cls(experiment, read.tokeniser, read.labels, several=read.several, data=read, origin=origin)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Classify":
+        labels = Vocabulary.from_json(files[LABELS], LABELS)
+        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE), labels, several=SEVERAL in files)
+
+    def files(self) -> dict[str, str]:
+        told = {SOURCE: self.tokeniser.to_json(), LABELS: self.labels.to_json()}
+        return told | ({SEVERAL: "true"} if self.several else {})
+
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.data.parts)
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        origin = Origin.to_test(self.experiment, files)
+        examples = ((TEST, example) for example in origin.labelled(TEST, refuse))
+        told = write(origin, folder, self.tokeniser, self.labels, examples)
+        parts = {TEST: open_part(folder / TEST)}
+        self._data = LabelledData(self.tokeniser, self.labels, parts, self.several, told["cut"], 0)
+        self._origin = origin
+
+    def describe(self) -> str:
+        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
+        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
+        cut = f"; {self.data.cut:,} cut at {self.experiment.data.max_length} tokens" if self.data.cut else ""
+        skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
+        return f"{counts} (texts; {len(self.labels)} labels{cut}{skipped})"
+
+    def epoch(self, number: int) -> Sequence[Int[ndarray, " batch"]]:
+        return training_batches(self.data.parts[TRAIN].tokens, self.experiment, number)
+
+    def batch(self, item: Int[ndarray, " batch"]) -> Batch:
+        return self.collate(self.data.parts[TRAIN], item)
+
+    def collate(self, part: LabelledPart, rows: Int[ndarray, " batch"]) -> Batch:
+        """Some rows of a part as tensors."""
+        source, lengths = padded([part.tokens[row] for row in rows])
+        if not self.several:
+            target = torch.from_numpy(np.array([part.labels[row][0] for row in rows], dtype=np.int64))
+        else:
+            target = torch.zeros(len(rows), len(self.labels), dtype=torch.bool)
+            for i, row in enumerate(rows):
+                target[i, part.labels[row].astype(np.int64)] = True
+        return Batch(source, target, lengths, rows=tuple(int(row) for row in rows))
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        for tokens_of, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):  # type: ignore[union-attr]
+            told = " ".join(self.tokeniser.tokens(tokens_of[:length].tolist()))
+            yield f"{told} -> {self.told(self.data.parts[TRAIN].labels[row].tolist())}"
+
+    def told(self, labels: Sequence[int]) -> str:
+        """Labels for a person."""
+        return ", ".join(self.labels[label] for label in labels) or "(none)"
+
+    def build(self) -> Model:
+        part, smoothing = self.experiment.model, self.experiment.train.label_smoothing
+        layers = body(part, part.width, causal=False)
+        pool, size, classes = part.pool or "mean", layers.output_size, len(self.labels)
+        head: PooledClasses = (
+            SeveralLabels(size, classes, pool=pool)
+            if self.several
+            else Classes(size, classes, pool=pool, smoothing=smoothing)
+        )
+        return started(Model(tokens(part, len(self.tokeniser)), layers, head), part)
+
+    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+        y, _ = model(batch.source, batch.lengths)
+        if self.experiment.train.loss_at == "every":  # each step is asked for the class (Lipton et al. 2016)
+            each = batch.target.unsqueeze(1).expand(-1, y.shape[1], *batch.target.shape[1:])
+            return Outcome(model.head.head.loss(y, each, batch.lengths), None, y)  # type: ignore[union-attr, operator]
+        return Outcome(model.head.loss(y, batch.target, batch.lengths), None, y)
+
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        data = self.data.parts[part]
+        measured, calibration, worst = Likelihood(), Calibration(), Worst()
+        scores = LabelScores(self.labels.names) if self.several else ClassScores(self.labels.names)
+        for rows in in_order(data.tokens, self.experiment):
+            batch = self.collate(data, rows).to(device)
+            y, _ = model(batch.source, batch.lengths)
+            loss = model.head.loss(y, batch.target, batch.lengths)
+            measured.add(loss.total, loss.count)
+            p = model.head.probabilities(y, batch.lengths)  # type: ignore[operator]
+            said = model.head.predict(y, batch.lengths)
+            scores.add(batch.target, said)
+            if not self.several:
+                calibration.add(p.amax(dim=1), said == batch.target)
+            self.note_worst(worst, data, batch, p)
+        details: dict[str, Any] = {"per_class": scores.by_class(), "worst": worst.told()}
+        if isinstance(scores, ClassScores):
+            details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}
+            details |= calibration.told()
+        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"]}, details)
+
+    def note_worst(self, worst: Worst, part: LabelledPart, batch: Batch, p: torch.Tensor) -> None:
+        """Texts whose own label was thought least likely."""
+        if self.several:
+            right = torch.where(batch.target, p, 1 - p).prod(dim=1)
+        else:
+            right = p.gather(1, batch.target.unsqueeze(1)).squeeze(1)
+        for row, probability, each in zip(batch.rows, right.tolist(), p.cpu(), strict=True):
+            if worst.takes(probability):
+                gold = self.told(part.labels[row].tolist())
+                said = (each >= 0.5).nonzero().flatten().tolist() if self.several else [int(each.argmax())]
+                if gold != self.told(said):
+                    text = bytes(part.texts[row]).decode()
+                    worst.add(probability, text=text, gold=gold, predicted=self.told(said), place=self.place(part, row))
+
+    def place(self, part: LabelledPart, row: int) -> str:
+        """Where a row stood."""
+        names = self._origin.names() if self._origin is not None else []
+        number = int(part.file[row])
+        return f"{names[number] if number < len(names) else '?'}:{part.line[row]}"
+
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        most = self.experiment.data.max_length
+        ids = [row[:most] for row in self.tokeniser.encode_batch(list(texts))]
+        source, lengths = padded(ids)
+        y, _ = model(source.to(device), lengths)
+        answers: list[dict[str, Any]] = []
+        for text, p in zip(texts, model.head.probabilities(y, lengths).cpu(), strict=True):  # type: ignore[operator]
+            told = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}
+            if self.several:
+                answers.append({"text": text, "labels": [name for name, q in told.items() if q >= 0.5]})
+            else:
+                label = next(iter(told))
+                answers.append({"text": text, "label": label, "probability": told[label]})
+            answers[-1]["probabilities"] = told
+        return answers

@@ -1,0 +1,206 @@
+"""Language modelling: which token comes next."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.data.arrays import Writer, read, smallest_type
+from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
+from seqloom.data.files import expand, format_of
+from seqloom.data.origin import Origin
+from seqloom.data.readers.text import read_text
+from seqloom.data.split import TEST, TRAIN, VALID, at_lines
+from seqloom.data.streams import PIECE, SOURCE, Streams, streams
+from seqloom.data.tokenisers import Tokeniser
+from seqloom.decoding.sampling import collect, write
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.model import Transformer
+from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.bodies import body, started, tokens
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+
+
+class Language(Task):
+    """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
+
+    name: ClassVar[str] = "language"
+    summary: ClassVar[str] = "Foretell the next token of a text, and so write texts like it. Reads plain text."
+    chosen_by, higher_is_better = "loss", False
+
+    def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
+        super().__init__(experiment)
+        self.tokeniser, self._data = tokeniser, data
+
+    @property
+    def data(self) -> Streams:
+        """What was read; a task that only predicts has none."""
+        if self._data is None:
+            raise UserError("language: this task was opened to predict, and has read no data.")
+        return self._data
+
+    @classmethod
+    def prepare(cls, experiment: Experiment) -> "Language":
+        data = streams(Origin.of(experiment))
+        return cls(experiment, data.tokeniser, data)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Language":
+        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE))
+
+    def files(self) -> dict[str, str]:
+        return {SOURCE: self.tokeniser.to_json()}
+
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.data.tokens)
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        paths = expand(files)
+        for path in paths:
+            format_of(path, "language", self.experiment.data.format)
+        characters = 0
+        with Writer(folder, {"tokens": smallest_type(len(self.tokeniser))}) as writer:
+            for piece in at_lines(read_text(paths), PIECE):
+                writer.add("tokens", self.tokeniser.encode(piece))
+                characters += len(piece)
+        if writer.sizes["tokens"] < 2:
+            raise DataError(paths[0], "less than two tokens", "Give a longer text")
+        self._data = Streams(self.tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
+
+    def describe(self) -> str:
+        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
+        counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
+        return f"{counts} (characters; {len(self.tokeniser):,} {self.tokeniser.kind} tokens are told apart)"
+
+    def epoch(self, number: int) -> Sequence[Stretch]:
+        train, seed = self.experiment.train, self.experiment.seed
+        size, k = len(self.data.tokens[TRAIN]), train.bptt or 1
+        if train.carry:
+            drawn = bool(train.bptt_drawn)
+            return CarriedEpoch(size, train.batch, k, drawn=drawn, seed=seed, epoch=number)
+        return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
+
+    def batch(self, item: Stretch) -> Batch:
+        return stretch(self.data.tokens[TRAIN], item)
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        for row, after in zip(batch.source.tolist(), batch.target.tolist(), strict=True):
+            yield f"{self.tokeniser.decode(row)!r} -> {self.tokeniser.decode(after[-1:])!r}"
+
+    def build(self) -> Model:
+        part, train = self.experiment.model, self.experiment.train
+        stem = tokens(part, len(self.tokeniser))
+        layers = body(part, part.width, causal=True)
+        tied = stem.embedding if part.tied else None
+        head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
+        return started(Model(stem, layers, head), part)
+
+    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+        y, after = model(batch.source, batch.lengths, state)
+        if self.experiment.train.loss_at == "last":
+            return Outcome(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)
+        return Outcome(model.head.loss(y, batch.target, batch.lengths), after, y)
+
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        whole = self.data.tokens[part]
+        measured = Likelihood()
+        state: State | None = None
+        for item in evaluation_stretches(len(whole), self.experiment):
+            batch = stretch(whole, item).to(device)
+            y, after = model(batch.source, None, state if item.goes_on else None)
+            state = after if self.experiment.train.carry else None
+            loss = model.head.loss(y, batch.target)
+            measured.add(loss.total, loss.count)
+        first = len(self.tokeniser.decode(whole[:1]))
+        measured.add(0.0, 0, characters=self.data.characters[part] - first)
+        return Evaluation(measured.scores())
+
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        return [self.score(model, text, device) for text in texts]
+
+    def score(self, model: Model, text: str, device: torch.device) -> dict[str, Any]:
+        """How likely a text is, and what may follow it."""
+        ids = self.prompt(text)
+        context = self.context() or len(ids)
+        measured, state, logits = Likelihood(), None, torch.empty(0)
+        for start in range(0, len(ids), context):
+            piece = torch.as_tensor(ids[start : start + context], dtype=torch.int64, device=device)[None]
+            going_on = state is not None and self.experiment.train.carry
+            before = state if going_on and state is not None else model.start(piece)
+            logits, state = model.step(piece, before)
+            known = piece[:, 1:]
+            if known.numel():
+                loss = torch.nn.functional.cross_entropy(logits[0, :-1].float(), known[0], reduction="sum")
+                measured.add(loss, known.numel(), characters=len(self.tokeniser.decode(known[0].tolist())))
+        likely = logits[0, -1].float().softmax(dim=0).topk(min(5, len(self.tokeniser)))
+        after = [
+            {"token": self.tokeniser.decode([int(token)]), "probability": float(p)}
+            for p, token in zip(likely.values, likely.indices, strict=True)
+        ]
+        return {"text": text, **measured.scores(), "next": after}
+
+    def context(self) -> int | None:
+        """The most tokens that the model reads at once; None for any number."""
+        part = self.experiment.model
+        return part.context if isinstance(part, Transformer) else None
+
+    def prompt(self, text: str) -> list[int]:
+        """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
+        ids = self.tokeniser.encode(text or "\n").tolist()
+        return ids or [0]
+
+    def write(
+        self, model: Model, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
+    ) -> Iterator[dict[int, str]]:
+        """Text after each prompt, piece by piece as it comes, by the prompt's number."""
+        ids = [torch.as_tensor(self.prompt(text), device=device) for text in prompts]
+        written: list[list[int]] = [[] for _ in ids]
+        told = [""] * len(ids)
+        for step in write(model, ids, options=options, seed=seed, context=self.context()):
+            pieces = {}
+            for row, token in step.items():
+                written[row].append(token)
+                whole = self.tokeniser.decode(written[row])
+                if not whole.endswith("\ufffd"):  # a character whose bytes have not all come
+                    pieces[row], told[row] = whole[len(told[row]) :], whole
+            yield pieces
+
+    def sample(self, model: Model, number: int, options: Decode, device: torch.device) -> dict[str, str]:
+        """A text for the log, the same for the same number."""
+        seed = options.seed if options.seed is not None else self.experiment.seed
+        prompt = options.prompt
+        ids = [torch.as_tensor(self.prompt(prompt), device=device)]
+        written = write(model, ids, options=options, seed=seed, context=self.context(), numbers=[number])
+        return {"prompt": prompt, "text": self.tokeniser.decode(collect(written, 1)[0])}
+
+
+def stretch(tokens: Any, item: Stretch) -> Batch:
+    """The tokens of a stretch, and those that follow each."""
+    rows = np.stack([tokens[start : start + item.steps + 1] for start in item.starts]).astype(np.int64)
+    both: Tensor = torch.from_numpy(rows)
+    return Batch(both[:, :-1], both[:, 1:], goes_on=item.goes_on)
+
+
+def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Stretch]:
+    """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
+    train = experiment.train
+    k = train.bptt or 1
+    if train.carry:
+        streams = CarriedEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
+        yield from streams
+        done = streams.rows * streams.length
+    else:
+        whole = (tokens - 1) // k
+        for start in range(0, whole, train.batch):
+            yield Stretch(np.arange(start, min(start + train.batch, whole)) * k, k, False)
+        done = whole * k
+    for start in range(done, tokens - 1, k):
+        yield Stretch(np.array([start]), min(k, tokens - 1 - start), False)

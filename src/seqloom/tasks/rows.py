@@ -1,0 +1,39 @@
+"""Rows of unequal length as one tensor and their lengths."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Int, Shaped
+from numpy import ndarray
+from torch import Tensor
+
+from seqloom.data.arrays import Ragged
+from seqloom.data.batches import by_length
+from seqloom.spec.config.experiment import Experiment
+
+Rows = Sequence[Shaped[ndarray, " n"]]
+
+
+def padded(rows: Rows) -> tuple[Int[Tensor, "batch time"], Int[Tensor, " batch"]]:
+    """The rows with zeros after each, at least one step wide, and their lengths.
+
+    >>> tokens, lengths = padded([np.array([3, 1, 2]), np.array([5])])
+    >>> tokens.tolist(), lengths.tolist()
+    ([[3, 1, 2], [5, 0, 0]], [3, 1])
+    """
+    lengths = torch.tensor([len(row) for row in rows])
+    table = np.zeros((len(rows), max(1, int(lengths.max()))), dtype=np.int64)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return torch.from_numpy(table), lengths
+
+
+def training_batches(rows: Ragged, experiment: Experiment, epoch: int) -> list[Int[ndarray, " batch"]]:
+    """Rows by length, within the config's budget of tokens."""
+    return by_length(rows.lengths(), experiment.train.batch, seed=experiment.seed, epoch=epoch)
+
+
+def in_order(rows: Ragged, experiment: Experiment) -> Iterator[Int[ndarray, " batch"]]:
+    """All rows, by length, in batches that fit where a training batch fits: the order does not matter to a score."""
+    yield from by_length(rows.lengths(), experiment.train.batch, seed=0, epoch=0)

@@ -1,0 +1,128 @@
+"""What a task is: what ties files to a model and a number."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from seqloom.nn.heads.loss import Loss
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a model reads, what it should answer, how much of each row is real; whether its state goes on."""
+
+    source: Shaped[Tensor, "batch *rest"]
+    target: Shaped[Tensor, "batch *rest"]
+    lengths: Int[Tensor, " batch"] | None = None  # on the host: layers then know how long rows are without waiting
+    goes_on: bool = False
+    rows: tuple[int, ...] = ()  # of the part, for who wants to show them
+
+    @property
+    def tokens(self) -> int:
+        """The real ones."""
+        return int(self.lengths.sum()) if self.lengths is not None else self.source.shape[0] * self.source.shape[1]
+
+    def to(self, device: torch.device) -> "Batch":
+        """On another device."""
+        if device.type == "cpu":
+            return self
+        return replace(self, source=self.source.to(device), target=self.target.to(device))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a model made of a batch: its loss, the state after it, and the body's outputs."""
+
+    loss: Loss
+    state: State | None
+    y: Float[Tensor, "batch time dim"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores by name, and what a report shows beside them."""
+
+    scores: dict[str, float]
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Task(ABC):
+    """From files to batches, from batches to a loss, from a model to answers.
+
+    A task with data (`prepare`) trains; one with its vocabularies alone (`from_files`) predicts.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    chosen_by: str  # the score by which the best model is known
+    higher_is_better: bool
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    # Data ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def prepare(cls, experiment: Experiment) -> "Task":
+        """Read the data that the config names."""
+
+    @classmethod
+    @abstractmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Task":
+        """The task of a finished run, from the files of its vocabulary folder."""
+
+    @abstractmethod
+    def files(self) -> dict[str, str]:
+        """The vocabulary folder: name of file to content."""
+
+    @abstractmethod
+    def parts(self) -> tuple[str, ...]:
+        """Which of train, valid and test there are."""
+
+    @abstractmethod
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        """More data, as the part `test`, told in the vocabularies that there are; `folder` is for its arrays."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The data in one line, for a person."""
+
+    @abstractmethod
+    def epoch(self, number: int) -> Sequence[Any]:
+        """What is read in one epoch of training: a pure function of the seed and the number."""
+
+    @abstractmethod
+    def batch(self, item: Any) -> Batch:
+        """One item of an epoch as tensors."""
+
+    @abstractmethod
+    def show(self, batch: Batch) -> Iterator[str]:
+        """A batch as a person would read it, a line a row."""
+
+    # Model -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def build(self) -> Model:
+        """A fresh model."""
+
+    @abstractmethod
+    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+        """The loss of a training batch."""
+
+    @abstractmethod
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        """Scores on a part."""
+
+    @abstractmethod
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        """An answer for each text."""

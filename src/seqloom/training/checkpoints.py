@@ -1,0 +1,126 @@
+"""Checkpoints: all that a run needs to go on, whole or absent, each with its own manifest."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from seqloom.nn.state import State
+from seqloom.spec import durable
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import CHECKPOINTS, read_json, sha256
+from seqloom.training.progress import Progress
+
+WEIGHTS, OPTIMISER, CARRIED = "weights.safetensors", "optimiser.safetensors", "carried.safetensors"
+PROGRESS, MANIFEST = "progress.json", "manifest.json"
+
+
+def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | None, progress: Progress) -> Path:
+    """A checkpoint of this step. If it is there already, it holds just this."""
+    path = folder / CHECKPOINTS / f"step-{progress.step:09d}"
+
+    def fill(making: Path) -> None:
+        write_tensors(making / WEIGHTS, model.state_dict())
+        write_tensors(making / OPTIMISER, optimiser_tensors(optimiser))
+        if state is not None:
+            write_tensors(making / CARRIED, dict(state) | positions(state))
+        told = {"progress": progress.told(), "horizon": None if state is None else state.horizon}
+        durable.write(making / PROGRESS, json.dumps(told))
+        hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
+        durable.write(making / MANIFEST, json.dumps(hashes, indent=1))
+
+    if not path.exists():
+        durable.folder(path, fill)
+    return path
+
+
+def latest(folder: Path) -> Path | None:
+    """The newest whole checkpoint; one with a damaged file is passed over for the one before it."""
+    damaged: list[str] = []
+    for path in reversed(all_of(folder)):
+        try:
+            check(path)
+            return path
+        except RunError as wrong:
+            damaged.append(str(wrong))
+    if damaged:
+        raise RunError(damaged[0])
+    return None
+
+
+def all_of(folder: Path) -> list[Path]:
+    """From the oldest to the newest."""
+    return sorted(path for path in (folder / CHECKPOINTS).glob("step-*") if re.fullmatch(r"step-\d+", path.name))
+
+
+def check(path: Path) -> None:
+    """Every file is there and is what it was."""
+    for name, expected in read_json(path / MANIFEST).items():
+        file = path / Path(name).name
+        if not file.is_file() or sha256(file) != expected:
+            raise RunError(f"{file}: damaged, its SHA-256 is not that of {MANIFEST}. Remove the checkpoint {path}.")
+
+
+def restore(path: Path, model: nn.Module, optimiser: Optimizer, device: torch.device) -> tuple[State | None, Progress]:
+    """Put everything back where it was."""
+    told = read_json(path / PROGRESS)
+    model.load_state_dict(read_tensors(path / WEIGHTS, device))
+    restore_optimiser(optimiser, read_tensors(path / OPTIMISER, device))
+    state = None
+    if (path / CARRIED).exists():
+        tensors = read_tensors(path / CARRIED, device)
+        position = tensors.pop("position", None)
+        state = State(tensors, position=position, horizon=told["horizon"] or 0)
+    return state, Progress.of(told["progress"])
+
+
+def prune(folder: Path, keep: int) -> None:
+    """Only the last few are kept."""
+    for old in all_of(folder)[:-keep]:
+        durable.remove(old)
+
+
+def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
+    """What an optimiser remembers, as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule."""
+    state = optimiser.state_dict()["state"]
+    return {
+        f"{number}.{name}": torch.as_tensor(value)
+        for number, values in state.items()
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """The reverse."""
+    state: dict[int, dict[str, Any]] = {}
+    for key, tensor in tensors.items():
+        number, name = key.split(".", 1)
+        state.setdefault(int(number), {})[name] = tensor
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+def positions(state: State) -> dict[str, Tensor]:
+    """Where each row stands."""
+    return {} if state.position is None else {"position": state.position}
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Named tensors in a file of their own memory; safetensors refuses views."""
+    with durable.sentence(path):
+        save_file({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}, path)
+
+
+def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
+    """The same, from a file that may have been changed."""
+    try:
+        return load_file(path, device=str(device))
+    except (SafetensorError, OSError) as wrong:
+        raise RunError(f"{path}: can't be read ({wrong}). Restore the file from a copy.") from None

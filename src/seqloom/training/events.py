@@ -1,0 +1,120 @@
+"""What happens in a run, told to whoever listens: the log, a terminal, TensorBoard. The loop itself draws nothing."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at a step."""
+
+    step: int
+
+    @property
+    def name(self) -> str:
+        """As it stands in metrics.jsonl."""
+        return type(self).__name__.lower()
+
+    def line(self) -> str:
+        """As JSON, on one line; a number that is not finite is a word there."""
+        return json.dumps({"event": self.name, **plain(asdict(self))}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Start(Event):
+    """Training begins."""
+
+    time: str
+    device: str
+    parameters: int
+    steps: int  # of the whole run, as far as known
+
+
+@dataclass(frozen=True)
+class Step(Event):
+    """Some steps were taken: their mean loss and gradient norm, the share that was clipped, and totals so far."""
+
+    epoch: float
+    loss: float
+    lr: float
+    gradient: float
+    clipped: float
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tick(Event):
+    """One step was taken; for those who show progress. It is not logged."""
+
+    total: int
+    epoch: int
+    loss: float
+    tokens: int  # of this step
+
+
+@dataclass(frozen=True)
+class Skip(Event):
+    """A step was left out, because its loss or gradient was not finite."""
+
+    what: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Valid(Event):
+    """The model was measured on the validation part."""
+
+    epoch: float
+    scores: dict[str, float]
+    best: bool
+
+
+@dataclass(frozen=True)
+class Sample(Event):
+    """A text that the model wrote."""
+
+    prompt: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Saved(Event):
+    """A checkpoint is on the disk. It is not logged."""
+
+
+@dataclass(frozen=True)
+class Resume(Event):
+    """The run goes on from here."""
+
+    time: str
+
+
+@dataclass(frozen=True)
+class Stop(Event):
+    """The run was asked to stop, or had to."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class End(Event):
+    """The run is finished."""
+
+    seconds: float
+
+
+Listener = Callable[[Event], None]
+NOT_LOGGED = (Tick, Saved)
+
+
+def plain(value: Any) -> Any:
+    """Numbers that JSON has no way to write, as words."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

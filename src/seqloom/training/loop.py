@@ -1,0 +1,209 @@
+"""The loop. It takes steps, measures, and tells what happens; everything else is a part with a file of its own."""
+
+import math
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import torch
+
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.errors import SeqloomError
+from seqloom.tasks.language import Language
+from seqloom.tasks.task import Batch, Evaluation, Task
+from seqloom.training.devices import device_words, precision, seed
+from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
+from seqloom.training.gradients import ready
+from seqloom.training.optimisers import optimiser
+from seqloom.training.penalties import penalty
+from seqloom.training.progress import Progress, Recent
+from seqloom.training.schedules import Standing, rate
+
+
+class NotFinite(SeqloomError, ArithmeticError):
+    """Too many steps in a row had no finite loss and gradient."""
+
+
+class Keeper(Protocol):
+    """Who keeps what the loop makes: on the disk, or nowhere for a dry run."""
+
+    def best(self, model: Model, evaluation: Evaluation) -> None:
+        """These are the best weights so far."""
+
+    def step(self, trainer: "Trainer") -> None:
+        """A step is over, and all that belongs to it; save if it is time. May raise, to stop."""
+
+
+class Trainer:
+    """A model that learns a task.
+
+    Each step: some batches, the mean of their losses over all their tokens, a gradient, a step of the optimiser. The
+    state is carried from batch to batch where the task says so, cut from the gradient (truncated BPTT).
+    """
+
+    def __init__(
+        self, task: Task, model: Model, experiment: Experiment, device: torch.device, listeners: Sequence[Listener]
+    ) -> None:
+        self.task, self.model, self.experiment, self.device = task, model.to(device), experiment, device
+        self.part = experiment.train
+        self.listeners = list(listeners)
+        self.optimiser = optimiser(self.model, self.part)
+        self.parameters = list(self.model.parameters())
+        self.progress, self.state = Progress(), None
+        self.items = task.epoch(0)
+        self.total = total_steps(len(self.items), experiment)
+
+    state: State | None
+
+    def run(self, keeper: Keeper) -> None:
+        """From where it stands to the end."""
+        progress, part = self.progress, self.part
+        if progress.step == 0:
+            size = sum(weight.numel() for weight in self.parameters)
+            self.tell(Start(0, now(), device_words(self.device), size, self.total))
+        self.items = self.task.epoch(progress.epoch)
+        begun = time.monotonic() - progress.seconds
+        while not self.finished():
+            self.step()
+            progress.seconds = time.monotonic() - begun
+            ended = progress.item >= len(self.items)
+            if ended:
+                progress.epoch, progress.item, self.state = progress.epoch + 1, 0, None
+            if progress.step % part.log_every == 0 or self.finished():
+                self.log()
+            if self.finished() or (progress.step % part.validate_every == 0 if part.validate_every else ended):
+                self.validate(keeper)
+            progress.seconds = time.monotonic() - begun
+            keeper.step(self)
+            if ended:
+                self.items = self.task.epoch(progress.epoch)
+
+    def step(self) -> None:
+        """One step over the next batches."""
+        progress, part = self.progress, self.part
+        seed("step", self.experiment.seed, progress.step)
+        batches = [self.task.batch(item) for item in self.items[progress.item : progress.item + part.accumulate]]
+        lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
+        for group in self.optimiser.param_groups:
+            group["lr"] = lr
+        self.model.train()
+        self.optimiser.zero_grad(set_to_none=True)
+        before, total, count = self.state, 0.0, 0
+        for batch in batches:
+            loss, items = self.backward(batch.to(self.device))
+            total, count = total + loss, count + items
+        gradient, clipped = ready(self.parameters, count, part)
+        progress.step += 1
+        progress.item += len(batches)
+        progress.tokens += (tokens := sum(batch.tokens for batch in batches))
+        if math.isfinite(total) and math.isfinite(gradient):
+            self.optimiser.step()
+            progress.not_finite = 0
+            note(progress.recent, total, count, gradient, clipped)
+        else:
+            self.state = before
+            self.skip("gradient" if math.isfinite(total) else "loss", gradient if math.isfinite(total) else total)
+        self.tell(Tick(progress.step, self.total, progress.epoch, total / max(count, 1), tokens))
+
+    def backward(self, batch: Batch) -> tuple[float, int]:
+        """The sum of a batch's losses, and over how many items; gradients of the sum are added to those there are."""
+        carried = self.state if batch.goes_on else None
+        with precision(self.part, self.device):
+            outcome = self.task.outcome(self.model, batch, None if carried is None else carried.detach())
+            extra = penalty(outcome.y, batch.lengths, self.part)
+        self.state = outcome.state
+        total, count = outcome.loss.total, int(outcome.loss.count)
+        (total if extra is None else total + extra * count).backward()
+        return float(total.detach()), count
+
+    def skip(self, what: str, value: float) -> None:
+        """A step without a finite loss and gradient changes nothing; too many in a row end the run."""
+        self.progress.not_finite += 1
+        self.tell(Skip(self.progress.step, what, value))
+        if self.progress.not_finite >= self.part.not_finite:
+            raise NotFinite(
+                f"{self.progress.not_finite} steps in a row without a finite loss and gradient, the last at step "
+                f"{self.progress.step}. Lower train.lr ({self.part.lr:g}), or clip with train.clip_norm."
+            )
+
+    def log(self) -> None:
+        """What the steps since the last such line were like."""
+        recent, progress = self.progress.recent, self.progress
+        if recent.steps:
+            lr = self.optimiser.param_groups[0]["lr"]
+            mean, clipped = recent.gradient / recent.steps, recent.clipped / recent.steps
+            loss = recent.loss / max(recent.count, 1)
+            self.tell(
+                Step(progress.step, self.epochs(), loss, lr, mean, clipped, progress.tokens, round(progress.seconds, 3))
+            )
+        progress.recent = Recent()
+
+    def validate(self, keeper: Keeper) -> None:
+        """Measure, note whether it is the best so far, write samples."""
+        progress = self.progress
+        evaluation = self.evaluate("valid")
+        score = evaluation.scores[self.task.chosen_by]
+        better = progress.best is None or (
+            score > progress.best if self.task.higher_is_better else score < progress.best
+        )
+        progress.validated = progress.step
+        if better:
+            progress.best, progress.best_step, progress.since_best, progress.waiting = score, progress.step, 0, 0
+            keeper.best(self.model, evaluation)
+        else:
+            progress.since_best += 1
+            progress.waiting += 1
+            if progress.waiting >= self.part.halve_every:
+                progress.plateaus, progress.waiting = progress.plateaus + 1, 0
+        self.tell(Valid(progress.step, self.epochs(), evaluation.scores, better))
+        if isinstance(self.task, Language) and self.experiment.decode is not None:
+            with torch.inference_mode():
+                for number in range(self.part.samples or 0):
+                    told = self.task.sample(self.model, number, self.experiment.decode, self.device)
+                    self.tell(Sample(progress.step, told["prompt"], told["text"]))
+
+    def evaluate(self, part: str) -> Evaluation:
+        """Scores of the model as it is."""
+        self.model.eval()
+        with torch.inference_mode(), precision(self.part, self.device):
+            return self.task.evaluate(self.model, part, self.device)
+
+    def finished(self) -> bool:
+        """Whether the budget is spent, or nothing has become better for long."""
+        progress, part = self.progress, self.part
+        early = part.early_stop is not None and progress.since_best >= part.early_stop
+        steps = part.steps is not None and progress.step >= part.steps
+        return early or steps or (part.epochs is not None and progress.epoch >= part.epochs)
+
+    def epochs(self) -> float:
+        """How often the training part has been read, with what has been read of it now."""
+        return round(self.progress.epoch + self.progress.item / max(1, len(self.items)), 4)
+
+    def tell(self, event: Event) -> None:
+        """To all who listen."""
+        for listener in self.listeners:
+            listener(event)
+
+
+def note(recent: Recent, total: float, count: int, gradient: float, clipped: bool) -> None:
+    """One step more."""
+    recent.loss += total
+    recent.count += count
+    recent.gradient += gradient
+    recent.clipped += clipped
+    recent.steps += 1
+
+
+def total_steps(items: int, experiment: Experiment) -> int:
+    """How many steps the budget allows; with batches by length a few more or less, since epochs differ."""
+    part = experiment.train
+    by_epochs = None if part.epochs is None else part.epochs * -(-items // part.accumulate)
+    return min(steps for steps in (by_epochs, part.steps) if steps is not None)
+
+
+def now() -> str:
+    """The time of day, for the log."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

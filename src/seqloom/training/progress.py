@@ -1,0 +1,46 @@
+"""Where a run stands: everything that the loop remembers beside weights, optimiser and carried state."""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+@dataclass
+class Recent:
+    """Sums since the last line in the log."""
+
+    loss: float = 0.0
+    count: int = 0
+    gradient: float = 0.0
+    clipped: int = 0
+    steps: int = 0
+
+
+@dataclass
+class Progress:
+    """Plain numbers, saved as JSON with each checkpoint."""
+
+    epoch: int = 0
+    item: int = 0  # how many of the epoch's items have been read
+    step: int = 0  # how many steps have been taken, skipped ones included
+    tokens: int = 0
+    seconds: float = 0.0  # of training, over all sittings
+    best: float | None = None
+    best_step: int = 0
+    since_best: int = 0  # validations
+    waiting: int = 0  # validations since the learning rate was last halved or the score last rose
+    plateaus: int = 0
+    not_finite: int = 0  # steps in a row
+    validated: int = -1  # the step of the last validation
+    log_bytes: int = 0  # of metrics.jsonl
+    recent: Recent = field(default_factory=Recent)
+
+    def told(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def of(told: dict[str, Any]) -> "Progress":
+        """From JSON; keys that are not known are left out."""
+        known = {each.name for each in fields(Progress)}
+        values = {name: value for name, value in told.items() if name in known}
+        return Progress(**{**values, "recent": Recent(**values.get("recent", {}))})

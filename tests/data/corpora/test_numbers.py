@@ -1,0 +1,69 @@
+"""Numbers in words: the languages work, texts tell them apart, lengths vary."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from num2words import num2words
+
+from seqloom.data.corpora import numbers
+from seqloom.spec.errors import UserError
+
+
+def test_every_language_writes_words() -> None:
+    random = Random(0)
+    some = [*range(21), *(number for digits in range(2, 10) for number in random.sample(range(10**digits), 4))]
+    for language in numbers.LANGUAGES:
+        for number in some:
+            text = num2words(number, lang=language)
+            assert text.strip()
+            assert not any(map(str.isdigit, text))
+
+
+def test_the_familiar_are_among_them() -> None:
+    assert set(numbers.FAMILIAR) < set(numbers.LANGUAGES)
+    assert len(numbers.FAMILIAR) == 12
+    assert len(set(numbers.LANGUAGES)) == len(numbers.LANGUAGES) == 44
+
+
+def test_no_text_stands_twice_or_in_two_languages() -> None:
+    examples = list(numbers.labelled(0, None, 2400))
+    assert len(examples) == 2400
+    assert len({example.text for example in examples}) == 2400
+    languages = Counter(example.labels[0] for example in examples)
+    assert set(languages) == set(numbers.FAMILIAR)
+    assert all(150 < count < 250 for count in languages.values())
+
+
+def test_what_languages_share_is_left_out() -> None:
+    texts = numbers.distinct(range(100), numbers.FAMILIAR)
+    assert "tre" not in texts  # da, it, sv
+    assert "elf" not in texts  # de, nl
+    assert "zero" not in texts  # en, it, pl, pt
+    assert texts["eighty-four"] == "en"
+    assert texts["fireogfirs"] == "da"
+
+
+def test_labels_are_right() -> None:
+    texts = {(language, num2words(number, lang=language)) for number in range(100) for language in ("de", "fr", "th")}
+    examples = list(numbers.labelled(0, 2, 10_000, languages=("de", "fr", "th")))
+    assert len(examples) == 300  # as many as there are
+    assert {(example.labels[0], example.text) for example in examples} == texts
+
+
+@pytest.mark.parametrize("digits", [1, 4, 9])
+def test_numbers_have_every_number_of_digits(digits: int) -> None:
+    chosen = numbers.spread(Random(0), digits, 900)
+    assert len(set(chosen)) == len(chosen) == (10 if digits == 1 else 900)
+    sizes = Counter(len(str(number)) for number in chosen)
+    assert set(sizes) == set(range(1, digits + 1))
+    assert sizes[1] == 10
+    if digits > 2:
+        assert abs(sizes[digits] - sizes[digits - 1]) <= 1
+
+
+def test_too_much_is_a_sentence() -> None:
+    with pytest.raises(UserError, match="up to 9 digits"):
+        numbers.labelled(0, 10, None)
+    with pytest.raises(UserError, match="up to 1000000"):
+        numbers.labelled(0, None, 1_000_001)

@@ -1,0 +1,255 @@
+"""Reports of runs that ended well, of runs that did not, and of folders with anything in them."""
+
+import json
+import re
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from seqloom.lens.history import POINTS, SAMPLES, SKIPS, read_history
+from seqloom.lens.report import PARTS, report
+from seqloom.spec.errors import RunError
+from tests.lens.run_folders import FOLDERS, classify, crashed, language, stopped, tag
+from tests.views.test_page import read
+
+TITLES = {
+    "language": "Scores Training Samples Cost Config Versions",
+    "classify": "Scores Training Classes Worst-examples Calibration Cost Config Versions",
+    "tag": "Scores Training Classes Worst-examples Cost Config Versions",
+    "many": "Scores Training Classes Cost Config Versions",
+    "crashed": "Scores Training Cost Config Versions Notes",
+    "stopped": "Scores Training Cost Config Versions",
+}
+
+
+def titles(html: str) -> list[str]:
+    return re.findall("<h2>(.*?)</h2>", html)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_section_for_what_there_is_and_none_for_what_is_not(tmp_path: Path, name: str) -> None:
+    html = report(FOLDERS[name](tmp_path / "run")).html()
+    assert titles(html) == [title.replace("-", " ") for title in TITLES[name].split()]
+    assert read(html).tags.count("script") == 1
+    assert not re.search(r"https?:|url\(", html)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
+    folder = classify(tmp_path / "run")
+    (folder / part).unlink()
+    without = report(folder)
+    assert without.problems == ()
+    assert read(without.html()).said.startswith("\n")
+    assert without.lines()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_one_part_is_enough(tmp_path: Path, part: str) -> None:
+    folder = classify(tmp_path / "run")
+    for other in set(PARTS) - {part}:
+        (folder / other).unlink()
+    assert titles(report(folder).html())
+
+
+def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
+    told = report(classify(tmp_path / "run"))
+    assert (told.task, told.arch, told.parameters, told.best_step) == ("classify", "lstm", 412934, 1200)
+    assert {score.name: (score.valid, score.test) for score in told.scores}["accuracy"] == (0.8784, 0.8651)
+    assert told.confusion is not None
+    assert told.confusion.counts == ((371, 57), (49, 395))
+    assert [one.label for one in told.per_class] == ["neg", "pos"]
+    assert told.worst[0].place == "dev.tsv:4"
+    assert sum(one.count for one in told.calibration) == 872
+    assert told.cost["flops"] == 3.8e15
+    assert [skip.step for skip in told.skipped] == [17, 612]
+    assert len(told.curves["loss"]) == 200
+    assert len(told.curves["valid.accuracy"]) == 10
+    assert told.history.epoch == pytest.approx(6.667)
+
+
+def test_the_page_tells_them(tmp_path: Path) -> None:
+    said = read(report(classify(tmp_path / "run")).html()).said
+    for words in (
+        "classify · lstm · 412,934 parameters · validation accuracy 0.8784 · 31 January 2026, 15:04",
+        "Finished at step 2,000, after 1 min 1 s.",
+        "Weights of step 1,200, chosen by accuracy.",
+        "step 17 skipped: gradient was inf",
+        "<b>unmissable</b>",
+        "gold neg · predicted pos · the right answer had probability 0.01 · dev.tsv:4",
+        "expected calibration error 0.031",
+        "3.8 PFLOP",
+        'arch = "lstm"',
+        "2 CPU cores",
+    ):
+        assert words in said
+
+
+def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
+    html = report(tag(tmp_path / "run")).html()
+    assert '<ruby class="wrong">fish<rt>VERB, not NOUN</rt></ruby>' in html
+    assert '<ruby class="right">They<rt>PRON</rt></ruby>' in html
+
+
+def test_a_sample_can_not_run(tmp_path: Path) -> None:
+    told = report(language(tmp_path / "run"))
+    assert "</script><script>alert(1)</script>\x1b[31m" in told.samples[-1].text
+    html = told.html()
+    assert html.count("<script>") == html.count("</script>") == 1
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in html
+    assert "\x1b" not in html
+
+
+def test_after_a_crash(tmp_path: Path) -> None:
+    told = report(crashed(tmp_path / "my run"))
+    assert told.ending is not None
+    assert (told.ending.kind, told.ending.step) == ("open", 700)
+    assert {score.name for score in told.scores} == {"loss", "accuracy"}
+    assert told.best_step == 350
+    said = read(told.html()).said
+    assert f"To go on: seqloom resume '{tmp_path / 'my run'}'" in said
+    assert re.search(r"metrics.jsonl: line \d+ can't be read, perhaps cut short by a crash: left out.", said)
+
+
+def test_stopped_and_resumed(tmp_path: Path) -> None:
+    folder = stopped(tmp_path / "run")
+    told = report(folder)
+    assert told.ending is not None
+    assert (told.ending.kind, told.ending.step, told.ending.why) == ("stopped", 600, "SIGTERM")
+    assert told.history.resumes == (300,)
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write('{"event":"resume","step":600}\n')
+    again = report(folder)
+    assert again.ending is not None
+    assert again.ending.kind == "open"
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0, 1), part=st.sampled_from(PARTS))
+def test_a_file_cut_anywhere(tmp_path: Path, share: float, part: str) -> None:
+    folder = tmp_path / "run"
+    if not folder.exists():
+        classify(folder)
+    path, whole = folder / part, (folder / part).read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    try:
+        read(report(folder).html())
+    finally:
+        path.write_bytes(whole)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = "event step loss lr scores best text prompt what value why seconds tokens time device"
+odd_events = st.lists(
+    st.tuples(
+        st.dictionaries(st.sampled_from(KEYS.split()), anything, max_size=6),
+        st.sampled_from(["start", "step", "skip", "valid", "sample", "resume", "stop", "end", "other"]),
+    ).map(lambda drawn: drawn[0] | {"event": drawn[1], "step": 3}),
+    max_size=6,
+)
+odd_details = st.fixed_dictionaries(
+    {},
+    optional=dict.fromkeys(("labels", "confusion", "per_class", "worst", "calibration", "ece"), anything)
+    | {
+        "worst": st.lists(st.dictionaries(st.sampled_from(["text", "gold", "predicted", "probability"]), anything)),
+        "calibration": st.lists(st.dictionaries(st.sampled_from(["low", "high", "count", "accuracy"]), anything)),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=odd_events, details=odd_details | anything, other=anything)
+def test_files_with_anything_in_them(tmp_path: Path, events: list[object], details: object, other: object) -> None:
+    scores = {"details": details, "valid": other, "cost": other, "chosen_by": other, "best_step": other}
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
+    manifest = dict.fromkeys(("task", "files", "created", "format"), other)
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(event) for event in [*events, other]))
+    told = report(tmp_path)
+    read(told.html()).said.encode("utf-8")
+    assert all(cell_len(line) <= 60 or line.startswith("To go on") for line in told.lines(60))
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    for part in PARTS:
+        (tmp_path / part).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
+    told = report(tmp_path)
+    assert [problem.split()[0] for problem in told.problems] == ["experiment.toml", "manifest.json", "scores.json"]
+    assert "21 lines (1, 2, 3, 4, 5 and more) can't be read" in told.history.notes[0]
+    read(told.html())
+
+
+def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
+    for part in PARTS:
+        (tmp_path / part).mkdir()
+    assert len(report(tmp_path).problems) == 3
+
+
+def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
+    path, odd = tmp_path / "metrics.jsonl", {1_111: "NaN", 777: "-5", 999: "99"}
+    with path.open("w") as file:
+        for step in range(3_000):
+            file.write(f'{{"event":"step","step":{step},"loss":{odd.get(step, 1 + step % 3)}}}\n')
+        for step in range(500):
+            file.write(f'{{"event":"skip","step":{step},"what":"loss"}}\n')
+            file.write(f'{{"event":"sample","step":{step},"prompt":"","text":"{"long " * 1000}"}}\n')
+        file.write("x" * 3_000_000 + "\n" + '{"event":"end","step":3000}')
+    tracemalloc.start()
+    history = read_history(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 2**20
+    loss = dict(history.curves["loss"])
+    assert len(loss) <= POINTS
+    assert (loss[777], loss[999]) == (-5, 99)
+    assert len(history.samples) <= SAMPLES
+    assert all(len(sample.text) < 2100 for sample in history.samples)
+    assert history.skip_count == 500
+    assert len(history.skipped) <= SKIPS
+    assert history.ending is not None
+    assert history.ending.kind == "finished"
+    assert "1 value was not finite in the curve of loss" in history.notes[1]
+    assert "line 4001 can't be read" in history.notes[0]
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such folder"):
+        report(tmp_path / "missing")
+    with pytest.raises(RunError, match="not a run"):
+        report(tmp_path)
+
+
+def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
+    told = report(classify(tmp_path / "run"))
+    lines = told.lines(60)
+    assert lines[2] == "Finished at step 2,000, after 1 min 1 s."
+    assert max(map(cell_len, lines)) <= 60
+    assert told.plot().axes[0].get_ylabel() == "loss"
+    assert told._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_no_loss_to_plot(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text("")
+    with pytest.raises(RunError, match="no loss to plot"):
+        report(tmp_path).plot()
+
+
+def test_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
+    folder = classify(tmp_path / "run")
+    code = (
+        "import sys; from pathlib import Path; from seqloom.lens.report import report; "
+        "told = report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.paper; "
+        "print([name for name in ('torch', 'matplotlib', 'numpy') if name in sys.modules])"
+    )
+    made = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == "[]"

@@ -1,0 +1,64 @@
+"""Axes hold their values, whatever these are."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
+from tests.views.examples import numbers
+
+some = st.lists(numbers, max_size=6)
+
+
+def check(axis: Axis, values: list[float]) -> None:
+    places = [axis.place(value) for value in sorted(value for value in values if drawable(value, axis.log))]
+    assert all(place is not None and 0 <= place <= 1 for place in places)
+    assert places == sorted(places, key=lambda place: place or 0.0)
+    assert 1 <= len(axis.ticks) <= 14
+    assert all(one < two for (one, _), (two, _) in pairwise(axis.ticks))
+    assert all(0 <= (axis.place(mark) or 0.0) <= 1 for mark, _ in axis.ticks)
+
+
+@given(values=some, count=st.integers(3, 8))
+def test_linear(values: list[float], count: int) -> None:
+    axis = linear(values, count)
+    check(axis, values)
+    assert all(axis.low <= value <= axis.high for value in values if drawable(value, log=False) and abs(value) < 1e9)
+
+
+@given(values=some, count=st.integers(3, 8))
+def test_logarithmic(values: list[float], count: int) -> None:
+    axis = logarithmic(values, count)
+    check(axis, values)
+    assert all(axis.low * 0.99 <= value <= axis.high * 1.01 for value in values if drawable(value, log=True))
+
+
+@given(low=numbers, high=numbers)
+def test_exact(low: float, high: float) -> None:
+    axis = exact(low, high)
+    assert axis.low < axis.high
+
+
+def test_what_has_no_place() -> None:
+    assert linear([0.0, 1.0]).place(float("nan")) is None
+    assert linear([0.0, 1.0]).place(float("inf")) is None
+    assert logarithmic([1.0, 10.0]).place(0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([0.0, 1.0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ([1.4, 4.6], ["1", "2", "3", "4", "5"]),
+        ([0.0, 2e6], ["0", "500k", "1M", "1.5M", "2M"]),
+        ([3.0, 3.0], ["2.6", "2.8", "3", "3.2", "3.4"]),
+    ],
+)
+def test_ticks_are_round(values: list[float], names: list[str]) -> None:
+    assert [name for _, name in linear(values).ticks] == names
+
+
+def test_powers_of_ten_where_the_range_is_long() -> None:
+    assert [name for _, name in logarithmic([1e-5, 0.9]).ticks] == ["1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]

@@ -1,0 +1,49 @@
+"""What a figure refuses, and how it is told."""
+
+import pytest
+
+from seqloom.spec.errors import ArgumentError
+from seqloom.views.figure import Curves, Grid, Series, Table, describe
+from tests.views.examples import CURVES, GRID, TABLE
+
+
+def test_a_grid_has_a_value_for_each_pair_of_names() -> None:
+    with pytest.raises(ArgumentError, match="Grid: values has another shape; expected 1 rows of 2"):
+        Grid("", ("a",), ("a", "b"), ((1.0,),), "", "")
+
+
+def test_a_table_has_a_cell_for_each_column() -> None:
+    with pytest.raises(ArgumentError, match="expected 2 cells, as the header"):
+        Table("", ("a", "b"), (("one",),))
+
+
+def test_shades() -> None:
+    assert [GRID.shade(row, column) for row in (0, 1) for column in (0, 1)] == pytest.approx([4 / 6, 0, 1 / 6, 1])
+    flat = Grid("", ("a",), ("a", "b"), ((3.0, float("nan")),), "", "", shades=((2.0, float("nan")),))
+    assert [flat.shade(0, 0), flat.shade(0, 1)] == [1, 0]
+
+
+def test_numbers_of_a_column_share_their_decimals() -> None:
+    assert [TABLE.text(row, 1) for row in (0, 1)] == ["0.900", "0.875"]
+    assert [TABLE.text(row, 2) for row in (0, 1)] == ["30", "–"]
+    assert TABLE.numeric(2)
+    assert not TABLE.numeric(0)
+
+
+def test_colours_are_taken_in_turns_or_as_told() -> None:
+    assert [colour for colour, _ in CURVES.coloured()] == [1, 2, 0]
+    same = Series("one", ())
+    assert [colour for colour, _ in Curves("", (same, Series("two", (), colour=1)), "", "").coloured()] == [1, 1]
+
+
+def test_what_begins_near_zero_is_shown_from_zero() -> None:
+    assert CURVES.axes(5, 5)[0].low == 0
+    late = Curves("", (Series("late", ((50.0, 1.0), (100.0, 2.0))),), "", "")
+    assert late.axes(5, 5)[0].low == 50
+
+
+def test_a_description_tells_the_lines_but_not_the_reference() -> None:
+    assert describe(CURVES) == (
+        "Loss: loss by step. training: 100 points, from 2 to 0.02, between 0.02 and 2. "
+        "validation: 2 points, from 0.3 to 0.25, between 0.25 and 0.3."
+    )

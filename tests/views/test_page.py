@@ -1,0 +1,157 @@
+"""Pages: whole, offline, and deaf to whatever their texts say."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from seqloom.views.page import (
+    Across,
+    Block,
+    Example,
+    Facts,
+    Folded,
+    Paragraph,
+    Row,
+    Section,
+    Status,
+    Word,
+    Written,
+    block_html,
+    page,
+)
+from seqloom.views.text import clip, cut, escaped, one_line, visible
+from tests.views.examples import CURVES, FIGURES, GRID, TABLE, words
+
+VOID = {"meta", "br"}
+
+
+class Checker(HTMLParser):
+    """Fails where tags do not match; collects what stands in each."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.said = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+def read(html: str) -> Checker:
+    checker = Checker()
+    checker.feed(html)
+    checker.close()
+    assert checker.open == []
+    return checker
+
+
+def every_block(text: str) -> tuple[Block, ...]:
+    return (
+        Paragraph(text),
+        Facts(((text, text, text),)),
+        Written(text, text),
+        Example((Word(text), Word(text, text, True), Word(text, wrong=True)), text),
+        Across(CURVES),
+        Row((GRID, TABLE)),
+        Folded(text, (Paragraph(text),)),
+        *FIGURES,
+    )
+
+
+@settings(max_examples=8)
+@example(text="</script><script>")
+@given(text=words | st.just("</style></title></pre></svg><img src=x onerror=alert(1)>'\""))
+def test_no_text_becomes_markup(text: str) -> None:
+    made = page(text, text, Status("good", text, text), [Section(text, every_block(text))])
+    made.encode("utf-8")
+    plain = page("a", "a", Status("good", "a", "a"), [Section("a", every_block("a"))])
+    checker = read(made)
+    assert checker.tags.count("script") == 1
+    assert "img" not in checker.tags
+    assert not any(name.startswith("on") for name, _ in checker.attributes)
+    if text:
+        assert checker.tags == read(plain).tags
+
+
+def test_nothing_comes_from_elsewhere() -> None:
+    made = page("A run", "lead", None, [Section("One", every_block("words")), Section("Two", ())])
+    checker = read(made)
+    assert not {"link", "img", "iframe", "object", "base"} & set(checker.tags)
+    assert not {"src", "srcset", "xlink:href", "action"} & {name for name, _ in checker.attributes}
+    assert all(value and value.startswith("#") for name, value in checker.attributes if name == "href")
+    assert not re.search(r"https?:|url\(|@import", made)
+
+
+def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
+    import base64
+    import hashlib
+
+    made = page("A run", "lead", None, [])
+    script = re.findall("<script>(.*?)</script>", made, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in made
+    assert "default-src 'none'" in made
+
+
+def test_both_schemes_and_widths() -> None:
+    made = page("A run", "lead", None, [Section("One", (Across(CURVES),))])
+    assert "prefers-color-scheme:dark" in made
+    assert "width=device-width" in made
+    assert 'viewBox="0 0 968' in made
+    assert 'viewBox="0 0 460' in made
+
+
+def test_links_lead_to_sections() -> None:
+    made = page("A run", "", None, [Section(f"Part {number}", (Paragraph("x"),)) for number in range(3)])
+    assert re.findall('href="#([^"]+)"', made) == re.findall('<section id="([^"]+)"', made)
+
+
+@pytest.mark.parametrize(
+    ("block", "html"),
+    [
+        (Paragraph("a & b"), "<p>a &amp; b</p>"),
+        (Folded("more", (Paragraph("x"),)), "<details><summary>more</summary><p>x</p></details>"),
+        (Written("\n x"), '<figure><pre dir="auto" tabindex="0"><code>\n x</code></pre></figure>'),
+        (
+            Example((Word("can", "NOUN, not VERB", True), Word("go")), "dev:1"),
+            '<blockquote><p dir="auto"><ruby class="wrong">can<rt>NOUN, not VERB</rt></ruby> go</p>'
+            "<footer>dev:1</footer></blockquote>",
+        ),
+    ],
+)
+def test_blocks(block: Block, html: str) -> None:
+    assert block_html(block) == html
+
+
+def test_a_table_tells_numbers_from_words() -> None:
+    made = block_html(TABLE)
+    assert '<th scope="col" class="number">F1</th>' in made
+    assert '<td class="words">a, b</td><td class="number">0.875</td><td class="number">–</td>' in made
+
+
+@given(text=words, limit=st.integers(1, 10))
+def test_texts_are_visible_and_bounded(text: str, limit: int) -> None:
+    assert "\n" not in one_line(text)
+    assert visible(visible(text)) == visible(text)
+    assert len(clip(text, limit)) <= limit
+    assert cut(text, limit).startswith(text[:limit])
+    assert not re.search("[<>\"']", escaped(text))
+    escaped(text).encode("utf-8")

@@ -1,0 +1,56 @@
+"""Figures for papers."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from seqloom.spec.errors import UserError
+from seqloom.views import paper
+from seqloom.views.figure import Bars, Curves, Figure, Series
+from tests.views.examples import CURVES, FIGURES, Recipe, figures
+
+
+@settings(max_examples=15)
+@given(recipe=figures)
+def test_anything_can_be_drawn(recipe: Recipe) -> None:
+    plot = paper.draw(recipe())
+    assert len(plot.axes) == 1
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
+def test_every_kind_of_file_twice_the_same(tmp_path: Path, suffix: str, start: bytes) -> None:
+    files = [tmp_path / f"{number}{suffix}" for number in (1, 2)]
+    for file in files:
+        paper.save(CURVES, file)
+    assert files[0].read_bytes().startswith(start)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_figure_can_be_saved(tmp_path: Path, figure: Figure) -> None:
+    paper.save(figure, tmp_path / "figure.png")
+
+
+def test_text_is_text(tmp_path: Path) -> None:
+    """Neither mathematics between dollars, nor a warning where the font lacks a letter."""
+    paper.save(Bars("$\\frac{$ 漢", (("a $_b$", 1.0),), unit="$"), tmp_path / "figure.svg")
+
+
+def test_the_lines_are_those_of_the_figure() -> None:
+    axes = paper.draw(CURVES).axes[0]
+    training, validation, chance, signs = axes.get_lines()[:3] + axes.get_lines()[-1:]
+    assert list(validation.get_ydata()) == [0.3, 0.25]
+    assert training.get_color() != validation.get_color()
+    assert chance.get_label() == "chance"
+    assert list(signs.get_xdata()) == [17.0]
+
+
+def test_log_scale() -> None:
+    line = Curves("", (Series("", ((0.0, 1.0), (1.0, 1000.0), (2.0, -1.0))),), "", "", log=True)
+    assert paper.draw(line).axes[0].get_yscale() == "log"
+
+
+def test_another_kind_of_file_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"figure.gif: a figure can't be saved as '.gif'. Use .svg, .pdf, .png."):
+        paper.save(CURVES, tmp_path / "figure.gif")

@@ -1,0 +1,79 @@
+"""Drawings as SVG: well formed, inside their box, readable without sight."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+
+from seqloom.views import svg
+from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
+from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, Recipe, drawings
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@given(recipe=drawings)
+def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
+    drawn = svg.standalone(recipe())
+    ElementTree.fromstring(drawn.encode("utf-8"))
+    attributes = " ".join(re.findall(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*)"', drawn))
+    assert not re.search("nan|inf|e[+-]", attributes)
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS)
+@pytest.mark.parametrize("width", [400, 968])
+def test_all_lies_inside_the_box(drawing: Drawing, width: int) -> None:
+    root = ElementTree.fromstring(svg.standalone(drawing, width))
+    height = float(root.attrib["height"])
+    for node in root.iter():
+        for key, limit in (("x", width), ("x1", width), ("x2", width), ("cx", width), ("y", height), ("cy", height)):
+            assert -1 <= float(node.get(key, 0)) <= limit
+        if "rect" in node.tag:
+            assert float(node.attrib["x"]) + float(node.attrib["width"]) <= width + 0.2
+
+
+def test_names_for_those_who_can_not_see() -> None:
+    drawn = svg.draw(CURVES)
+    assert 'role="img"' in drawn
+    assert 'aria-label="Loss: loss by step. training: 100 points' in drawn
+    assert "<title>step 50\ntraining 0.04\nvalidation 0.3</title>" in drawn
+    assert "<title>gradient was inf</title>" in drawn
+    assert "<title>gold neg, predicted pos: 1</title>" in svg.draw(GRID)
+    assert "<title>pos: 12</title>" in svg.draw(BARS)
+
+
+def test_a_gap_in_the_values_is_a_gap_in_the_line() -> None:
+    points = ((0.0, 1.0), (1.0, 2.0), (2.0, float("nan")), (3.0, 1.0), (4.0, 2.0))
+    drawn = svg.draw(Curves("", (Series("one", points),), "x", "y"))
+    assert next(re.finditer(' d="(M[^"]+)" class="line', drawn)).group(1).count("M") == 2
+
+
+def test_names_of_notes_do_not_cover_each_other() -> None:
+    marks = (Mark(3.0, "resumed"), Mark(3.0, "best, step 3"), Mark(9.0, "resumed"))
+    drawn = svg.draw(Curves("", (Series("one", ((0.0, 1.0), (9.0, 2.0))),), "x", "y", marks=marks))
+    first, best, last = re.findall('<text x="[^"]+" y="([^"]+)" text-anchor="([^"]+)">(?:resumed|best)', drawn)
+    assert float(best[0]) > float(first[0]) == float(last[0])
+    assert (best[1], last[1]) == ("start", "end")
+
+
+def test_many_points_make_a_small_drawing() -> None:
+    points = tuple((float(x), float(x % 100)) for x in range(10_000))
+    assert len(svg.draw(Curves("", (Series("one", points),), "x", "y"))) < 25_000
+
+
+def test_every_class_that_is_drawn_has_a_style() -> None:
+    drawn = "".join(map(svg.draw, DRAWINGS))
+    classes = " ".join(re.findall('class="([^"]+)"', drawn)).split()
+    assert all(f".{name}" in svg.STYLE for name in classes)
+
+
+def test_a_mistake_has_another_colour_than_what_is_right() -> None:
+    squares = re.findall('class="cell (f.)"', svg.draw(GRID))
+    assert squares == ["f1", "f2", "f2", "f1"]
+
+
+def test_columns_with_long_names_are_turned() -> None:
+    names = ("a long name of a class", "another")
+    assert "rotate(90)" in svg.draw(Grid("", names, names, ((1.0, 2.0), (3.0, 4.0)), "", ""))
+    assert "rotate" not in svg.draw(GRID)

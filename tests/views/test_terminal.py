@@ -1,0 +1,84 @@
+"""Figures as text: never wider than the terminal, never anything that moves its cursor."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from seqloom.views import terminal
+from seqloom.views.figure import Bars, Curves, Grid, Series
+from seqloom.views.terminal import ASCII, UNICODE
+from tests.views.examples import CURVES, GRID, TABLE, Recipe, figures
+
+
+@given(recipe=figures, width=st.integers(20, 120), ascii_alone=st.booleans())
+def test_anything_fits_the_width(recipe: Recipe, width: int, ascii_alone: bool) -> None:
+    using = ASCII if ascii_alone else UNICODE
+    for line in terminal.draw(recipe(), width, using=using):
+        assert cell_len(line) <= width
+        assert all(ord(letter) >= 0x20 and not 0x7F <= ord(letter) < 0xA0 for letter in line)
+        if using is ASCII:
+            assert line.isascii()
+
+
+def test_curves() -> None:
+    line = Curves("Loss", (Series("loss", tuple((float(x), float(x)) for x in range(5))),), x="step", y="loss")
+    assert terminal.draw(line, width=24, height=5, using=ASCII) == [
+        "Loss",
+        "loss",
+        "4 |                  ***",
+        "3 |             *****",
+        "2 |        *****",
+        "1 |   *****",
+        "0 |***",
+        "  +---------------------",
+        "   0              4 step",
+    ]
+
+
+def test_braille_has_all_dots_of_a_cell() -> None:
+    points = tuple((float(x), float(y)) for x in (0, 1) for y in ((0, 7) if x == 0 else (7, 0)))
+    drawn = "".join(terminal.draw(Curves("", (Series("a", points),), "", ""), width=20, height=3))
+    assert any(0x2800 < ord(letter) <= 0x28FF for letter in drawn)
+    assert "⡇" in drawn
+
+
+def test_lines_of_several_series_are_told_apart_in_ascii() -> None:
+    lines = terminal.draw(CURVES, using=ASCII)
+    assert lines[1] == "loss: * training, o validation"
+    assert any("o" in line for line in lines[2:-2])
+    assert "^" in lines[-2]
+
+
+def test_bars() -> None:
+    bars = Bars("Support", (("neg", 4.0), ("pos", 2.0), ("none", 0.0)), unit="examples")
+    assert terminal.draw(bars, width=20, using=ASCII)[1:] == ["neg  ############# 4", "pos  ###### 2", "none  0"]
+
+
+def test_grid_with_and_without_numbers() -> None:
+    assert terminal.draw(GRID, width=30)[2:] == ["    neg pos", "neg ▓ 5   1", "pos ░ 2 █ 7"]
+    names = tuple(f"label {number}" for number in range(40))
+    values = tuple(tuple(float(row == column) for column in range(40)) for row in range(40))
+    large = Grid("", names, names, values, "gold", "predicted")
+    lines = terminal.draw(large, width=60)
+    assert lines[2] == "label 0  █"
+    assert lines[5] == "label 3     █"
+
+
+def test_table_is_aligned_and_gives_way_where_it_is_widest() -> None:
+    assert terminal.draw(TABLE, width=40) == [
+        "By class",
+        "class     F1  support",
+        "─────────────────────",
+        "neg    0.900       30",
+        "a, b   0.875        –",
+    ]
+
+
+def test_a_wide_character_counts_twice() -> None:
+    assert terminal.fit("漢字漢字", 5) == "漢字…"
+
+
+def test_characters_for_an_encoding() -> None:
+    assert terminal.characters("utf-8") is UNICODE
+    assert terminal.characters("cp1252") is ASCII
+    assert terminal.characters("no such encoding") is ASCII
