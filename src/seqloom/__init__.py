@@ -8,14 +8,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqloom import kernels, nn, spec
+    from seqloom import data, decoding, kernels, lens, nn, runs, spec, tasks, training, views
     from seqloom.nn.record import record
+    from seqloom.verbs import load, resume, train
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "kernels", "nn", "record", "spec"]
+__all__ = [
+    "__version__",
+    "data",
+    "decoding",
+    "kernels",
+    "lens",
+    "load",
+    "nn",
+    "record",
+    "resume",
+    "runs",
+    "spec",
+    "tasks",
+    "train",
+    "training",
+    "views",
+]
 
-_verbs = {"record": "seqloom.nn.record"}
-_rooms = ("kernels", "nn", "spec")
+_verbs = {
+    "record": "seqloom.nn.record",
+    "train": "seqloom.verbs",
+    "resume": "seqloom.verbs",
+    "load": "seqloom.verbs",
+}
+_rooms = ("kernels", "nn", "spec", "data", "decoding", "tasks", "runs", "training", "views", "lens")
 
 
 def __getattr__(name: str) -> Any:

@@ -20,9 +20,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "seqloom"
 
 
-def fingerprints(files: Sequence[Path]) -> dict[str, str]:
+def fingerprints(files: Sequence[Path]) -> list[str]:
     """SHA-256 of each file's content; of a folder, of all its files."""
-    return {str(file): sha256(file) if file.is_file() else of_folder(file) for file in files}
+    return [sha256(file) if file.is_file() else of_folder(file) for file in files]
 
 
 def of_folder(folder: Path) -> str:

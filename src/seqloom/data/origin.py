@@ -30,6 +30,7 @@ class Origin:
     data: Data
     seed: int
     files: dict[str, list[Path]]
+    prints: dict[str, list[str]]  # SHA-256 of each
     corpus: str | None
 
     @staticmethod
@@ -38,13 +39,16 @@ class Origin:
         data = experiment.data
         corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
         files = {part: expand(getattr(data, part)) for part in PARTS}
-        return Origin(experiment.task, data, experiment.seed, readable(files, experiment), corpus)
+        readable(files, experiment)
+        prints = {part: fingerprints(paths) for part, paths in files.items()}
+        return Origin(experiment.task, data, experiment.seed, files, prints, corpus)
 
     @staticmethod
     def to_test(experiment: Experiment, files: Sequence[str]) -> "Origin":
         """These files as the part to test on, and nothing else."""
         parts = {part: expand(files) if part == TEST else [] for part in PARTS}
-        return Origin(experiment.task, experiment.data, experiment.seed, readable(parts, experiment), None)
+        readable(parts, experiment)
+        return Origin(experiment.task, experiment.data, experiment.seed, parts, {}, None)
 
     def names(self) -> list[str]:
         """Of all files, train first; an example's place names one by its number here."""
@@ -54,12 +58,24 @@ class Origin:
 
     def ingredients(self) -> dict[str, object]:
         """All that decides what is read, for the cache."""
-        contents = {part: list(fingerprints(paths).values()) for part, paths in self.files.items()}
-        told: dict[str, object] = {"task": self.task, "seed": self.seed, "contents": contents}
+        told: dict[str, object] = {"task": self.task, "seed": self.seed, "contents": self.prints}
         told["data"] = self.data.model_dump(exclude={"train", "valid", "test"})
         if self.corpus:
             told |= {"corpus": self.corpus, "python": platform.python_version(), "num2words": version("num2words")}
         return told
+
+    def local(self) -> dict[str, object]:
+        """Where the data lay and what they were, for who goes on with the run."""
+        return {
+            "corpus": self.corpus,
+            "files": {
+                part: [
+                    {"path": str(path.absolute()), "sha256": code}
+                    for path, code in zip(paths, self.prints[part], strict=True)
+                ]
+                for part, paths in self.files.items()
+            },
+        }
 
     def has(self, part: str) -> bool:
         """Whether this part has files of its own."""
@@ -99,11 +115,10 @@ class Origin:
         return columns(paths[0], self.data) if forms and forms[0] in ("csv", "tsv", "jsonl") else None
 
 
-def readable(files: dict[str, list[Path]], experiment: Experiment) -> dict[str, list[Path]]:
-    """The same files, once it is known that the task can read their formats."""
+def readable(files: dict[str, list[Path]], experiment: Experiment) -> None:
+    """A sentence if the task can't read one of these files."""
     for found in files.values():
         formats_of(found, experiment.task, experiment.data.format)
-    return files
 
 
 def read_labelled(path: Path, form: Format, data: Data, bad: Bad) -> Iterator[Labelled]:

@@ -65,8 +65,7 @@ class Classify(Task):
         return self._data
 
     @classmethod
-    def prepare(cls, experiment: Experiment) -> "Classify":
-        origin = Origin.of(experiment)
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Classify":
         if (columns := origin.columns()) is not None:  # said once, so that every later file is read the same way
             data = columns.said_in(experiment.data).model_copy(update={"header": columns.header})
             experiment = experiment.model_copy(update={"data": data})
@@ -184,7 +183,7 @@ class Classify(Task):
         """Where a row stood."""
         names = self._origin.names() if self._origin is not None else []
         number = int(part.file[row])
-        return f"{names[number] if number < len(names) else '?'}:{part.line[row]}"
+        return f"{Path(names[number]).name if number < len(names) else '?'}:{part.line[row]}"
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         most = self.experiment.data.max_length

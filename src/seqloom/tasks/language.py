@@ -48,8 +48,8 @@ class Language(Task):
         return self._data
 
     @classmethod
-    def prepare(cls, experiment: Experiment) -> "Language":
-        data = streams(Origin.of(experiment))
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Language":
+        data = streams(origin)
         return cls(experiment, data.tokeniser, data)
 
     @classmethod
@@ -173,13 +173,13 @@ class Language(Task):
                     pieces[row], told[row] = whole[len(told[row]) :], whole
             yield pieces
 
-    def sample(self, model: Model, number: int, options: Decode, device: torch.device) -> dict[str, str]:
-        """A text for the log, the same for the same number."""
+    def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
+        options = self.experiment.decode or Decode()
         seed = options.seed if options.seed is not None else self.experiment.seed
-        prompt = options.prompt
-        ids = [torch.as_tensor(self.prompt(prompt), device=device)]
-        written = write(model, ids, options=options, seed=seed, context=self.context(), numbers=[number])
-        return {"prompt": prompt, "text": self.tokeniser.decode(collect(written, 1)[0])}
+        prompt = torch.as_tensor(self.prompt(options.prompt), device=device)
+        for number in range(self.experiment.train.samples or 0):
+            written = write(model, [prompt], options=options, seed=seed, context=self.context(), numbers=[number])
+            yield {"prompt": options.prompt, "text": self.tokeniser.decode(collect(written, 1)[0])}
 
 
 def stretch(tokens: Any, item: Stretch) -> Batch:

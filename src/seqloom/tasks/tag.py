@@ -62,8 +62,7 @@ class Tag(Task):
         return self._data
 
     @classmethod
-    def prepare(cls, experiment: Experiment) -> "Tag":
-        origin = Origin.of(experiment)
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Tag":
         data = tagged(origin)
         return cls(experiment, data.spellings, data.tags, data=data, origin=origin)
 
@@ -181,7 +180,7 @@ class Tag(Task):
         """Where a sentence stood."""
         names = self._origin.names() if self._origin is not None else []
         number = int(part.file[row])
-        return f"{names[number] if number < len(names) else '?'}:{part.line[row]}"
+        return f"{Path(names[number]).name if number < len(names) else '?'}:{part.line[row]}"
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """A tag for each word; words are what stands between spaces. A long sentence is read in pieces."""

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from seqloom.data.origin import Origin
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
@@ -73,8 +74,8 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, experiment: Experiment) -> "Task":
-        """Read the data that the config names."""
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Task":
+        """Read the data, as the config says."""
 
     @classmethod
     @abstractmethod
@@ -126,3 +127,7 @@ class Task(ABC):
     @abstractmethod
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """An answer for each text."""
+
+    def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
+        """Texts for the log, each with its prompt; a task that does not write has none."""
+        yield from ()

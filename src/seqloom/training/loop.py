@@ -12,7 +12,6 @@ from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import SeqloomError
-from seqloom.tasks.language import Language
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.devices import device_words, precision, seed
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
@@ -85,7 +84,8 @@ class Trainer:
         """One step over the next batches."""
         progress, part = self.progress, self.part
         seed("step", self.experiment.seed, progress.step)
-        batches = [self.task.batch(item) for item in self.items[progress.item : progress.item + part.accumulate]]
+        some = range(progress.item, min(progress.item + part.accumulate, len(self.items)))
+        batches = [self.task.batch(self.items[i]) for i in some]
         lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
         for group in self.optimiser.param_groups:
             group["lr"] = lr
@@ -159,11 +159,9 @@ class Trainer:
             if progress.waiting >= self.part.halve_every:
                 progress.plateaus, progress.waiting = progress.plateaus + 1, 0
         self.tell(Valid(progress.step, self.epochs(), evaluation.scores, better))
-        if isinstance(self.task, Language) and self.experiment.decode is not None:
-            with torch.inference_mode():
-                for number in range(self.part.samples or 0):
-                    told = self.task.sample(self.model, number, self.experiment.decode, self.device)
-                    self.tell(Sample(progress.step, told["prompt"], told["text"]))
+        with torch.inference_mode():
+            for told in self.task.samples(self.model, self.device):
+                self.tell(Sample(progress.step, **told))
 
     def evaluate(self, part: str) -> Evaluation:
         """Scores of the model as it is."""

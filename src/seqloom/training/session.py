@@ -1,0 +1,151 @@
+"""One sitting of a run: begin it, or go on with it; to its end, or until it is asked to stop."""
+
+import json
+import math
+import os
+import resource
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seqloom.data.cache import fingerprints
+from seqloom.data.origin import Origin
+from seqloom.runs.making import create, refuse_taken
+from seqloom.runs.run import Run, read_experiment
+from seqloom.spec import durable
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json
+from seqloom.tasks.registry import TASKS
+from seqloom.tasks.task import Task
+from seqloom.training import checkpoints
+from seqloom.training.devices import determinism, device_of, precision, seed
+from seqloom.training.events import End, Listener, Resume, plain
+from seqloom.training.keeping import Disk
+from seqloom.training.loop import Trainer, now
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """What a run needs to take steps."""
+
+    experiment: Experiment
+    task: Task
+    origin: Origin
+    device: torch.device
+
+    @staticmethod
+    def of(experiment: Experiment) -> "Sitting":
+        """Read the data that the config names."""
+        origin = Origin.of(experiment)
+        task = TASKS[experiment.task].prepare(experiment, origin)
+        return Sitting(task.experiment, task, origin, device_of(experiment.train.device))
+
+    def trainer(self, listeners: Sequence[Listener]) -> Trainer:
+        """A fresh model, ready to learn: its weights depend on the seed alone."""
+        seed("weights", self.experiment.seed)
+        return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
+
+
+def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
+    """A new run in this folder, to its end."""
+    refuse_taken(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    create(folder, portable(sitting.experiment), sitting.task.files(), sitting.origin.local())
+    return go_to_the_end(sitting, folder, listeners)
+
+
+def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = ()) -> Run:
+    """A run from its last checkpoint to its end; one that is finished is left as it is."""
+    check(folder)
+    if (folder / SCORES).exists():
+        return Run(folder)
+    return go_to_the_end(Sitting.of(with_data(read_experiment(folder), folder, moved)), folder, listeners)
+
+
+def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
+    """From the last checkpoint, or the beginning if there is none."""
+    disk = Disk(folder)
+    durable.sweep(folder)
+    (folder / CHECKPOINTS).mkdir(exist_ok=True)
+    durable.sweep(folder / CHECKPOINTS)
+    trainer = sitting.trainer([disk.listen, *listeners])
+    last = checkpoints.latest(folder)
+    if last is not None:
+        trainer.state, trainer.progress = checkpoints.restore(last, trainer.model, trainer.optimiser, sitting.device)
+        disk.cut_log(trainer.progress.log_bytes)
+        trainer.tell(Resume(trainer.progress.step, now()))
+    else:
+        disk.cut_log(0)
+    with disk.signals(), determinism(sitting.experiment.train):
+        trainer.run(disk)
+        finish(sitting, trainer, folder)
+    return Run(folder)
+
+
+def finish(sitting: Sitting, trainer: Trainer, folder: Path) -> None:
+    """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
+    run, progress = Run(folder, str(sitting.device)), trainer.progress
+    told: dict[str, Any] = {"chosen_by": sitting.task.chosen_by, "best_step": progress.best_step}
+    for part in ("valid", "test"):
+        if part in sitting.task.parts():
+            with torch.inference_mode(), precision(trainer.part, sitting.device):
+                evaluation = sitting.task.evaluate(run.model, part, sitting.device)
+            told[part] = evaluation.scores
+            if part == "valid":
+                told["details"] = evaluation.details
+    rate = progress.tokens / progress.seconds if progress.seconds else math.nan
+    told["cost"] = {
+        "seconds": round(progress.seconds, 3),
+        "steps": progress.step,
+        "tokens": progress.tokens,
+        "tokens_per_second": round(rate, 1),
+        "parameters": sum(weight.numel() for weight in trainer.parameters),
+        "peak_memory_bytes": peak_memory(sitting.device),
+    }
+    trainer.tell(End(progress.step, round(progress.seconds, 3)))
+    durable.write(folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")
+
+
+def peak_memory(device: torch.device) -> int:
+    """The most bytes that this process has held, on the device if that is a GPU."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def portable(experiment: Experiment) -> Experiment:
+    """The config without a path of this machine: of an absolute one, the name stays."""
+    data = experiment.data
+    told = {
+        part: tuple(Path(name).name if os.path.isabs(name) else name for name in getattr(data, part))  # noqa: PTH117
+        for part in ("train", "valid", "test")
+    }
+    return experiment.model_copy(update={"data": data.model_copy(update=told)})
+
+
+def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Experiment:
+    """The config with the files that the run began with, wherever they lie now; they must be what they were."""
+    local = read_json(folder / LOCAL)
+    found: dict[str, tuple[str, ...]] = {}
+    for part, files in (local.get("files") or {}).items():
+        found[part] = tuple(str(place_of(Path(file["path"]), file["sha256"], moved)) for file in files)
+    data = experiment.data.model_copy(update=found | {"corpus": local.get("corpus")})
+    return experiment.model_copy(update={"data": data})
+
+
+def place_of(path: Path, expected: str, moved: Sequence[str]) -> Path:
+    """Where a file lies now: where it lay, or among those named."""
+    candidates = [path, *(place for each in moved for place in (Path(each), Path(each) / path.name))]
+    there = [candidate for candidate in candidates if candidate.exists()]
+    for candidate in there:
+        if fingerprints([candidate]) == [expected]:
+            return candidate
+    if not there:
+        raise RunError(f"{path}: the run's data is no longer there. Say where it is with `--data PATH`.")
+    raise RunError(f"{there[0]}: changed since the run began. Put the old file back, or name it with `--data PATH`.")

@@ -1,0 +1,90 @@
+"""The verbs that stand at the top: `seqloom.train`, `seqloom.resume`, `seqloom.load`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seqloom.lens.report import report
+from seqloom.runs.making import free_name
+from seqloom.runs.run import Run
+from seqloom.spec import durable
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.config.toml import merged
+from seqloom.spec.errors import SeqloomError
+from seqloom.spec.folder import REPORT
+from seqloom.training import session
+from seqloom.training.events import Listener
+from seqloom.training.session import Sitting
+
+
+def train(
+    task: str,
+    *files: str | Path,
+    model: str | Mapping[str, Any] | None = None,
+    size: str | None = None,
+    valid: str | Path | Sequence[str] = (),
+    test: str | Path | Sequence[str] = (),
+    seed: int = 1,
+    data: Mapping[str, Any] | None = None,
+    train: Mapping[str, Any] | None = None,
+    decode: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    listeners: Sequence[Listener] = (),
+) -> Run:
+    """Learn a task from files (or from the task's embedded corpus), and give the run.
+
+    seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
+
+    model: an architecture by name, or keys of the config's `model`; `data`, `train` and `decode` are theirs
+    out: the run's folder; runs/TASK-DATE-TIME unless said
+    listeners: called with each event (`seqloom.training.events`)
+    """
+    said = {"arch": model} if isinstance(model, str) else dict(model or {})
+    given = {"train": [str(file) for file in files], "valid": paths(valid), "test": paths(test)}
+    raw = {
+        "task": task,
+        "seed": seed,
+        "data": merged({name: found for name, found in given.items() if found}, data or {}),
+        "model": said if size is None else {"size": size, **said},
+        "train": dict(train or {}),
+    }
+    return start(experiment(raw if decode is None else {**raw, "decode": decode}), out, listeners)
+
+
+def paths(given: str | Path | Sequence[str]) -> list[str]:
+    """One file or several, as a list."""
+    return [str(given)] if isinstance(given, str | Path) else [str(each) for each in given]
+
+
+def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
+    """Make a run of an experiment, and its report."""
+    folder = Path(out) if out is not None else free_name(Path("runs"), chosen.task)
+    return reported(folder, lambda: session.begin(Sitting.of(chosen), folder, listeners))
+
+
+def resume(folder: str | Path, data: Sequence[str] = (), listeners: Sequence[Listener] = ()) -> Run:
+    """Go on with a run from its last checkpoint, wherever it was stopped; `data` says where moved files lie."""
+    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data))
+
+
+def reported(folder: Path, work: Any) -> Run:
+    """Do the work and write the report, even if the work ends before its time."""
+    try:
+        run: Run = work()
+    except SeqloomError:
+        if folder.exists():
+            write_report(folder)
+        raise
+    write_report(folder)
+    return run
+
+
+def write_report(folder: Path) -> Path:
+    """report.html, from what the folder holds."""
+    durable.write(folder / REPORT, report(folder).html())
+    return folder / REPORT
+
+
+def load(folder: str | Path, device: str = "cpu") -> Run:
+    """A run, checked, ready to predict."""
+    return Run(folder, device)
