@@ -1,6 +1,7 @@
 """The verbs that stand at the top: `seqloom.train`, `seqloom.resume`, `seqloom.load`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from seqloom.runs.run import Run
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import merged
-from seqloom.spec.errors import SeqloomError
+from seqloom.spec.errors import SeqloomError, UserError
 from seqloom.spec.folder import REPORT
 from seqloom.training import session
 from seqloom.training.events import Listener
@@ -71,8 +72,10 @@ def reported(folder: Path, work: Any) -> Run:
     """Do the work and write the report, even if the work ends before its time."""
     try:
         run: Run = work()
+    except UserError:  # nothing happened in the run: the folder may be another's
+        raise
     except SeqloomError:
-        if folder.exists():
+        with suppress(SeqloomError):  # what ended the run is the news, not that its report has no room
             write_report(folder)
         raise
     write_report(folder)

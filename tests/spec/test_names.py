@@ -4,20 +4,61 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+from types import ModuleType
+from typing import get_args
 
 import pytest
 
+import seqloom.data
+import seqloom.decoding
 import seqloom.kernels
 import seqloom.nn
+import seqloom.spec
+import seqloom.tasks
+import seqloom.training
 from seqloom.spec import names
+from seqloom.spec.config.keys import all_keys
 from seqloom.spec.registry import Registry
+
+ROOMS = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.tasks, seqloom.training)
+
+# Which keys of the config take which names, and the words that they take beyond them.
+TAKEN_BY = {
+    "ACTIVATIONS": ("model.activation", ()),
+    "ARCHITECTURES": ("model.arch", ()),
+    "INITIAL_STATES": ("model.initial", ()),
+    "CONNECTIONS": ("model.connection", ()),
+    "DROPOUTS": ("model.dropout_kind", ()),
+    "SCORES": ("model.score", ()),
+    "POSITIONS": ("model.positions", ()),
+    "ORDERS": ("model.order", ()),
+    "SCHEMES": ("model.init", ()),
+    "NORMS": ("model.norm", ()),
+    "POOLS": ("model.pool", ()),
+    "SIZES": ("model.size", ()),
+    "GATES": ("model.gate", ()),
+    "CHARACTER_ENCODERS": ("model.characters", ("none",)),
+    "CORPORA": ("data.corpus", ()),
+    "FORMATS": ("data.format", ("auto",)),
+    "TOKENISERS": ("data.tokeniser", ()),
+    "OPTIMISERS": ("train.optimiser", ()),
+    "SCHEDULES": ("train.schedule", ()),
+    "PRECISIONS": ("train.precision", ()),
+    "DEVICES": ("train.device", ()),
+}
+
+
+def modules(room: ModuleType) -> list[str]:
+    """All modules of a package, those of its sub-packages too."""
+    return [module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
+
 
 tuples = {name: value for name, value in vars(names).items() if name.isupper()}
 registries = {
     name: value
-    for room in (seqloom.kernels, seqloom.nn)
-    for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
-    for name, value in vars(importlib.import_module(module.name)).items()
+    for room in ROOMS
+    for module in modules(room)
+    for name, value in vars(importlib.import_module(module)).items()
     if isinstance(value, Registry)
 }
 
@@ -28,19 +69,38 @@ def test_names_are_the_keys_of_their_registry(name: str) -> None:
 
 
 def test_every_registry_has_its_names_in_spec() -> None:
-    assert set(registries) - set(tuples) == set()
+    assert set(registries) - set(tuples) == {"DEFAULTS"}  # corpora's: which one a task is shown on
+    assert tuple(registries["DEFAULTS"]) == names.TASKS
 
 
 def test_names_that_stand_for_no_class_are_few() -> None:
-    """Recurrent, Attention and record know these by themselves."""
-    assert set(tuples) - set(registries) == {"INITIAL_STATES", "WEIGHTINGS", "RECORDS"}
+    """Recurrent, Attention, record and the config know these by themselves."""
+    known = {"INITIAL_STATES", "WEIGHTINGS", "RECORDS", "ARCHITECTURES", "SIZES", "FORMATS", "GATES"}
+    assert set(tuples) - set(registries) == known | {"PRECISIONS", "DEVICES"}
+
+
+@pytest.mark.parametrize("name", sorted(TAKEN_BY))
+def test_a_config_takes_these_names_and_no_others(name: str) -> None:
+    key, beyond = TAKEN_BY[name]
+    assert all_keys()[key].choices == (*beyond, *tuples[name])
+
+
+def test_every_choice_of_more_than_two_words_is_of_names_in_spec() -> None:
+    """What a config lists for itself is small: refuse, skip, keep."""
+    others = {key.dotted for key in all_keys().values() if key.choices} - {key for key, _ in TAKEN_BY.values()}
+    assert others == {"data.on_bad_line", "data.on_rare_label", "train.loss_at", "model.recurrent_init"}
+    assert all_keys()["model.recurrent_init"].choices == names.SCHEMES
+
+
+def test_tasks_are_those_of_an_experiment() -> None:
+    from seqloom.spec.config.experiment import Experiment
+
+    assert get_args(Experiment.model_fields["task"].annotation) == names.TASKS
 
 
 def test_no_torch_is_needed() -> None:
-    modules = [
-        f"seqloom.spec.{module.name}"
-        for module in pkgutil.iter_modules(importlib.import_module("seqloom.spec").__path__)
-    ]
-    program = f"import sys, seqloom, {', '.join(modules)}; print('torch' in sys.modules)"
+    found = modules(seqloom.spec)
+    assert "seqloom.spec.config.experiment" in found
+    program = f"import sys, seqloom, {', '.join(found)}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

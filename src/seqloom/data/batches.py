@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.order import generator, number, shuffled
@@ -13,7 +13,9 @@ from seqloom.data.order import generator, number, shuffled
 POOL = 1 << 16  # examples sorted by length together: enough that a batch's lengths are nearly equal
 
 
-def by_length(lengths: Int[ndarray, " rows"], budget: int, *, seed: int, epoch: int) -> list[Int[ndarray, " batch"]]:
+def by_length(
+    lengths: Integer[ndarray, " rows"], budget: int, *, seed: int, epoch: int
+) -> list[Integer[ndarray, " batch"]]:
     """Rows of nearly equal length together, at most `budget` tokens a batch with padding; in shuffled order.
 
     Rows are shuffled, sorted by length within pools of 65,536, cut into batches, and the batches shuffled. A row longer
@@ -26,7 +28,7 @@ def by_length(lengths: Int[ndarray, " rows"], budget: int, *, seed: int, epoch: 
     True
     """
     rows = generator("rows", seed, epoch).permutation(len(lengths))
-    batches: list[Int[ndarray, " batch"]] = []
+    batches: list[Integer[ndarray, " batch"]] = []
     for start in range(0, len(rows), POOL):
         pool = rows[start : start + POOL]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
@@ -36,7 +38,7 @@ def by_length(lengths: Int[ndarray, " rows"], budget: int, *, seed: int, epoch: 
     return [batches[i] for i in order]
 
 
-def cuts_of(rising: Int[ndarray, " rows"], budget: int) -> Iterator[int]:
+def cuts_of(rising: Integer[ndarray, " rows"], budget: int) -> Iterator[int]:
     """Where a batch begins among rows of rising length."""
     begin = 0
     yield 0
@@ -50,7 +52,7 @@ def cuts_of(rising: Int[ndarray, " rows"], budget: int) -> Iterator[int]:
 class Stretch:
     """A stretch of text in each row of a batch: from which tokens, how many, and whether a state goes on into it."""
 
-    starts: Int[ndarray, " rows"]
+    starts: Integer[ndarray, " rows"]
     steps: int
     goes_on: bool
 
@@ -78,6 +80,7 @@ class CarriedEpoch(Sequence[Stretch]):
         return len(self.cuts) - 1
 
     def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+        i = range(len(self))[i]
         begin, end = int(self.cuts[i]), int(self.cuts[i + 1])
         return Stretch(np.arange(self.rows) * self.length + begin, end - begin, begin > 0)
 
@@ -97,6 +100,7 @@ class ShuffledEpoch(Sequence[Stretch]):
         return -(-self.stretches // self.rows)
 
     def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+        i = range(len(self))[i]
         places = np.arange(i * self.rows, min((i + 1) * self.rows, self.stretches))
         windows = shuffled(places, self.stretches, "stretches", self.seed, self.epoch)
         return Stretch(self.offset + windows * self.k, self.k, False)

@@ -10,9 +10,8 @@ from typing import Literal
 
 from seqloom.data.lines import cannot_read, read_chunks, read_lines
 from seqloom.spec.errors import DataError
-
-Format = Literal["text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"]
-Task = Literal["language", "classify", "tag"]
+from seqloom.spec.names import Format as Format
+from seqloom.spec.names import Task as Task
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, Writer, read, smallest_type
@@ -33,8 +33,8 @@ class LabelledPart:
     tokens: Ragged
     labels: Ragged
     texts: Ragged  # UTF-8
-    file: Int[ndarray, " rows"]
-    line: Int[ndarray, " rows"]
+    file: Integer[ndarray, " rows"]
+    line: Integer[ndarray, " rows"]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -78,16 +78,16 @@ def make(origin: Origin, folder: Path) -> None:
     data = origin.data
     bad = origin.bad()
     counts, several = count(origin, bad)
+    rare = {label for label, each in counts.items() if each.total() == 1} if data.on_rare_label == "skip" else set()
+    counts = {label: each for label, each in counts.items() if label not in rare}
     check(origin, counts, several)
-    known = Counter({label: sum(each.values()) for label, each in counts.items()})
-    rare = {label for label, n in known.items() if n == 1} if data.on_rare_label == "skip" else set()
-    labels = Vocabulary(sorted(set(known) - rare))
-    homeless = {label for label, each in counts.items() if not each[TRAIN]} if not origin.has(VALID) else set()
+    labels = Vocabulary(sorted(counts))
+    moved = moved_texts(origin, {label for label, each in counts.items() if not each[TRAIN]})
 
     def examples() -> Iterator[Parted]:
         for part, example in parted(origin, Skipped()):
             if not rare.intersection(example.labels):
-                yield TRAIN if homeless.intersection(example.labels) else part, example
+                yield TRAIN if example.text in moved and not origin.has(part) else part, example
 
     tokeniser = train_tokeniser(
         data.tokeniser or "word",
@@ -118,6 +118,17 @@ def parted(origin: Origin, bad: Bad) -> Iterator[Parted]:
                 yield part, example
 
 
+def moved_texts(origin: Origin, homeless: set[str]) -> set[str]:
+    """The texts of labels that by chance are all kept back: they are learnt from instead, with their duplicates."""
+    if not homeless:
+        return set()
+    return {
+        example.text
+        for part, example in parted(origin, Skipped())
+        if homeless.intersection(example.labels) and not origin.has(part)
+    }
+
+
 def count(origin: Origin, bad: Bad) -> tuple[dict[str, Counter[str]], bool]:
     """How often each label is in each part; whether any row has not exactly one."""
     counts: dict[str, Counter[str]] = {}
@@ -137,11 +148,11 @@ def check(origin: Origin, counts: dict[str, Counter[str]], several: bool) -> Non
         raise DataError(
             name, f"only one label, {only!r}, so there is nothing to tell apart", "Give examples of another"
         )
-    unseen = [label for label, each in counts.items() if origin.has(VALID) and not each[TRAIN]]
+    unseen = [label for label, each in counts.items() if not each[TRAIN] and all(origin.has(part) for part in each)]
     if unseen:
         place = place_of(origin, unseen[0])
         raise DataError(place, f"label {unseen[0]!r} is not in the training part", "Add examples, or remove this one")
-    once = [label for label, each in counts.items() if sum(each.values()) == 1]
+    once = [label for label, each in counts.items() if each.total() == 1]
     if once and origin.data.on_rare_label == "refuse":
         more = f" (and {len(once) - 1} others)" if len(once) > 1 else ""
         what = f"label {once[0]!r} is seen once{more}, so it can't be learnt and measured"

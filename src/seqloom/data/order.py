@@ -3,7 +3,7 @@
 import hashlib
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 ROUNDS = 4  # of a Feistel network: three make a pseudo-random permutation, one more costs little
@@ -24,7 +24,7 @@ def generator(*words: object) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=number(*words)))
 
 
-def shuffled(places: Int[ndarray, " n"], size: int, *words: object) -> Int[ndarray, " n"]:
+def shuffled(places: Integer[ndarray, " n"], size: int, *words: object) -> Integer[ndarray, " n"]:
     """Where these places of 0 .. size − 1 go in a shuffle of all of them, without making the whole shuffle.
 
     A Feistel network over enough bits is a permutation of 0 .. 2^(2k) − 1; walking on from values past the end until
@@ -47,10 +47,10 @@ def shuffled(places: Int[ndarray, " n"], size: int, *words: object) -> Int[ndarr
     return values.astype(np.int64)
 
 
-def scrambled(values: Int[ndarray, " n"]) -> Int[ndarray, " n"]:
+def scrambled(values: Integer[ndarray, " n"]) -> Integer[ndarray, " n"]:
     """The mixing of SplitMix64 (Steele et al. 2014)."""
     with np.errstate(over="ignore"):
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed: Int[ndarray, " n"] = values ^ (values >> np.uint64(31))
+        mixed: Integer[ndarray, " n"] = values ^ (values >> np.uint64(31))
         return mixed

@@ -9,7 +9,7 @@ from pathlib import Path
 from seqloom.data.cache import fingerprints
 from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.examples import Labelled, Sentence
-from seqloom.data.files import Format, Task, expand, formats_of
+from seqloom.data.files import expand, formats_of, without_gz
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.readers.columns import Columns, columns
 from seqloom.data.readers.conll import read_conll, read_conllu
@@ -20,6 +20,7 @@ from seqloom.data.readers.text import read_text
 from seqloom.data.split import PARTS, TEST, TRAIN
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.names import Format, Task
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,18 @@ class Origin:
         """All that decides what is read, for the cache."""
         told: dict[str, object] = {"task": self.task, "seed": self.seed, "contents": self.prints}
         told["data"] = self.data.model_dump(exclude={"train", "valid", "test"})
+        told["forms"] = {part: self.forms(paths) for part, paths in self.files.items()}
         if self.corpus:
             told |= {"corpus": self.corpus, "python": platform.python_version(), "num2words": version("num2words")}
         return told
+
+    def forms(self, paths: list[Path]) -> list[str]:
+        """How each file is written, which its name may decide; where a file is a class, which one."""
+        forms = formats_of(paths, self.task, self.data.format)
+        return [
+            f"class {without_gz(path).stem}" if form == "folder" and path.is_file() else form
+            for path, form in zip(paths, forms, strict=True)
+        ]
 
     def local(self) -> dict[str, object]:
         """Where the data lay and what they were, for who goes on with the run."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Writer, read, smallest_type
@@ -28,7 +28,7 @@ class Streams:
     """The tokens of each part, and how many characters they were."""
 
     tokeniser: Tokeniser
-    tokens: dict[str, Int[ndarray, " n"]]
+    tokens: dict[str, Integer[ndarray, " n"]]
     characters: dict[str, int]
 
 

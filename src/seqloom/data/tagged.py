@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, Writer, read, smallest_type
@@ -33,7 +33,7 @@ class Spellings:
     letters: Vocabulary
     lowercase: bool
 
-    def rows(self, words: Sequence[str]) -> Int[ndarray, "words 1+longest"]:
+    def rows(self, words: Sequence[str]) -> Integer[ndarray, "words 1+longest"]:
         """[word, letter, letter, …, 0, 0] for each word: what `nn.Words` reads."""
         table = np.zeros((len(words), 1 + LONGEST), dtype=np.int64)
         for row, word in zip(table, words, strict=True):
@@ -49,8 +49,8 @@ class TaggedPart:
 
     forms: Ragged
     tags: Ragged
-    file: Int[ndarray, " rows"]
-    line: Int[ndarray, " rows"]
+    file: Integer[ndarray, " rows"]
+    line: Integer[ndarray, " rows"]
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -63,7 +63,7 @@ class TaggedData:
     spellings: Spellings
     tags: Vocabulary
     forms: Ragged  # each distinct form of a word, UTF-8
-    table: Int[ndarray, "forms 1+longest"]
+    table: Integer[ndarray, "forms 1+longest"]
     parts: dict[str, TaggedPart]
     cut: int
     skipped: int
@@ -106,14 +106,17 @@ def open_part(folder: Path) -> TaggedPart:
 def make(origin: Origin, folder: Path) -> None:
     """Two readings: one to count words, letters and tags, one to write."""
     data, bad = origin.data, origin.bad()
-    words, letters, tags = count(origin, bad)
+    words, letters, tags, homeless = count(origin, bad, moved=set())
+    moved = moved_contents(origin, homeless)
+    if moved:
+        words, letters, tags, _ = count(origin, Skipped(), moved)
     spellings = Spellings(
         Vocabulary.of_counts(words, unknown=True, least=data.min_count, most=data.vocabulary),
         Vocabulary([NO_LETTER, *Vocabulary.of_counts(letters, unknown=True).names]),
         data.lowercase,
     )
     vocabulary = Vocabulary(sorted(tags))
-    told = write(origin, folder, spellings, vocabulary, parted(origin, Skipped()))
+    told = write(origin, folder, spellings, vocabulary, parted(origin, Skipped(), moved))
     check_filled(origin.names()[0], told["parts"])
     for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, vocabulary)):
         (folder / name).write_text(names.to_json(), encoding="utf-8")
@@ -121,39 +124,59 @@ def make(origin: Origin, folder: Path) -> None:
     (folder / META).write_text(json.dumps(told), encoding="utf-8")
 
 
-def parted(origin: Origin, bad: Bad) -> Iterator[tuple[str, Sentence]]:
-    """All sentences, each with its part: that of its file, or by its words."""
+def parted(origin: Origin, bad: Bad, moved: set[str]) -> Iterator[tuple[str, Sentence]]:
+    """All sentences, each with its part: that of its file, or by its words; what is `moved` is learnt from."""
     data = origin.data
     valid = 0.0 if origin.has(VALID) else data.valid_share
     test = 0.0 if origin.has(TEST) else data.test_share
     for sentence in origin.sentences(TRAIN, bad):
-        yield part_of(" ".join(sentence.words), origin.seed, valid, test), sentence
+        content = " ".join(sentence.words)
+        yield TRAIN if content in moved else part_of(content, origin.seed, valid, test), sentence
     for part in (VALID, TEST):
         if origin.has(part):
             for sentence in origin.sentences(part, bad):
                 yield part, sentence
 
 
-def count(origin: Origin, bad: Bad) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """The words, letters and tags of the training part; a tag that only another part has is refused."""
+def moved_contents(origin: Origin, homeless: set[str]) -> set[str]:
+    """The sentences of tags that by chance are all kept back: they are learnt from instead."""
+    if not homeless:
+        return set()
+    return {
+        " ".join(sentence.words)
+        for part, sentence in parted(origin, Skipped(), set())
+        if homeless.intersection(sentence.tags) and not origin.has(part)
+    }
+
+
+def count(origin: Origin, bad: Bad, moved: set[str]) -> tuple[Counter[str], Counter[str], Counter[str], set[str]]:
+    """The words, letters and tags of the training part; tags of what was kept back from its files and not in it.
+
+    A tag that only files of another part have is refused.
+    """
     words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
     elsewhere: dict[str, Place] = {}
-    for part, sentence in parted(origin, bad):
+    kept_back: set[str] = set()
+    for part, sentence in parted(origin, bad, moved):
         if part == TRAIN:
             words.update(word.lower() if origin.data.lowercase else word for word in sentence.words)
             letters.update("".join(sentence.words))
             tags.update(sentence.tags)
+        elif not origin.has(part):
+            kept_back.update(sentence.tags)
         else:
             for tag in sentence.tags:
                 elsewhere.setdefault(tag, sentence.place)
     name = (origin.names() or ["data"])[0]
-    if len(tags) < 2:
-        only = next(iter(tags), "none")
-        raise DataError(name, f"only one tag, {only!r}, so there is nothing to tell apart", "Is it the right column?")
+    if len(known := kept_back.union(tags)) < 2:
+        only = next(iter(known), "none")
+        raise DataError(
+            name, f"only one tag, {only!r}, so there is nothing to tell apart", "Name another with --data.tag"
+        )
     for tag, place in elsewhere.items():
-        if tag not in tags:
+        if tag not in known:
             raise DataError(place, f"tag {tag!r} is not in the training part", "Add sentences with it, or remove it")
-    return words, letters, tags
+    return words, letters, tags, kept_back.difference(tags)
 
 
 def write(

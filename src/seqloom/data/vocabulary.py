@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.spec.errors import RunError
@@ -46,7 +46,7 @@ class Vocabulary:
         """Of one name; None if it is not there and nothing stands for it."""
         return self._numbers.get(name, self.unknown)
 
-    def numbers(self, names: Iterable[str]) -> Int[ndarray, " n"]:
+    def numbers(self, names: Iterable[str]) -> Integer[ndarray, " n"]:
         """Of several, all known or with something that stands for them."""
         return np.array([self._numbers.get(name, self.unknown) for name in names], dtype=np.int64)
 
@@ -59,7 +59,7 @@ class Vocabulary:
         """As it was saved; `where` is the file, for the sentence if it is damaged."""
         try:
             names = json.loads(text)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             names = None
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise RunError(f"{where}: not a list of names, so it is damaged. Restore the file from a copy.")

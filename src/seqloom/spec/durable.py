@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from seqloom.spec.errors import SeqloomError
@@ -31,16 +32,26 @@ def folder(path: Path, fill: Callable[[Path], None]) -> None:
     making = path.with_name(f"{MARK}{os.getpid()}-{path.name}")
     with sentence(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(making, ignore_errors=True)
+        for left in path.parent.glob(f"{MARK}*-{escape(path.name)}"):
+            if not alive(left):
+                shutil.rmtree(left, ignore_errors=True)
         making.mkdir()
         try:
             fill(making)
             for inside in sorted([making, *making.rglob("*")]):
                 sync_path(inside)
-            if not path.exists():
-                rename(making, path)
+            take_place(making, path)
         finally:
             shutil.rmtree(making, ignore_errors=True)
+
+
+def take_place(making: Path, path: Path) -> None:
+    """Rename a folder, unless one is there: then that one was whole first."""
+    try:
+        rename(making, path)
+    except OSError:
+        if not path.is_dir() or not making.is_dir():
+            raise
 
 
 def append(path: Path, line: str) -> None:
@@ -50,24 +61,44 @@ def append(path: Path, line: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """A folder or a file that is no longer needed; first renamed, so that no half of it is taken for the whole."""
-    making = path.with_name(f"{MARK}{path.name}")
+    """A folder or a file that is no longer needed; a folder is renamed first, so no half is taken for the whole."""
     with sentence(path):
-        shutil.rmtree(making, ignore_errors=True)
-        rename(path, making)
-        if making.is_dir():
-            shutil.rmtree(making, ignore_errors=True)
+        if path.is_dir():
+            making = path.with_name(f"{MARK}{path.name}")
+            rename(path, making)
+            shutil.rmtree(making)
         else:
-            making.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+
+def make(path: Path) -> None:
+    """An empty folder, if there is none."""
+    with sentence(path):
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def sweep(path: Path) -> None:
-    """Take away what earlier, killed writes left unfinished in a folder."""
-    for left in path.glob(f"{MARK}*"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+    """Take away what earlier, killed writes left unfinished in a folder that only this process writes into."""
+    with sentence(path):
+        for left in path.glob(f"{MARK}*"):
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink(missing_ok=True)
+
+
+def alive(making: Path) -> bool:
+    """Whether the process that began this folder is still there; its number stands in the name."""
+    number = making.name.removeprefix(MARK).partition("-")[0]
+    if not number.isdigit() or int(number) == os.getpid():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it is there, and someone else's
+    return True
 
 
 def rename(making: Path, path: Path) -> None:
@@ -78,11 +109,12 @@ def rename(making: Path, path: Path) -> None:
 
 def sync_path(path: Path) -> None:
     """A file or folder, on the disk."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        sync(number)
-    finally:
-        os.close(number)
+    with sentence(path):
+        number = os.open(path, os.O_RDONLY)
+        try:
+            sync(number)
+        finally:
+            os.close(number)
 
 
 def sync(number: int) -> None:

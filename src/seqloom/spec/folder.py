@@ -31,6 +31,9 @@ METRICS, SCORES, REPORT = "metrics.jsonl", "scores.json", "report.html"
 VOCABULARY, CHECKPOINTS = "vocabulary", "checkpoints"
 
 
+KINDS = {"task": str, "created": str, "parameters": int, "format": int, "versions": dict, "files": dict}
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What a run is, and the fingerprints of the files that it can't do without."""
@@ -96,11 +99,11 @@ def read_manifest(folder: Path) -> Manifest:
         is_inside(name) and isinstance(code, str) for name, code in files.items()
     ):
         raise RunError(f"{path}: its list of files is damaged. Restore the folder from a copy.")
-    known = {name: raw[name] for name in Manifest.__dataclass_fields__ if name in raw}
-    try:
-        return Manifest(**known)
-    except TypeError:
-        raise RunError(f"{path}: a key is missing. Restore the folder from a copy.") from None
+    known = {name: raw[name] for name in KINDS if name in raw}
+    for name in ("task", "created", *known):
+        if not isinstance(known.get(name), KINDS[name]):
+            raise RunError(f"{path}: its {name} is missing or damaged. Restore the folder from a copy.")
+    return Manifest(**known)
 
 
 def is_inside(name: str) -> bool:
@@ -130,10 +133,13 @@ def read_json(path: Path) -> dict[str, Any]:
         if size > LARGEST_JSON:
             raise RunError(f"{path}: {size:,} bytes, too large to be a run's. Restore the file from a copy.")
         raw = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except RunError:
+        raise
+    except (ValueError, RecursionError):  # not UTF-8, not JSON, a number of thousands of digits
         raise RunError(f"{path}: not JSON, so it is damaged. Restore the file from a copy.") from None
     except OSError as wrong:
-        raise RunError(f"{path}: can't be read ({(wrong.strerror or '').lower()}).") from None
+        why = (wrong.strerror or type(wrong).__name__).lower()
+        raise RunError(f"{path}: can't be read ({why}). Allow it, or restore the file from a copy.") from None
     if not isinstance(raw, dict):
         raise RunError(f"{path}: not a JSON object, so it is damaged. Restore the file from a copy.")
     return raw

@@ -1,9 +1,12 @@
-"""The names that a config, a command line or a page may use. The classes behind them live in `nn`.
+"""The names that a config, a command line or a page may use. The classes behind them live in the other rooms.
 
+Those that a config takes are said once, as a type, so that pydantic and mypy hold them; the tuple is what it lists.
 `tests/spec/test_names.py` holds each tuple equal to the keys of its registry.
 """
 
-ACTIVATIONS = (
+from typing import Literal, get_args
+
+Activation = Literal[
     "relu",
     "gelu",
     "gelu-tanh",
@@ -24,9 +27,10 @@ ACTIVATIONS = (
     "softshrink",
     "hardshrink",
     "identity",
-)
+]
+ACTIVATIONS: tuple[str, ...] = get_args(Activation)
 
-CELLS = (
+Cell = Literal[
     "rnn",
     "rnn-relu",
     "rnn-sigmoid",
@@ -38,23 +42,30 @@ CELLS = (
     "lstm-layer-norm",
     "gru",
     "gru-after",
-)
+]
+CELLS: tuple[str, ...] = get_args(Cell)
 
-INITIAL_STATES = ("zero", "learned", "random")
+InitialState = Literal["zero", "learned", "random"]
+INITIAL_STATES: tuple[str, ...] = get_args(InitialState)
 
-CONNECTIONS = ("plain", "residual", "dense")
+Connection = Literal["plain", "residual", "dense"]
+CONNECTIONS: tuple[str, ...] = get_args(Connection)
 
-DROPOUTS = ("plain", "variational")
+DropoutKind = Literal["plain", "variational"]
+DROPOUTS: tuple[str, ...] = get_args(DropoutKind)
 
-SCORES = ("cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian")
+Score = Literal["cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian"]
+SCORES: tuple[str, ...] = get_args(Score)
 
 WEIGHTINGS = ("softmax", "sum")
 
-POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+Position = Literal["sinusoidal", "learned", "rotary", "none"]
+POSITIONS: tuple[str, ...] = get_args(Position)
 
-ORDERS = ("pre", "post")
+Order = Literal["pre", "post"]
+ORDERS: tuple[str, ...] = get_args(Order)
 
-SCHEMES = (
+Scheme = Literal[
     "uniform",
     "normal",
     "glorot-uniform",
@@ -64,36 +75,50 @@ SCHEMES = (
     "orthogonal",
     "identity",
     "zero",
-)
+]
+SCHEMES: tuple[str, ...] = get_args(Scheme)
 
-NORMS = ("layer", "layer-plain", "rms", "batch", "group", "instance", "none")
+Norm = Literal["layer", "layer-plain", "rms", "batch", "group", "instance", "none"]
+NORMS: tuple[str, ...] = get_args(Norm)
 
-POOLS = ("last", "mean", "max", "attention")
+Pool = Literal["last", "mean", "max", "attention"]
+POOLS: tuple[str, ...] = get_args(Pool)
 
 RECORDS = ("attention", "gates", "states")
 
 BACKENDS = ("vendor", "reference")
 
-TASKS = ("language", "classify", "tag")
+Task = Literal["language", "classify", "tag"]
+TASKS: tuple[str, ...] = get_args(Task)
 
 ARCHITECTURES = ("window", "mixer", "conv", *CELLS, "transformer")
 
-SIZES = ("tiny", "small", "base")
+Size = Literal["tiny", "small", "base"]
+SIZES: tuple[str, ...] = get_args(Size)
 
-CORPORA = ("numbers", "python", "copy", "brackets")
+Corpus = Literal["numbers", "python", "copy", "brackets"]
+CORPORA: tuple[str, ...] = get_args(Corpus)
 
-FORMATS = ("text", "csv", "tsv", "jsonl", "folder", "conllu", "conll")
+Format = Literal["text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"]
+FORMATS: tuple[str, ...] = get_args(Format)
 
-TOKENISERS = ("character", "byte", "word", "bpe")
+Tokeniser = Literal["character", "byte", "word", "bpe"]
+TOKENISERS: tuple[str, ...] = get_args(Tokeniser)
 
-OPTIMISERS = ("sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
+Optimiser = Literal["sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw"]
+OPTIMISERS: tuple[str, ...] = get_args(Optimiser)
 
-SCHEDULES = ("constant", "halve", "plateau", "inverse-sqrt", "cosine")
+Schedule = Literal["constant", "halve", "plateau", "inverse-sqrt", "cosine"]
+SCHEDULES: tuple[str, ...] = get_args(Schedule)
 
-GATES = ("none", "linear", "tanh")
+Gate = Literal["none", "linear", "tanh"]
+GATES: tuple[str, ...] = get_args(Gate)
 
-CHARACTER_ENCODERS = ("lstm", "conv")
+CharacterEncoder = Literal["lstm", "conv"]
+CHARACTER_ENCODERS: tuple[str, ...] = get_args(CharacterEncoder)
 
-PRECISIONS = ("float32", "bf16")
+Precision = Literal["float32", "bf16"]
+PRECISIONS: tuple[str, ...] = get_args(Precision)
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
+Device = Literal["auto", "cpu", "cuda", "mps"]
+DEVICES: tuple[str, ...] = get_args(Device)

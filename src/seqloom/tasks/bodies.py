@@ -55,7 +55,7 @@ def convolutional(part: Convolutional, width: int, *, causal: bool) -> Layer:
     kind = CentredConvolution if part.centred else CausalConvolution
     blocks: list[Layer] = []
     for k in range(part.depth):
-        dilation = 2**k if part.dilated else 1
+        dilation = 2 ** (k % 10) if part.dilated else 1  # at most 512, as in WaveNet
         if part.gate == "none":
             inner: Layer = kind(width, width, part.kernel, dilation=dilation, activation=part.activation)
         else:

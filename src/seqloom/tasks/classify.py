@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.labelled import LABELS, SOURCE, LabelledData, LabelledPart, labelled, open_part, write
@@ -100,13 +100,13 @@ class Classify(Task):
         skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
         return f"{counts} (texts; {len(self.labels)} labels{cut}{skipped})"
 
-    def epoch(self, number: int) -> Sequence[Int[ndarray, " batch"]]:
+    def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
         return training_batches(self.data.parts[TRAIN].tokens, self.experiment, number)
 
-    def batch(self, item: Int[ndarray, " batch"]) -> Batch:
+    def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
         return self.collate(self.data.parts[TRAIN], item)
 
-    def collate(self, part: LabelledPart, rows: Int[ndarray, " batch"]) -> Batch:
+    def collate(self, part: LabelledPart, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some rows of a part as tensors."""
         source, lengths = padded([part.tokens[row] for row in rows])
         if not self.several:

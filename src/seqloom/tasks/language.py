@@ -119,7 +119,7 @@ class Language(Task):
             state = after if self.experiment.train.carry else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
-        first = len(self.tokeniser.decode(whole[:1]))
+        first = len(self.tokeniser.decode(whole[:1].tolist()))
         measured.add(0.0, 0, characters=self.data.characters[part] - first)
         return Evaluation(measured.scores())
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Int, Integer, Shaped
 from numpy import ndarray
 from torch import Tensor
 
@@ -29,11 +29,11 @@ def padded(rows: Rows) -> tuple[Int[Tensor, "batch time"], Int[Tensor, " batch"]
     return torch.from_numpy(table), lengths
 
 
-def training_batches(rows: Ragged, experiment: Experiment, epoch: int) -> list[Int[ndarray, " batch"]]:
+def training_batches(rows: Ragged, experiment: Experiment, epoch: int) -> list[Integer[ndarray, " batch"]]:
     """Rows by length, within the config's budget of tokens."""
     return by_length(rows.lengths(), experiment.train.batch, seed=experiment.seed, epoch=epoch)
 
 
-def in_order(rows: Ragged, experiment: Experiment) -> Iterator[Int[ndarray, " batch"]]:
+def in_order(rows: Ragged, experiment: Experiment) -> Iterator[Integer[ndarray, " batch"]]:
     """All rows, by length, in batches that fit where a training batch fits: the order does not matter to a score."""
     yield from by_length(rows.lengths(), experiment.train.batch, seed=0, epoch=0)

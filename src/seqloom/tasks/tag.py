@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from seqloom.data.lines import refuse
@@ -91,13 +91,13 @@ class Tag(Task):
         skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
         return f"{counts} (sentences; {len(self.spellings.words):,} words, {len(self.tags)} tags{cut}{skipped})"
 
-    def epoch(self, number: int) -> Sequence[Int[ndarray, " batch"]]:
+    def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
         return training_batches(self.data.parts[TRAIN].forms, self.experiment, number)
 
-    def batch(self, item: Int[ndarray, " batch"]) -> Batch:
+    def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
         return self.collate(self.data.parts[TRAIN], item)
 
-    def collate(self, part: TaggedPart, rows: Int[ndarray, " batch"]) -> Batch:
+    def collate(self, part: TaggedPart, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some sentences of a part as tensors: each word's number and letters, each word's tag."""
         forms, lengths = padded([part.forms[row] for row in rows])
         target, _ = padded([part.tags[row] for row in rows])

@@ -54,7 +54,7 @@ class Sitting:
 def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """A new run in this folder, to its end."""
     refuse_taken(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    durable.make(folder.parent)
     create(folder, portable(sitting.experiment), sitting.task.files(), sitting.origin.local())
     return go_to_the_end(sitting, folder, listeners)
 
@@ -71,7 +71,7 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
     """From the last checkpoint, or the beginning if there is none."""
     disk = Disk(folder)
     durable.sweep(folder)
-    (folder / CHECKPOINTS).mkdir(exist_ok=True)
+    durable.make(folder / CHECKPOINTS)
     durable.sweep(folder / CHECKPOINTS)
     trainer = sitting.trainer([disk.listen, *listeners])
     last = checkpoints.latest(folder)

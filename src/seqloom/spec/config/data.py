@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from seqloom.spec import names
 from seqloom.spec.config.part import Part
 
 
@@ -23,21 +24,25 @@ class Data(Part):
         (), description="Files to choose the best model by; without them a part of `train` is kept back."
     )
     test: Files = Field((), description="Files to measure the chosen model on, once, at the end.")
-    corpus: Literal["numbers", "python", "copy", "brackets"] | None = Field(
+    corpus: names.Corpus | None = Field(
         None, description="An embedded corpus, instead of files (`seqloom list corpora`)."
     )
     length: int | None = Field(None, ge=1, le=100_000, description="How long the embedded corpus's examples are.")
     examples: int | None = Field(
         None, ge=10, le=10_000_000, description="How many examples the embedded corpus makes; characters, for `python`."
     )
-    format: Literal["auto", "text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"] = Field(
+    format: Literal["auto", names.Format] = Field(
         "auto", description="How the files are written; `auto` goes by their names."
     )
     text: str | None = Field(
-        None, description="classify: the column of the text: its name, or its number from 1. Guessed unless said."
+        None,
+        coerce_numbers_to_str=True,
+        description="classify: the column of the text: its name, or its number from 1. Guessed unless said.",
     )
     label: str | None = Field(
-        None, description="classify: the column of the label: its name, or its number from 1. Guessed unless said."
+        None,
+        coerce_numbers_to_str=True,
+        description="classify: the column of the label: its name, or its number from 1. Guessed unless said.",
     )
     header: bool | None = Field(
         None, description="classify: whether the first row names the columns. Guessed unless said."
@@ -49,7 +54,9 @@ class Data(Part):
         description="classify: what stands between several labels of one row, such as '|'.",
     )
     tag: str | None = Field(
-        None, description="tag: the column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1."
+        None,
+        coerce_numbers_to_str=True,
+        description="tag: the column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
     )
     on_bad_line: Literal["refuse", "skip"] = Field(
         "refuse", description="A line that can't be read: refuse the file, or skip the line and count it."
@@ -59,7 +66,7 @@ class Data(Part):
     )
     valid_share: float = Field(0.1, gt=0, lt=1, description="The part of `train` kept back where no `valid` is given.")
     test_share: float = Field(0.0, ge=0, lt=1, description="The part of `train` kept back where no `test` is given.")
-    tokeniser: Literal["character", "byte", "word", "bpe"] | None = Field(
+    tokeniser: names.Tokeniser | None = Field(
         None, description="What a token is. Default: characters for language, words for the rest."
     )
     vocabulary: int | None = Field(

@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from seqloom.spec.config.data import Data
+from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.model import MODELS, Convolutional, Mixer, Recurrent, Transformer, Window
+from seqloom.spec.config.part import Part, spelt_out
+from seqloom.spec.config.train import Train
 
 Values = dict[str, Any]
+
+OFF = {"epochs", "clip_norm"}  # keys with a default that may be switched off
 
 ARCHITECTURE = {"language": "lstm", "classify": "lstm", "tag": "lstm"}
 
@@ -85,22 +91,37 @@ def data_defaults(task: str, kind: type) -> Values:
 
 def filled(raw: Mapping[str, Any]) -> Values:
     """`raw` with every default that depends on the task, the architecture or the size put in."""
-    task = raw.get("task")
-    model = dict(raw.get("model") or {})
+    task, parts = raw.get("task"), {name: raw.get(name) or {} for name in ("data", "model", "train", "decode")}
+    if not all(isinstance(part, Mapping) for part in parts.values()):
+        return dict(raw)  # the schema says what is wrong, here and below
+    model = dict(parts["model"])
     arch = model.setdefault("arch", ARCHITECTURE.get(str(task), "lstm"))
-    kind, size = MODELS.get(str(arch)), model.get("size", "small")
-    if task not in ARCHITECTURE or kind is None or size not in CHARACTER_WIDTH:
-        return {**raw, "model": model}  # the schema says what is wrong
-    data = data_defaults(task, kind) | dict(raw.get("data") or {})
-    train = train_defaults(task, kind) | dict(raw.get("train") or {})
-    if train.get("optimiser") != "adamw" and "decay" not in (raw.get("train") or {}):
+    kind, size = MODELS.get(str(arch)), model.get("size") or "small"
+    if str(task) not in ARCHITECTURE or kind is None or str(size) not in CHARACTER_WIDTH:
+        return {**raw, "model": model}
+    data = said(Data, parts["data"], data_defaults(str(task), kind))
+    train = said(Train, parts["train"], train_defaults(str(task), kind))
+    if train.get("optimiser") != "adamw" and "decay" not in parts["train"]:
         train.pop("decay", None)
-    if train.get("steps") is not None and "epochs" not in (raw.get("train") or {}):
+    if train.get("steps") is not None and "epochs" not in parts["train"]:
         train["epochs"] = None
     if kind is Mixer:
         model.setdefault("length", data["max_length"] if task != "language" else train["bptt"])
     if kind is Transformer:
         model.setdefault("context", train["bptt"] if task == "language" else data["max_length"])
-    model = model_defaults(task, kind, size) | model
+    model = said(kind, model, model_defaults(str(task), kind, str(size)))
+    if task == "tag" and "character_width" not in parts["model"] and isinstance(model["width"], int):
+        model["character_width"] = min(
+            model["character_width"], max(2, model["width"] // 4 * 2)
+        )  # even: two directions
     given = {**raw, "data": data, "model": model, "train": train}
-    return given | {"decode": dict(raw.get("decode") or {})} if task == "language" else given
+    decode = spelt_out(Decode, dict(parts["decode"]))
+    return given | {"decode": decode if decode or task == "language" else None}
+
+
+def said(kind: type[Part], values: Mapping[str, Any], defaults: Values) -> Values:
+    """What was said over what nobody said; None stands only where it means something, elsewhere for the default."""
+    given = spelt_out(kind, dict(values))
+    return defaults | {
+        name: value for name, value in given.items() if value is not None or name not in defaults.keys() - OFF
+    }

@@ -1,14 +1,15 @@
 """One experiment: everything that decides how a run ends, in one frozen value."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
+from seqloom.spec import names
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.defaults import filled
-from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Model, Recurrent, Transformer
+from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Model, Recurrent, Transformer, Window
 from seqloom.spec.config.part import Part
 from seqloom.spec.config.sentences import sentence
 from seqloom.spec.config.train import Train
@@ -44,7 +45,7 @@ class Experiment(Part):
     ('lstm', True, 'adam')
     """
 
-    task: Literal["language", "classify", "tag"] = Field(description="What to learn (`seqloom list tasks`).")
+    task: names.Task = Field(description="What to learn (`seqloom list tasks`).")
     seed: int = Field(
         1, ge=0, lt=2**63, description="Of weights, order, split and dropout: the same seed, the same run."
     )
@@ -74,8 +75,13 @@ def disagreements(whole: Experiment) -> Iterator[str]:
         part, name = key.split(".")
         if task not in tasks and getattr(getattr(whole, part), name) is not None:
             yield f"{key} has no use in {task}; it is a key of {' and '.join(tasks)}. Leave it out"
+    if task != "language" and whole.decode is not None:
+        yield f"decode has no use in {task}; it is a part of language. Leave it out"
     if data.train and data.corpus is not None:
         yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
+    if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
+        both = f"{data.valid_share} and {data.test_share}"
+        yield f"data.valid_share and data.test_share are {both}, which leaves nothing to learn from. Make them smaller"
     if train.epochs is None and train.steps is None:
         yield "train.epochs and train.steps are both none, so training would never end. Give one of them"
     if train.optimiser == "adamw" and train.l2:
@@ -91,6 +97,8 @@ def disagreements(whole: Experiment) -> Iterator[str]:
         yield f"data.max_length is {data.max_length}, more than the {model.context} of model.context. Make them equal"
     if model.character_width is not None and model.character_width >= model.width and model.characters != "none":
         yield f"model.character_width is {model.character_width}, and must be less than model.width, {model.width}"
+    if model.character_width is not None and model.character_width % 2 and model.characters == "lstm":
+        yield f"model.character_width is {model.character_width}; expected an even number, half for each direction"
     if task == "classify" and train.loss_at == "every" and model.pool != "last":
         yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {model.pool}"
 
@@ -103,9 +111,12 @@ def cannot(task: str, model: AnyModel) -> Iterator[str]:
     if isinstance(model, Mixer):
         yield f"mixer reads a whole sequence at once, so it can't write one token after another; {end}"
     if isinstance(model, Recurrent) and model.bidirectional:
-        yield f"a bidirectional {model.arch} reads from the end too, so it can't write one token after another; {end}"
+        what = f"model.bidirectional lets {model.arch} read from the end too"
+        yield f"{what}, so it can't write one token after another. Leave it out"
     if isinstance(model, Convolutional) and model.centred:
         yield "a centred convolution sees later tokens too, so it can't write. Leave out model.centred"
+    if isinstance(model, Convolutional | Transformer) and model.norm in ("group", "instance"):
+        yield f"model.norm {model.norm} takes its means over later tokens too, so it can't write; layer and rms can"
 
 
 def language_disagreements(model: AnyModel, train: Train) -> Iterator[str]:
@@ -116,6 +127,8 @@ def language_disagreements(model: AnyModel, train: Train) -> Iterator[str]:
         if (train.bptt or 0) > model.context:
             yield f"train.bptt is {train.bptt}, more than the {model.context} tokens of model.context. Make them equal"
     output = getattr(model, "hidden", model.width) if not isinstance(model, Transformer) else model.width
+    if isinstance(model, Window) and model.direct and model.depth == 1:
+        output = model.width * model.window + model.hidden
     if isinstance(model, Recurrent) and model.connection == "dense":
         output = model.width + model.depth * model.hidden
     if model.tied and output != model.width:

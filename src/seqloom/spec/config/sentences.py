@@ -6,14 +6,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from seqloom.spec.config.defaults import ARCHITECTURE
 from seqloom.spec.config.keys import all_keys, nearest
 from seqloom.spec.config.model import MODELS
 from seqloom.spec.registry import unknown
+
+TOP = ("task", "seed", "data", "model", "train", "decode")
+LONGEST = 60  # characters of a wrong value that are shown
 
 # pydantic's kinds of error, and what would have been right; {…} is what its context holds.
 EXPECTED = {
     "missing": "a value",
     "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_parsing": "a number",
@@ -36,8 +41,9 @@ EXPECTED = {
 
 
 def sentence(wrong: ValidationError, raw: Mapping[str, Any]) -> str:
-    """The first error, for a person."""
-    error = wrong.errors(include_url=False)[0]
+    """The first error, for a person; first of all of those in what was said, since defaults may follow from it."""
+    errors = wrong.errors(include_url=False)
+    error = next((each for each in errors if was_said(dotted(each["loc"]), raw)), errors[0])
     kind, key = error["type"], dotted(error["loc"])
     context: dict[str, Any] = error.get("ctx", {})
     if kind == "extra_forbidden":
@@ -46,12 +52,25 @@ def sentence(wrong: ValidationError, raw: Mapping[str, Any]) -> str:
         said = str(context["error"]).rstrip(".")
         return f"{key}.{said}." if key == "model" else f"{said}."
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return unknown("model", (raw.get("model") or {}).get("arch"), tuple(MODELS))
+        return unknown("model.arch", raw["model"]["arch"], tuple(MODELS))
     if kind == "literal_error":
         return not_a_choice(key, error["input"], str(context["expected"]))
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**context)
-    came = "missing" if kind == "missing" else repr(error["input"])
+    came = "missing" if kind == "missing" else shown(error["input"])
     return f"{key} is {came}; expected {expected}."
+
+
+def shown(came: object) -> str:
+    """A value, but not all of a long one."""
+    told = repr(came)
+    return told if len(told) <= LONGEST else f"{told[:LONGEST]}…"
+
+
+def was_said(key: str, raw: Mapping[str, Any]) -> bool:
+    """Whether a key is among the values that were given."""
+    part, _, name = key.partition(".")
+    inside = raw.get(part)
+    return part in raw and (not name or (isinstance(inside, Mapping) and name in inside))
 
 
 def dotted(location: Sequence[int | str]) -> str:
@@ -65,9 +84,11 @@ def dotted(location: Sequence[int | str]) -> str:
 def unknown_key(key: str, raw: Mapping[str, Any]) -> str:
     """The nearest right key; or, if another architecture has this one, which."""
     task = raw.get("task", "TASK")
+    if "." not in key and (close := get_close_matches(key, TOP, n=1)):
+        return f"unknown key {key}. Did you mean {close[0]}? (seqloom train {task} --help lists all)"
     known = all_keys().get(key)
     if known is not None and known.archs:
-        arch = (raw.get("model") or {}).get("arch", "this model")
+        arch = (raw.get("model") or {}).get("arch", ARCHITECTURE.get(task))
         return f"{key} is not a key of {arch}; it is one of {', '.join(known.archs)}."
     guess = nearest(key)
     meant = f" Did you mean {guess}?" if guess else ""
@@ -79,4 +100,4 @@ def not_a_choice(key: str, came: object, expected: str) -> str:
     words = [word.strip(" '") for word in expected.replace(" or ", ", ").split(",")]
     close = get_close_matches(str(came), words, n=1)
     meant = f" Did you mean {close[0]}?" if close else ""
-    return f"{key} is {came!r}; expected one of {', '.join(words)}.{meant}"
+    return f"{key} is {shown(came)}; expected one of {', '.join(words)}.{meant}"

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from seqloom.spec.config.defaults import filled
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.config.part import Part
+from seqloom.spec.config.part import NONE, Part
 from seqloom.spec.errors import ConfigError, DataError
 
 LARGEST = 1 << 20  # bytes: a config is small, and may come from a stranger
@@ -19,12 +20,16 @@ def read_values(path: Path) -> dict[str, Any]:
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise DataError(path, f"{size:,} bytes, and a config has at most {LARGEST:,}", "Is it the right file?")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+            raise DataError(path, f"{size:,} bytes, and a config has at most {LARGEST:,}", "Name another file")
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`") from None
     except IsADirectoryError:
         raise DataError(path, "is a directory", "Name the file in it, such as experiment.toml") from None
+    except OSError as wrong:
+        raise DataError(path, f"can't be read ({(wrong.strerror or '').lower()})", "Name another file") from None
+    except RecursionError:
+        raise DataError(path, "not TOML of a config: nested too deeply", "Name another file") from None
     except UnicodeDecodeError as wrong:
         raise DataError(path, f"byte {wrong.start} is not UTF-8", "Save it as UTF-8") from None
     except tomllib.TOMLDecodeError as wrong:
@@ -44,14 +49,14 @@ def line_of(text: str, dotted: str) -> int | None:
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[([^\]]+)\]", line):
             section = header[1].strip()
-        elif re.match(rf"\s*{re.escape(name)}\s*=", line) and section == part:
+        elif section in ("", part) and re.match(rf"\s*{re.escape(name if section == part else dotted)}\s*=", line):
             return number
     return None
 
 
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     key = re.search(r"\b(?:(?:data|model|train|decode)\.\w+|task|seed)\b", str(wrong))
     line = line_of(text, key[0]) if key else None
     return ConfigError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}")
@@ -60,15 +65,16 @@ def placed(wrong: ConfigError, path: Path) -> ConfigError:
 def written(experiment: Experiment, *, comments: bool = False) -> str:
     """The resolved experiment as TOML; with `comments`, what each key means, and those that are none."""
     lines = [f"{name} = {value(getattr(experiment, name))}" for name in ("task", "seed")]
+    unsaid = filled(experiment.model_dump(exclude_none=True))
     for name in ("data", "model", "train", "decode"):
         part = getattr(experiment, name)
         if part is not None:
-            lines += ["", f"[{name}]", *part_lines(part, comments)]
+            lines += ["", f"[{name}]", *part_lines(part, unsaid[name], comments)]
     return "\n".join(lines) + "\n"
 
 
-def part_lines(part: Part, comments: bool) -> Iterator[str]:
-    """The keys of one part, `arch` first."""
+def part_lines(part: Part, unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
+    """The keys of one part, `arch` first; a None is said where the default, if nobody says, is something else."""
     fields = type(part).model_fields
     for name in sorted(fields, key=lambda name: name != "arch"):
         current = getattr(part, name)
@@ -76,6 +82,8 @@ def part_lines(part: Part, comments: bool) -> Iterator[str]:
             yield f"# {fields[name].description}"
         if current is not None:
             yield f"{name} = {value(current)}"
+        elif unsaid.get(name) is not None:
+            yield f"{name} = {value(NONE)}"
         elif comments:
             yield f"# {name} ="
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from seqloom.spec import names
 from seqloom.spec.config.part import Part
 
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -31,9 +32,7 @@ class Train(Part):
     loss_at: Literal["every", "last"] | None = Field(
         None, description="language, classify: whether every step has a loss, or the last one of a row alone."
     )
-    optimiser: Literal["sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw"] = Field(
-        description="What takes the steps."
-    )
+    optimiser: names.Optimiser = Field(description="What takes the steps.")
     lr: float = Field(gt=0, le=1000, description="The learning rate, at its highest.")
     momentum: Probability = Field(0.9, description="momentum, rmsprop's: how much of the last step goes on.")
     beta1: Probability = Field(0.9, description="adam, adamw: how much of the mean gradient is kept.")
@@ -45,9 +44,7 @@ class Train(Part):
     decay: float = Field(
         0.0, ge=0, le=10, description="adamw: decoupled decay of matrices; biases and norms have none."
     )
-    schedule: Literal["constant", "halve", "plateau", "inverse-sqrt", "cosine"] = Field(
-        description="How the learning rate goes on after its warm-up."
-    )
+    schedule: names.Schedule = Field(description="How the learning rate goes on after its warm-up.")
     warmup: int = Field(0, ge=0, le=10_000_000, description="Steps in which the learning rate rises from 0.")
     halve_every: int = Field(
         1,
@@ -82,9 +79,7 @@ class Train(Part):
         10, ge=1, description="Steps in a row without a finite loss and gradient, skipped, after which the run stops."
     )
     samples: int | None = Field(None, ge=0, le=20, description="language: texts written at each validation.")
-    precision: Literal["float32", "bf16"] = Field("float32", description="Of matrix products; weights stay in float32.")
+    precision: names.Precision = Field("float32", description="Of matrix products; weights stay in float32.")
     deterministic: bool = Field(False, description="Refuse operations that differ from run to run (a GPU's; slower).")
-    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
-        "auto", description="Where to compute; auto takes a GPU if there is one."
-    )
+    device: names.Device = Field("auto", description="Where to compute; auto takes a GPU if there is one.")
     tensorboard: bool = Field(False, description="Write TensorBoard files too (needs `pip install seqloom[track]`).")

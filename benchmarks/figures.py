@@ -1,0 +1,118 @@
+"""Scores on public data sets, beside those of the literature; each is one call of `seqloom.train`.
+
+    python benchmarks/figures.py DATA [shakespeare-transformer shakespeare-lstm sst2 ewt names]
+
+DATA is a folder that holds tinyshakespeare/input.txt, sst2/{train,dev,test}.tsv,
+ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt. None of it comes with seqloom.
+"""
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import seqloom
+
+# nanoGPT's CPU-sized character model: 4 layers, 4 heads, width 128, context 64, batch 12, 2,000 steps, no dropout.
+NANO = {"steps": 2000, "batch": 12, "bptt": 64, "warmup": 100, "floor": 0.1, "lr": 1e-3, "validate_every": 500}
+NANO_MODEL = {"width": 128, "depth": 4, "heads": 4, "hidden": 512, "positions": "learned", "tied": True, "dropout": 0.0}
+ADAMW = {"optimiser": "adamw", "decay": 0.1, "beta2": 0.99}
+
+EXPERIMENTS: dict[str, dict[str, Any]] = {
+    "shakespeare-transformer": {
+        "task": "language",
+        "files": ["tinyshakespeare/input.txt"],
+        "model": {"arch": "transformer", **NANO_MODEL},
+        "train": {**NANO, **ADAMW, "samples": 0},
+        "score": ("valid", "loss"),
+        "literature": "1.88 (nanoGPT)",
+    },
+    "shakespeare-lstm": {
+        "task": "language",
+        "files": ["tinyshakespeare/input.txt"],
+        "model": {"arch": "lstm", "width": 128, "hidden": 384, "dropout": 0.0},
+        "train": {**NANO, "lr": 4e-3, "samples": 0},
+        "score": ("valid", "loss"),
+        "literature": "",
+    },
+    "sst2": {
+        "task": "classify",
+        "files": ["sst2/train.tsv"],
+        "valid": "sst2/dev.tsv",
+        "test": "sst2/test.tsv",
+        "model": {"arch": "lstm", "bidirectional": True},
+        "train": {},
+        "score": ("test", "accuracy"),
+        "literature": "0.79 to 0.82",
+    },
+    "ewt": {
+        "task": "tag",
+        "files": ["ud-english-ewt/en_ewt-ud-train.conllu"],
+        "valid": "ud-english-ewt/en_ewt-ud-dev.conllu",
+        "test": "ud-english-ewt/en_ewt-ud-test.conllu",
+        "model": {"arch": "lstm"},
+        "train": {},
+        "score": ("test", "accuracy"),
+        "literature": "0.954 to 0.969",
+    },
+    "names": {
+        "task": "classify",
+        "files": ["names"],
+        "model": {"arch": "gru", "pool": "last", "bidirectional": False},
+        "data": {"tokeniser": "character", "test_share": 0.1},
+        "train": {},
+        "score": ("test", "accuracy"),
+        "literature": "",
+    },
+}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path, nargs="?", help="the folder of data sets")
+    arguments.add_argument("names", nargs="*", help=f"which of {', '.join(EXPERIMENTS)} (default: all)")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--keep", type=Path, help="keep the runs in this folder")
+    options = arguments.parse_args()
+    if options.data is None:
+        print("Name the folder of data sets: python benchmarks/figures.py DATA")
+        return
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, seed {options.seed}")
+    for name in options.names or EXPERIMENTS:
+        print(row(name, EXPERIMENTS[name], options.data, options.seed, options.keep), flush=True)
+
+
+def row(name: str, said: dict[str, Any], data: Path, seed: int, keep: Path | None) -> str:
+    """Train, and say in one line what came out."""
+    out = (keep or Path(tempfile.mkdtemp())) / name
+    begun = time.monotonic()
+    run = seqloom.train(
+        said["task"],
+        *(data / file for file in said["files"]),
+        valid=data / said["valid"] if "valid" in said else (),
+        test=data / said["test"] if "test" in said else (),
+        model=said["model"],
+        data=said.get("data"),
+        train=said["train"],
+        seed=seed,
+        out=out,
+    )
+    seconds = time.monotonic() - begun
+    part, score = said["score"]
+    size, scores = run.manifest.parameters, run.scores
+    if keep is None:
+        shutil.rmtree(out.parent)
+    beside = f"   literature {said['literature']}" if said["literature"] else ""
+    chosen = f"{scores['chosen_by']} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
+    return (
+        f"{name:24s} {part} {score} {scores[part][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
+        f"   (validation: {chosen}){beside}"
+    )
+
+
+if __name__ == "__main__":
+    main()

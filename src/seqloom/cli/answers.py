@@ -1,0 +1,75 @@
+"""A run's answer as a person reads it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from seqloom.views.numbers import short
+from seqloom.views.terminal import fit
+from seqloom.views.text import one_line
+
+OTHERS = 3  # labels beside the likeliest
+
+Answer = dict[str, Any]
+
+
+def answer_lines(task: str, answer: Answer, width: int | None) -> Iterator[Text]:
+    """Lines of at most `width` columns; as long as they are where nobody reads them (None)."""
+    return FORMS[task](answer, width)
+
+
+def label_lines(answer: Answer, width: int | None) -> Iterator[Text]:
+    """`positive 0.97   A fine film.`, and below it what else it might be."""
+    told: dict[str, float] = answer["probabilities"]
+    chosen = answer["labels"] if "labels" in answer else [answer["label"]]
+    line = Text()
+    for label in chosen:
+        line.append(one_line(label), "bold green").append(f" {told[label]:.2f}  ")
+    if not chosen:
+        line.append("no label", "bold yellow").append("  ")
+    yield line.append(clipped(answer["text"], width, cell_len(line.plain)))
+    others = [name for name in told if name not in chosen][:OTHERS]
+    if others:
+        words = "  ".join(f"{one_line(name)} {told[name]:.2f}" for name in others)
+        yield Text(f"    {fit(words, width - 4) if width else words}", "dim")
+
+
+def tag_lines(answer: Answer, width: int | None) -> Iterator[Text]:
+    """Words, and their tags below them; as many in a row as fit."""
+    words, tags = [one_line(word) for word in answer["words"]], answer["tags"]
+    columns = [max(cell_len(word), cell_len(tag)) for word, tag in zip(words, tags, strict=True)]
+    start = 0
+    while start < len(words):
+        end, used = start, 0
+        while end < len(words) and (width is None or end == start or used + columns[end] <= width):
+            used += columns[end] + 2
+            end += 1
+        some = range(start, end)
+        yield Text("  ".join(words[i] + " " * (columns[i] - cell_len(words[i])) for i in some).rstrip())
+        yield Text("  ".join(f"{tags[i]:<{columns[i]}}" for i in some).rstrip(), "bold green")
+        start = end
+    yield Text()
+
+
+def likelihood_lines(answer: Answer, width: int | None) -> Iterator[Text]:
+    """How surprising the text is, and what may follow it."""
+    perplexity = answer.get("perplexity")
+    told = f"perplexity {short(perplexity)}" if isinstance(perplexity, int | float) else "perplexity –"
+    line = Text().append(told, "bold green").append("  ")
+    yield line.append(clipped(answer["text"], width, cell_len(line.plain)))
+    after = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
+    yield Text(f"    next: {fit(after, width - 10) if width else after}", "dim")
+
+
+def clipped(text: str, width: int | None, used: int) -> str:
+    """As much of a text as there is room for in the line."""
+    return one_line(text) if width is None else fit(text, max(width - used, 10))
+
+
+FORMS: dict[str, Callable[[Answer, int | None], Iterator[Text]]] = {
+    "classify": label_lines,
+    "tag": tag_lines,
+    "language": likelihood_lines,
+}

@@ -1,0 +1,38 @@
+"""`seqloom check`: look at data before training on them."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+from rich_click import RichOption
+
+from seqloom.cli.console import output, waiting
+from seqloom.cli.failures import MISTAKE
+from seqloom.cli.task_command import TaskCommand
+
+if TYPE_CHECKING:
+    from seqloom.cli.request import Request
+
+
+def work(request: "Request", own: Mapping[str, Any]) -> int:
+    """Print what was found; the exit code says whether one could train on it."""
+    from seqloom.data.inspection import inspect
+
+    chosen, console = request.experiment(), output()
+    with waiting(console, "looking at the data …"):
+        found = inspect(chosen)
+    if own["json"]:
+        console.print(json.dumps(found.told(), ensure_ascii=False), soft_wrap=True)
+    else:
+        for line in found.lines():
+            console.print(Text(line), soft_wrap=True)
+    return 0 if found.ok else MISTAKE
+
+
+check = TaskCommand(
+    "check",
+    "Look at data before training on them.",
+    work,
+    [RichOption(["--json"], is_flag=True, help="As JSON, for a program.")],
+)

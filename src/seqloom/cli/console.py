@@ -1,0 +1,98 @@
+"""What is printed, and how: a word at the left, what it says beside it."""
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.padding import Padding
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+INDENT = 9  # columns: as wide as the longest word at the left, and a space
+QUIET = 0.5  # seconds that may pass before a wait is shown
+
+
+def output() -> Console:
+    """Standard output. Nothing that a file or a model holds is read as markup."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def errors() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def is_live(console: Console) -> bool:
+    """Whether lines may be drawn over: a terminal that can do more than print."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+def say(console: Console, word: str, told: str | Text, style: str = "bold cyan") -> None:
+    """`corpus   9,000 texts to learn from`: what goes on is set under the beginning, where a person reads it."""
+    text = told if isinstance(told, Text) else Text(told)
+    if not console.is_terminal:
+        console.print(Text.assemble((f"{word:<{INDENT - 1}} ", style), text))
+        return
+    row = Table.grid(padding=0)
+    row.add_column(width=INDENT)
+    row.add_column(overflow="fold")
+    row.add_row(Text(word, style), text)
+    console.print(row)
+
+
+def say_exactly(console: Console, word: str, told: str) -> None:
+    """The same for what is copied: a command or a path stays in one piece, however narrow the terminal is."""
+    console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), told), soft_wrap=True)
+
+
+def block(console: Console, text: Text) -> None:
+    """Some lines of text under a word."""
+    console.print(Padding(text, (0, 0, 0, INDENT)) if console.is_terminal else text)
+
+
+def command(*words: object) -> str:
+    """A command that can be pasted into a shell.
+
+    >>> command("seqloom", "predict", "runs/my run", "a text")
+    "seqloom predict 'runs/my run' 'a text'"
+    """
+    return shlex.join(map(str, words))
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+class _Waiting:
+    """A line that turns while something is waited for, once that takes long enough to be noticed."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.begun = what, time.monotonic()
+        self.spinner = Spinner("dots", style="cyan")
+
+    def line(self) -> Spinner | Text:
+        """As it is now."""
+        passed = time.monotonic() - self.begun
+        if passed < QUIET:
+            return Text()
+        self.spinner.update(text=Text(f"{self.what} {passed:.0f} s" if passed >= 1 else self.what, "dim"))
+        return self.spinner
+
+
+@contextmanager
+def waiting(console: Console, what: str) -> Iterator[None]:
+    """Within: a terminal shows what is being done, and for how long."""
+    if not is_live(console):
+        yield
+        return
+    with Live(get_renderable=_Waiting(what).line, console=console, transient=True, refresh_per_second=8):
+        yield

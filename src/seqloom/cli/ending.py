@@ -1,0 +1,93 @@
+"""How a run went: what it writes, its scores, where it lies, and what to do next."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from seqloom.cli.console import block, command, is_live, say, say_exactly
+from seqloom.cli.progress import Progress, place_in_words, scores_in_words
+from seqloom.lens.report import report
+from seqloom.lens.report_figures import loss
+from seqloom.runs.run import Run
+from seqloom.spec.folder import REPORT
+from seqloom.tasks.classify import Classify
+from seqloom.tasks.language import Language
+from seqloom.tasks.tag import Tag
+from seqloom.tasks.task import Task
+from seqloom.views import terminal
+from seqloom.views.numbers import duration
+from seqloom.views.text import cut, one_line, visible
+
+CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
+NARROW = 60  # columns: below this a curve says little
+SAMPLE = 600  # characters
+
+
+def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> None:
+    """The lines after the last step."""
+    show_curve(console, run.folder)
+    for sample in progress.samples:
+        written = cut(visible(sample.prompt + sample.text), SAMPLE)
+        say(console, "sample", "")
+        block(console, Text(written.strip("\n"), "bold"))
+    scores = run.scores
+    say(console, "best", best_words(scores, progress))
+    if "test" in scores:
+        say(console, "test", scores_in_words(scores["test"]))
+    if progress.skipped:
+        say(console, "skipped", f"{progress.skipped:,} steps that were not finite (see the report)", "bold yellow")
+    say(console, "took", cost_words(scores.get("cost", {})))
+    say_exactly(console, "wrote", f"{run.folder}   ({REPORT}, {run.manifest.model})")
+    say_exactly(console, "next", next_command(run.folder, task))
+
+
+def show_curve(console: Console, folder: Path) -> None:
+    """The loss, small, where there is a terminal to see it on."""
+    figure = loss(report(folder))
+    if figure is None or not is_live(console) or console.width < NARROW or len(figure.series[0].points) < 3:
+        return
+    using = terminal.characters(console.encoding)
+    for line in terminal.draw(figure, min(console.width, 100), CURVE_LINES, using)[1:]:  # the legend names it already
+        console.print(Text(line, "dim"), soft_wrap=True)
+
+
+def best_words(scores: dict[str, Any], progress: Progress) -> str:
+    """Which weights were kept, and how good they are on the part that they were chosen by."""
+    step, best = scores.get("best_step", 0), progress.best
+    place = place_in_words(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
+    return f"{place}: {scores_in_words(scores.get('valid', {}))}"
+
+
+def cost_words(cost: dict[str, Any]) -> str:
+    """Time and speed."""
+    rate = cost.get("tokens_per_second")
+    speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
+    return f"{duration(float(cost.get('seconds', 0.0)))} for {cost.get('steps', 0):,} steps{speed}"
+
+
+def next_command(folder: Path, task: Task) -> str:
+    """A command that works with this run, on something that it may know."""
+    if isinstance(task, Language):
+        return command("seqloom", "generate", folder, "--prompt", example(task))
+    return command("seqloom", "predict", folder, example(task))
+
+
+def example(task: Task) -> str:
+    """A short text from the validation part."""
+    if isinstance(task, Language):
+        text = task.tokeniser.decode(task.data.tokens["valid"][:200].tolist())
+        words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the part may begin in the middle of one
+        return f"{words[0][:20]} " if words else "the "
+    if isinstance(task, Classify):
+        part = task.data.parts["valid"]
+        texts = [bytes(part.texts[row]).decode(errors="replace") for row in range(min(20, len(part)))]
+    elif isinstance(task, Tag):
+        tagged = task.data.parts["valid"]
+        texts = [" ".join(task.data.words(tagged.forms[row])) for row in range(min(20, len(tagged)))]
+    else:
+        texts = []
+    short = [one_line(" ".join(text.split()[:8])) for text in texts if text.strip()]
+    return min(short, key=lambda text: abs(len(text) - 30), default="a text")

@@ -1,0 +1,61 @@
+"""From what went wrong to one sentence and an exit code."""
+
+import errno
+import os
+import traceback
+from typing import NamedTuple
+
+import click
+
+from seqloom.cli.unknown import usage_sentence
+from seqloom.spec.errors import ArgumentError, SeqloomError, UnavailableBackend, UnknownName, UserError
+
+MISTAKE, FAILURE, INTERRUPTED, NO_READER = 2, 1, 130, 141
+FROM_THE_USER = (UserError, ArgumentError, UnknownName, UnavailableBackend)
+
+
+class Failure(NamedTuple):
+    """What to say on standard error (nothing, if nobody reads it) and the exit code."""
+
+    sentence: str | None
+    code: int
+
+
+def failure(wrong: BaseException) -> Failure:
+    """A mistake in what was given is 2, a failure of ours or of the machine 1, a signal 128 and its number.
+
+    >>> failure(UserError("reviews.csv: there is no such file."))
+    Failure(sentence='reviews.csv: there is no such file.', code=2)
+    """
+    match wrong:
+        case click.exceptions.Abort() | KeyboardInterrupt():
+            return Failure("interrupted.", INTERRUPTED)
+        case click.ClickException():
+            return Failure(usage_sentence(wrong), MISTAKE)
+        case BrokenPipeError():
+            return Failure(None, NO_READER)
+        case SeqloomError() if isinstance(number := getattr(wrong, "number", None), int):  # a signal's
+            return Failure(str(wrong), 128 + number)
+        case SeqloomError():
+            return Failure(str(wrong), MISTAKE if isinstance(wrong, FROM_THE_USER) else FAILURE)
+        case OSError() if wrong.strerror and wrong.filename:
+            return Failure(f"{wrong.filename}: {wrong.strerror.lower()}.", MISTAKE)
+        case OSError() if wrong.errno == errno.ENOSPC:
+            return Failure("no space left on the device. Make room and run again.", FAILURE)
+        case _ if is_memory(wrong):
+            return Failure("out of memory. Lower train.batch, or take a smaller --size.", FAILURE)
+    return Failure(internal(wrong), FAILURE)
+
+
+def is_memory(wrong: BaseException) -> bool:
+    """Python's own error, torch's for a GPU (known by its name, so that torch is not imported), or its allocator's."""
+    return isinstance(wrong, MemoryError) or type(wrong).__name__ == "OutOfMemoryError" or "alloc_cpu" in str(wrong)
+
+
+def internal(wrong: BaseException) -> str:
+    """An error that nobody foresaw; its traceback only for those who ask."""
+    if os.environ.get("SEQLOOM_DEBUG"):
+        traceback.print_exception(wrong)
+    said = " ".join(str(wrong).split()).rstrip(".")
+    what = f"{type(wrong).__name__}: {said}" if said else type(wrong).__name__
+    return f"internal error: {what}. Run again with SEQLOOM_DEBUG=1 for the traceback, and report it."

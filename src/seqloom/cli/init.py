@@ -1,0 +1,59 @@
+"""`seqloom init`: a config to edit."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich_click import RichOption
+
+from seqloom.cli.console import command, output, say_exactly
+from seqloom.cli.task_command import TaskCommand
+
+if TYPE_CHECKING:
+    from seqloom.cli.request import Request
+    from seqloom.spec.config.experiment import Experiment
+
+HEADER = """\
+# An experiment. Edit it, then: {command}
+# What is commented out is not set; a key that you delete has its default. Files are found from where you run it.
+
+"""
+
+
+def work(request: "Request", own: Mapping[str, Any]) -> None:
+    """Resolve the experiment and write it down with comments."""
+    from seqloom.spec import durable
+    from seqloom.spec.config.toml import written
+    from seqloom.spec.errors import UserError
+
+    path = Path(own["out"])
+    if path.exists():
+        raise UserError(f"{path} is already there, and is not written over. Pass --out another.toml.")
+    if not path.parent.is_dir():
+        raise UserError(f"{path}: there is no folder {path.parent}. Make it, or pass another --out.")
+    train = command("seqloom", "train", "--config", path)
+    content = HEADER.format(command=train) + written(explicit(request.experiment()), comments=True)
+    durable.write(path, content)
+    console = output()
+    say_exactly(console, "wrote", str(path))
+    say_exactly(console, "next", train)
+
+
+def explicit(chosen: "Experiment") -> "Experiment":
+    """With what would else be chosen in silence: the embedded corpus, the columns that are guessed."""
+    from seqloom.data.origin import Origin
+
+    origin = Origin.of(chosen)
+    data = chosen.data if origin.corpus is None else chosen.data.model_copy(update={"corpus": origin.corpus})
+    columns = origin.columns()
+    if columns is not None:
+        data = columns.said_in(data).model_copy(update={"header": columns.header})
+    return chosen.model_copy(update={"data": data})
+
+
+init = TaskCommand(
+    "init",
+    "Write a commented experiment.toml to edit.",
+    work,
+    [RichOption(["--out"], metavar="FILE", default="experiment.toml", help="Where to. [experiment.toml]")],
+)

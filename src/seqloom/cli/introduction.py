@@ -1,0 +1,69 @@
+"""What a run is about to do: its data, its model, where it computes."""
+
+from pathlib import Path
+
+import torch
+from rich.console import Console
+
+from seqloom.cli.console import say
+from seqloom.data.corpora import default_corpus
+from seqloom.kernels.vendor import Vendor
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.model import AnyModel, Recurrent, Transformer
+from seqloom.training.devices import device_words
+from seqloom.training.session import Sitting
+
+
+def introduce(console: Console, sitting: Sitting) -> None:
+    """The lines before the first step."""
+    chosen = sitting.experiment
+    say(console, "corpus", f"{source(sitting)}: {sitting.task.describe()}")
+    columns = sitting.origin.columns()
+    if columns is not None:
+        say(console, "columns", columns.describe())
+    say(console, "model", f"{model_words(chosen.model)}, {parameters(sitting):,} parameters")
+    say(console, "device", f"{device_words(sitting.device)}{kernel_words(chosen.model)}")
+
+
+def reading(chosen: Experiment) -> str:
+    """While the data are read."""
+    files = chosen.data.train
+    if not files:
+        return f"making the corpus {chosen.data.corpus or default_corpus(chosen.task)} …"
+    return f"reading {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''} …"
+
+
+def source(sitting: Sitting) -> str:
+    """Where the data come from, in a few words."""
+    if sitting.origin.corpus:
+        return f"{sitting.origin.corpus} (embedded)"
+    files = sitting.origin.files["train"]
+    name = Path(files[0]).name
+    return f"{name} and {len(files) - 1} more" if len(files) > 1 else name
+
+
+def model_words(part: AnyModel) -> str:
+    """The architecture and what makes it large or small."""
+    arch: str = getattr(part, "arch", "")
+    told = [arch, f"{part.depth} layer{'s' * (part.depth > 1)} of {getattr(part, 'hidden', part.width)}"]
+    if isinstance(part, Transformer):
+        told = [arch, f"{part.depth} layer{'s' * (part.depth > 1)} of {part.width}, {part.heads} heads"]
+    if isinstance(part, Recurrent) and part.bidirectional:
+        told.append("both directions")
+    return ", ".join(told)
+
+
+def parameters(sitting: Sitting) -> int:
+    """How many numbers are learned; counted without making them."""
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in sitting.task.build().parameters())
+
+
+def kernel_words(part: AnyModel) -> str:
+    """What runs the recurrence, where there is one: a loop is much slower, and worth knowing of."""
+    if not isinstance(part, Recurrent):
+        return ""
+    if part.arch in Vendor.equations:
+        return ", torch's kernel for this recurrence"
+    other = f"; {part.arch}-after has one" if f"{part.arch}-after" in Vendor.equations else ""
+    return f", a plain loop over time (torch has no kernel for {part.arch}{other})"

@@ -1,0 +1,153 @@
+"""Every key of the config as an option of the command line, made from the schema."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+from rich_click import RichOption
+
+from seqloom.spec.config.experiment import USED_BY, Experiment, experiment
+from seqloom.spec.config.keys import Key, all_keys, keys_of
+from seqloom.spec.names import ARCHITECTURES, TASKS
+
+if TYPE_CHECKING:
+    from rich_click import RichContext, RichHelpFormatter
+    from rich_click.rich_help_rendering import RichPanelRow
+    from rich_click.rich_panel import RichOptionPanel
+
+# The short names of the keys that most commands are about; they stand first in the help.
+SHORT = {
+    "model.arch": "--model",
+    "model.size": "--size",
+    "data.valid": "--valid",
+    "data.test": "--test",
+    "train.device": "--device",
+}
+SEED = Key("", "seed", "The same seed, the same run: of weights, order, split and dropout.", (), int, False)
+METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
+MANY = 8  # words: more than these are not all listed
+
+
+class KeyOption(RichOption):
+    """A key of the config. Its value stays a word: the schema says what is wrong with it, as it does for a file."""
+
+    def __init__(self, key: Key, default: object, *, hidden: bool, task: str | None) -> None:
+        names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
+        several, on_off = key.kind is tuple, key.kind is bool
+        super().__init__(
+            [parameter(key), "/".join([names[0], f"--no-{names[0][2:]}"]) if on_off else names[0], *names[1:]],
+            default=None,
+            multiple=several,
+            type=bool if on_off else str,
+            metavar=metavar(key),
+            help=described(key, task),
+            hidden=hidden,
+            panel=panel_of(key),
+        )
+        self.key, self.told = key, told(default)
+
+    def get_rich_table_row(
+        self, ctx: "RichContext", formatter: "RichHelpFormatter", panel: "RichOptionPanel | None" = None
+    ) -> "RichPanelRow":
+        """The option, what it is, which words it takes, and what it is unless said."""
+        name = self.opts[0]
+        left = Text(f"--[no-]{name[2:]}" if self.key.kind is bool else name, "bold cyan")
+        if self.key.kind is not bool:
+            left.append(f" <{self.metavar}>", "yellow")
+        right = Text(self.help or "")
+        if self.key.choices:
+            right.append(f" {words_of(self.key)}", "yellow")
+        if self.told:
+            right.append(f" [{self.told}]", "dim")
+        return [left, right]
+
+
+def parameter(key: Key) -> str:
+    """An identifier, as click wants it."""
+    return key.dotted.replace(".", "__")
+
+
+def panel_of(key: Key) -> str:
+    """The heading under which a key stands."""
+    return "Common options" if key.dotted in SHORT or not key.part else f"{key.part.capitalize()} options"
+
+
+def metavar(key: Key) -> str:
+    """What stands after the option."""
+    if key.dotted == "model.arch":
+        return "NAME"
+    return "WORD" if key.choices else METAVARS.get(key.kind, "TEXT")
+
+
+def words_of(key: Key) -> str:
+    """The words that a key takes, in brief."""
+    if key.dotted == "model.arch":
+        return "(seqloom list models)"
+    shown = key.choices if len(key.choices) <= MANY + 1 else (*key.choices[:MANY], "…")
+    return f"({', '.join(shown)})"
+
+
+def described(key: Key, task: str | None) -> str:
+    """A key's sentence, as this task reads it.
+
+    >>> described(all_keys()["model.pool"], "classify")
+    'How all positions become one vector.'
+    """
+    if key.dotted == "model.arch":
+        return "What learns: lstm, transformer, conv, …"
+    sentence = key.description
+    if "; else: " in sentence and task is not None:
+        mine, _, others = sentence.partition("; else: ")
+        sentence = f"{mine}." if mine.startswith(f"{task}: ") else others[:1].upper() + others[1:]
+    prefix = re.match(rf"(?:{'|'.join(TASKS)})(?:, \w+)*: ", sentence)
+    if task is None or prefix is None:
+        return sentence
+    return sentence[prefix.end() :][:1].upper() + sentence[prefix.end() + 1 :]
+
+
+def told(default: object) -> str:
+    """A default as it is typed."""
+    if default is None or default == () or default == "":
+        return ""
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return f"{default:g}".replace("e-0", "e-") if isinstance(default, float) else str(default)
+
+
+@cache
+def key_options(task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
+    """An option for each key; those that this task and architecture have no use for are there, but not shown."""
+    known = task in TASKS and (arch is None or arch in ARCHITECTURES)
+    resolved = defaults(str(task), arch, size) if known else None
+    return tuple(option_of(key, resolved, task) for key in listed())
+
+
+def listed() -> Iterator[Key]:
+    """The keys, the common ones first."""
+    keys = all_keys()
+    for dotted in SHORT:
+        yield keys[dotted]
+    yield SEED
+    yield from (key for dotted, key in keys.items() if dotted not in SHORT)
+
+
+def option_of(key: Key, resolved: Experiment | None, task: str | None) -> KeyOption:
+    """The option of a key, with the default that it has here."""
+    if resolved is None:
+        return KeyOption(key, None, hidden=key.dotted not in SHORT and bool(key.part), task=task)
+    part: Any = getattr(resolved, key.part) if key.part else resolved
+    there = part is not None and key.name in type(part).model_fields
+    used = resolved.task in USED_BY.get(key.dotted, TASKS)
+    if not there or not used:
+        return KeyOption(key, None, hidden=True, task=task)
+    mine = next(each for each in keys_of(key.part, type(part)) if each.name == key.name) if key.part else key
+    words = mine if mine.dotted != "model.arch" else key
+    return KeyOption(words, getattr(part, key.name), hidden=False, task=task)
+
+
+def defaults(task: str, arch: str | None, size: str | None) -> Experiment:
+    """What everything is unless said, for this task and architecture."""
+    given: Mapping[str, str | None] = {"arch": arch, "size": size}
+    return experiment({"task": task, "model": {name: value for name, value in given.items() if value}})

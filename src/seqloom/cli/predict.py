@@ -1,0 +1,97 @@
+"""`seqloom predict`: ask a run about texts."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import rich_click as click
+
+from seqloom.cli.console import output, waiting
+from seqloom.cli.help_text import Command
+from seqloom.spec.errors import DataError, UserError
+
+TOGETHER = 64  # texts read at once from a file
+
+
+@click.command(cls=Command, short_help="Ask a run about texts.")
+@click.argument("run", metavar="RUN")
+@click.argument("texts", metavar="[TEXT]...", nargs=-1)
+@click.option("--file", "files", metavar="FILE", multiple=True, help="A file with a text a line (repeatable); - is standard input.")
+@click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all probabilities.")
+def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: str, as_json: bool) -> None:
+    """What a run says of texts: a classifier their label, a tagger the tag of each word (words are what stands between
+    spaces), a language model how likely they are and what may follow.
+
+    \b
+    Examples:
+      $ seqloom predict runs/reviews "A fine film." "A bore."
+      $ seqloom predict runs/reviews --file reviews.txt --json > labels.jsonl
+      $ head reviews.txt | seqloom predict runs/reviews
+    """
+    from seqloom.spec.folder import check
+
+    check(Path(run))
+    if not texts and not files:
+        if sys.stdin.isatty():
+            raise UserError(
+                f'nothing to read. Give a text (`seqloom predict {run} "a text"`), a --file, or standard input.'
+            )
+        files = ("-",)
+    console = output()
+    with waiting(console, "starting torch …"):
+        from seqloom.cli.answers import answer_lines
+        from seqloom.cli.opening import opened
+    asked = opened(run, device)
+    for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
+        for answer in asked.predict(some):
+            if as_json:
+                console.print(json.dumps(answer, ensure_ascii=False), soft_wrap=True)
+                continue
+            for line in answer_lines(asked.experiment.task, answer, console.width if console.is_terminal else None):
+                console.print(line, soft_wrap=True)
+        sys.stdout.flush()
+
+
+def given(texts: Sequence[str]) -> Iterator[str]:
+    """The texts of the command line."""
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            raise UserError(f"text {number} is empty. Give at least one word.")
+        yield text
+
+
+def lines_of(file: str) -> Iterator[str]:
+    """A text a line; blank ones are refused, since answers would no longer stand line by line, but for the last."""
+    from seqloom.data.files import expand
+    from seqloom.data.lines import read_lines
+
+    blank = 0
+    for path in [Path("/dev/stdin")] if file == "-" else expand([file]):
+        name = "standard input" if file == "-" else str(path)
+        for number, line in standard_input() if file == "-" else read_lines(path):
+            if not line.strip():
+                blank = blank or number
+                continue
+            if blank:
+                raise DataError(f"{name}:{blank}", "an empty line", "Remove it; each line is a text")
+            yield line
+        if file == "-" and blank == 1:
+            raise DataError(name, "no text", "Give a text a line")
+
+
+def standard_input() -> Iterator[tuple[int, str]]:
+    """Its lines with their numbers."""
+    for number, raw in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield number, raw.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise DataError(f"standard input:{number}", "not UTF-8", "Convert it, for example with `iconv`") from None
+
+
+def batches(texts: Iterator[str]) -> Iterator[list[str]]:
+    """Some texts at a time, so that a large file is never held as a whole."""
+    while some := list(islice(texts, TOGETHER)):
+        yield some

@@ -1,0 +1,33 @@
+"""`seqloom report`: what happened in a run, as a page."""
+
+from pathlib import Path
+
+import rich_click as click
+
+from seqloom.cli.console import output, say_exactly
+from seqloom.cli.help_text import Command
+
+
+@click.command(cls=Command, short_help="Build a run's report.html again.")
+@click.argument("run", metavar="RUN")
+def report(run: str) -> None:
+    """Build report.html from what a run's folder holds, and show the short form here.
+
+    The page is one file that needs no network: curves, samples, what was confused with what, the worst mistakes, the
+    cost. It can be built of a run that crashed, too.
+
+    \b
+    Example:
+      $ seqloom report runs/reviews
+    """
+    from seqloom.lens.report import report as built
+    from seqloom.spec import durable
+    from seqloom.spec.folder import REPORT
+
+    folder, console = Path(run), output()
+    found = built(folder)
+    durable.write(folder / REPORT, found.html())
+    for line in found.lines(min(console.width, 100)):
+        console.print(line, soft_wrap=True)
+    console.print()
+    say_exactly(console, "wrote", str(folder / REPORT))

@@ -1,0 +1,104 @@
+"""What a person asks for on the command line, as an experiment: options over the config file over defaults."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from seqloom.cli.console import listed
+from seqloom.spec.config.defaults import SIZES
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.config.keys import Key, all_keys
+from seqloom.spec.config.toml import line_of, merged, placed, read_values
+from seqloom.spec.errors import ConfigError, UserError
+from seqloom.spec.names import TASKS
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A task, files and options; what the config file says under them, if one was named."""
+
+    words: tuple[str, ...]  # the task and the files, or the files alone where the config names the task
+    options: Values  # nested, as in a config
+    config: Path | None
+
+    @staticmethod
+    def of(params: Mapping[str, Any]) -> "Request":
+        """From the values that click has parsed, a name of `key_options.parameter` each."""
+        options: Values = {}
+        for dotted, key in all_keys().items():
+            value = params.get(dotted.replace(".", "__"))
+            if value is not None and value != ():
+                options.setdefault(key.part, {})[key.name] = typed(key, value)
+        if params.get("seed") is not None:
+            options["seed"] = params["seed"]
+        config = params.get("config")
+        return Request(tuple(params.get("words") or ()), options, Path(config) if config else None)
+
+    def experiment(self) -> Experiment:
+        """All of it, resolved and checked."""
+        file = read_values(self.config) if self.config is not None else {}
+        task, files = self.split(file)
+        options = merged(self.options, {"task": task})
+        if files:
+            options = merged(options, {"data": {"train": [*options.get("data", {}).get("train", ()), *files]}})
+        try:
+            return experiment(merged(without_overruled(file, options), options))
+        except ConfigError as wrong:
+            raise self.located(wrong) from None
+
+    def split(self, file: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+        """The task, and the files to learn from."""
+        if self.words and self.words[0] in TASKS:
+            return self.words[0], self.words[1:]
+        if "task" in file:
+            return str(file["task"]), self.words
+        if not self.words:
+            raise UserError(f"which task? Name one: {listed(TASKS, 'or')}. (seqloom list tasks says what each does)")
+        raise UserError(not_a_task(self.words[0]))
+
+    def located(self, wrong: ConfigError) -> ConfigError:
+        """With the line of the config file, if what is wrong stands there and not on the command line."""
+        if self.config is None:
+            return wrong
+        key = re.search(r"\b(?:(?:data|model|train|decode)\.\w+|task|seed)\b", str(wrong))
+        part, _, name = key[0].rpartition(".") if key else ("", "", "")
+        typed_here = name in (self.options.get(part, {}) if part else self.options)
+        in_file = key is not None and line_of(self.config.read_text(encoding="utf-8"), key[0]) is not None
+        return wrong if typed_here or (key is not None and not in_file) else placed(wrong, self.config)
+
+
+def typed(key: Key, value: Any) -> Any:
+    """A word from the command line as a config has it: `none` unsets a key that may be unset."""
+    if key.optional and isinstance(value, str) and value.lower() == "none" and "none" not in key.choices:
+        return None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def without_overruled(file: Values, options: Values) -> Values:
+    """What the file says, less what an option makes void: files instead of a corpus, another size's widths."""
+    data, model = dict(file.get("data") or {}), dict(file.get("model") or {})
+    if options.get("data", {}).get("train"):
+        data.pop("corpus", None)
+    if options.get("data", {}).get("corpus"):
+        data.pop("train", None)
+    if "size" in options.get("model", {}):
+        for sizes in SIZES.values():
+            for name in sizes["tiny"]:
+                model.pop(name, None)
+        model.pop("character_width", None)
+    changed = {name: part for name, part in (("data", data), ("model", model)) if name in file}
+    return {**file, **changed}
+
+
+def not_a_task(word: str) -> str:
+    """The first word should have been a task."""
+    close = get_close_matches(word, TASKS, n=1)
+    if not close and Path(word).exists():
+        return f"which task is {word} for? Name it before the file: {listed(TASKS, 'or')}."
+    meant = f" Did you mean {close[0]}?" if close else ""
+    return f"unknown task {word!r}.{meant} There are {listed(TASKS)}. (seqloom list tasks says what each does)"

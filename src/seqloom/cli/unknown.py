@@ -1,0 +1,69 @@
+"""Usage errors as sentences: an option that does not exist names the nearest one that does."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+import click
+
+LISTS_ALL = "({} --help lists all)"
+
+
+def usage_sentence(wrong: click.ClickException) -> str:
+    """What click found wrong with the words of a command."""
+    ctx = wrong.ctx if isinstance(wrong, click.UsageError) else None
+    path = ctx.command_path if ctx is not None else "seqloom"
+    lists_all = LISTS_ALL.format(path)
+    if isinstance(wrong, click.NoSuchOption):
+        meant = nearest_option(wrong.option_name, options_of(ctx))
+        return f"unknown option {wrong.option_name}.{f' Did you mean {meant}?' if meant else ''} {lists_all}"
+    if isinstance(wrong, click.MissingParameter) and wrong.param is not None:
+        return f"{name_of(wrong.param, ctx)} is missing. ({path} --help says what goes there)"
+    if isinstance(wrong, click.BadParameter) and wrong.param is not None:
+        return f"{name_of(wrong.param, ctx)}: {lowered(wrong.message)} {lists_all}"
+    return f"{lowered(wrong.format_message())} {lists_all}"
+
+
+def lowered(message: str) -> str:
+    """As the middle of a sentence, with its full stop.
+
+    >>> lowered("Option '--out' requires an argument.")
+    "option '--out' requires an argument."
+    """
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}."
+
+
+def name_of(param: click.Parameter, ctx: click.Context | None) -> str:
+    """As it stands on the command line."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.make_metavar(ctx).strip("[].") if ctx is not None else str(param.name)
+
+
+def options_of(ctx: click.Context | None) -> list[str]:
+    """All options of a command, hidden ones left out."""
+    if ctx is None:
+        return []
+    params = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+    return [name for param in params for name in (*param.opts, *param.secondary_opts)]
+
+
+def nearest_option(wrong: str, options: Iterable[str]) -> str | None:
+    """The option that was likely meant: one that looks like it, or what its name is called here.
+
+    >>> nearest_option("--dry-rum", ["--dry-run", "--out"])
+    '--dry-run'
+    """
+    from seqloom.spec.config.keys import all_keys, nearest
+
+    there = list(options)
+    wrong = "--" + wrong.lstrip("-").replace("_", "-").lower()
+    if match := get_close_matches(wrong, there, n=1, cutoff=0.8):
+        return match[0]
+    negative, name = wrong.startswith("--no-"), wrong.removeprefix("--").removeprefix("no-").replace("-", "_")
+    key = nearest(name)
+    if key is not None:
+        meant = all_keys()[key].option
+        if meant in there:
+            return f"--no-{meant[2:]}" if negative and all_keys()[key].kind is bool else meant
+    match = get_close_matches(wrong, there, n=1, cutoff=0.6)
+    return match[0] if match else None

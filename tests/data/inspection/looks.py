@@ -1,0 +1,32 @@
+"""What tests of the inspection share: files from text, and a look at them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from seqloom.data.inspection import Finding, Inspection, inspect
+from seqloom.spec.config.experiment import experiment
+
+
+def write(path: Path, text: str | bytes) -> str:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def look(task: str, **data: object) -> Inspection:
+    return inspect(experiment({"task": task, "data": data}))
+
+
+def only(found: Inspection | Iterable[Finding], words: str) -> Finding:
+    """The one finding that says these words."""
+    findings = found.findings if isinstance(found, Inspection) else found
+    (one,) = [finding for finding in findings if words in finding.what]
+    return one
+
+
+def says(found: Inspection, words: str) -> bool:
+    return any(words in finding.what for finding in found.findings)
+
+
+def names(places: Iterable[str]) -> list[str]:
+    """Places without their folders."""
+    return [place.rpartition("/")[2] for place in places]

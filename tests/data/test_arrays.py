@@ -1,0 +1,48 @@
+"""What is written end to end is read back as it was."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+
+rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
+
+
+@given(rows)
+def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]]) -> None:
+    folder = tmp_path_factory.mktemp("arrays")
+    with Writer(folder, {"tokens": "uint16", "tokens_end": "int64", "other": "int32"}) as writer:
+        for row in rows:
+            writer.add_row("tokens", np.array(row, dtype=np.int64))
+            writer.add("other", [len(row)])
+    arrays = read(folder)
+    ragged = Ragged.of(arrays, "tokens")
+    assert [ragged[i].tolist() for i in range(len(ragged))] == rows
+    assert ragged.lengths().tolist() == arrays["other"].tolist() == [len(row) for row in rows]
+    assert arrays["tokens"].dtype == np.uint16
+    assert writer.sizes == {"tokens": sum(map(len, rows)), "tokens_end": len(rows), "other": len(rows)}
+
+
+def test_arrays_are_mapped_and_can_not_be_changed(tmp_path: Path) -> None:
+    with Writer(tmp_path, {"tokens": "uint8"}) as writer:
+        writer.add("tokens", [1, 2])
+    tokens = read(tmp_path)["tokens"]
+    assert isinstance(tokens, np.memmap)
+    with pytest.raises(ValueError, match="read-only"):
+        tokens[0] = 5
+
+
+def test_an_array_of_nothing_is_empty(tmp_path: Path) -> None:
+    with Writer(tmp_path / "deep", {"tokens": "uint8"}):
+        pass
+    assert read(tmp_path / "deep")["tokens"].tolist() == []
+
+
+@pytest.mark.parametrize(("values", "kind"), [(1, "uint8"), (256, "uint8"), (257, "uint16"), (65537, "uint32")])
+def test_the_smallest_type_holds_the_largest_value(values: int, kind: str) -> None:
+    assert smallest_type(values) == kind
+    assert np.iinfo(kind).max >= values - 1

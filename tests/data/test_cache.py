@@ -1,0 +1,82 @@
+"""What was made ready once is found again by what went into it."""
+
+from pathlib import Path
+
+import pytest
+
+from seqloom.data.cache import cache_folder, cached, fingerprints
+from seqloom.spec.durable import WriteError
+from seqloom.spec.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, folder: Path) -> None:
+        self.calls += 1
+        (folder / "made").write_text(str(self.calls))
+
+
+def test_the_second_time_nothing_is_made(own_cache: Path) -> None:
+    make = Maker()
+    first = cached({"a": 1, "b": [2]}, make)
+    assert cached({"b": [2], "a": 1}, make) == first
+    assert first.parent == own_cache
+    assert make.calls == 1
+    assert (first / "made").read_text() == "1"
+
+
+def test_other_ingredients_are_another_folder() -> None:
+    make = Maker()
+    folders = {cached(what, make) for what in ({"a": 1}, {"a": 2}, {"a": "1"}, {"b": 1}, {})}
+    assert len(folders) == make.calls == 5
+
+
+def test_what_failed_is_made_again(own_cache: Path) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "made").write_text("half")
+        raise DataError("a.csv:3", "a bad line", "Mend it")
+
+    with pytest.raises(DataError, match="a bad line"):
+        cached({"a": 1}, fail)
+    assert list(own_cache.iterdir()) == []
+    assert (cached({"a": 1}, Maker()) / "made").read_text() == "1"
+
+
+def test_a_cache_that_can_not_be_written_is_a_sentence(own_cache: Path) -> None:
+    own_cache.write_text("a file where the folder should be")
+    with pytest.raises(WriteError, match="could not be written"):
+        cached({"a": 1}, Maker())
+
+
+def test_a_fingerprint_is_of_contents_not_of_names(tmp_path: Path) -> None:
+    for name, content in (("a", "x"), ("b", "x"), ("c", "y")):
+        (tmp_path / name).write_text(content)
+    a, b, c = fingerprints([tmp_path / name for name in "abc"])
+    assert a == b != c
+
+
+def test_a_folders_fingerprint_has_its_names_too(tmp_path: Path) -> None:
+    contents = ({"pos/1.txt": "x"}, {"neg/1.txt": "x"}, {"pos/1.txt": "y"}, {"pos/1.txt": "x", "pos/2.txt": "x"}, {})
+    for number, files in enumerate(contents):
+        (tmp_path / str(number)).mkdir()
+        for name, content in files.items():
+            (tmp_path / str(number) / name).parent.mkdir(exist_ok=True)
+            (tmp_path / str(number) / name).write_text(content)
+    assert len(set(fingerprints([tmp_path / str(number) for number in range(5)]))) == 5
+
+
+def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path) -> None:
+    assert cache_folder() == own_cache
+    monkeypatch.delenv("SEQLOOM_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "seqloom"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "seqloom"

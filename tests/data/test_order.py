@@ -1,0 +1,55 @@
+"""The shuffle that is never made: a permutation, another for each seed and epoch, the same on every machine."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.order import generator, number, shuffled
+
+seeds = st.integers(0, 2**63 - 1)
+
+
+@given(st.integers(1, 3000), seeds, st.integers(0, 100))
+def test_every_place_goes_somewhere_and_nothing_twice(size: int, seed: int, epoch: int) -> None:
+    assert sorted(shuffled(np.arange(size), size, seed, epoch).tolist()) == list(range(size))
+
+
+@given(st.integers(1, 500), seeds, st.data())
+def test_a_place_goes_where_it_goes_whoever_asks(size: int, seed: int, data: st.DataObject) -> None:
+    whole = shuffled(np.arange(size), size, seed)
+    some = data.draw(st.lists(st.integers(0, size - 1), max_size=20))
+    assert shuffled(np.array(some, dtype=np.int64), size, seed).tolist() == whole[some].tolist()
+
+
+def test_places_of_a_size_that_no_memory_holds() -> None:
+    size = 2**40 + 7
+    found = shuffled(np.array([0, 1, 2, size - 1]), size, "seed")
+    assert len(set(found.tolist())) == 4
+    assert found.min() >= 0
+    assert found.max() < size
+
+
+def test_another_seed_or_epoch_is_another_order() -> None:
+    orders = [shuffled(np.arange(200), 200, "rows", seed, epoch) for seed in range(5) for epoch in range(5)]
+    assert len({tuple(order.tolist()) for order in orders}) == 25
+
+
+def test_it_is_well_mixed() -> None:
+    """Neighbours don't stay neighbours, and no place is kept more often than chance has it."""
+    size = 10_000
+    order = shuffled(np.arange(size), size, 1)
+    assert abs(np.corrcoef(np.arange(size), order)[0, 1]) < 0.05
+    assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 0.05
+    assert (order == np.arange(size)).sum() < 10
+    assert 0.6 < len(set(order[: size // 2] // 2)) / (size // 2) < 0.9  # of a random half, 3/4 of all pairs
+
+
+def test_numbers_and_generators_are_those_of_every_machine() -> None:
+    assert number("order", 1, 0) == 8036189867371218763
+    assert generator("rows", 1, 0).integers(0, 1000, 5).tolist() == [0] * 5
+    assert shuffled(np.arange(10), 10, "seed", 1).tolist() == [0] * 10
+
+
+@given(st.lists(st.text(), min_size=1, max_size=3))
+def test_a_number_has_63_bits(words: list[str]) -> None:
+    assert 0 <= number(*words) < 2**63

@@ -1,0 +1,93 @@
+"""Parts by content, and text cut at places that depend on the text alone."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, at_lines, batched, between, check_filled, part_of
+from seqloom.spec.errors import DataError
+
+texts = st.text("ab\n", max_size=60)
+
+
+def chunked(text: str, cuts: list[int]) -> list[str]:
+    """The text in chunks that end at these places."""
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+cuts = st.lists(st.integers(0, 60), max_size=6)
+
+
+@pytest.mark.parametrize(("valid", "test"), [(0.1, 0.0), (0.1, 0.1), (0.5, 0.25), (0.0, 0.0)])
+def test_shares_are_about_right(valid: float, test: float) -> None:
+    counts = Counter(part_of(f"text {i}", 1, valid, test) for i in range(4000))
+    for part, share in ((VALID, valid), (TEST, test), (TRAIN, 1 - valid - test)):
+        assert abs(counts[part] / 4000 - share) < 0.03
+        assert share or not counts[part]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 2**63 - 1))
+def test_equal_contents_are_in_one_part(content: str, seed: int) -> None:
+    assert part_of(content, seed, 0.3, 0.3) == part_of(str(content), seed, 0.3, 0.3) in PARTS
+
+
+def test_a_larger_validation_part_holds_the_smaller_one_and_test_stays() -> None:
+    for i in range(500):
+        small, large = part_of(str(i), 1, 0.1, 0.2), part_of(str(i), 1, 0.3, 0.2)
+        assert (small == TEST) == (large == TEST)
+        assert small != VALID or large == VALID
+
+
+def test_another_seed_is_another_split() -> None:
+    splits = {tuple(part_of(str(i), seed, 0.3, 0) for i in range(100)) for seed in range(5)}
+    assert len(splits) == 5
+
+
+def test_a_part_without_examples_is_refused() -> None:
+    check_filled("a.csv", [TRAIN, VALID])
+    for parts, missing in (([TRAIN], VALID), ([VALID, TEST], TRAIN)):
+        with pytest.raises(DataError, match=rf"a\.csv: no example is left for the {missing} part\. Give more"):
+            check_filled("a.csv", parts)
+
+
+@given(texts, cuts, st.integers(0, 70), st.integers(0, 70))
+def test_between_is_a_slice(text: str, cuts: list[int], start: int, stop: int) -> None:
+    pieces = list(between(chunked(text, cuts), start, stop))
+    assert "".join(pieces) == text[start:stop]
+    assert all(pieces)
+
+
+def test_between_reads_no_more_than_it_needs() -> None:
+    def chunks() -> object:
+        yield "abc"
+        yield "def"
+        raise AssertionError("read on")
+
+    assert "".join(between(chunks(), 1, 6)) == "bcdef"  # type: ignore[arg-type]
+
+
+@given(texts, cuts, st.integers(1, 20))
+def test_pieces_make_the_text_and_do_not_depend_on_how_it_came(text: str, cuts: list[int], size: int) -> None:
+    pieces = list(at_lines(chunked(text, cuts), size))
+    assert "".join(pieces) == text
+    assert pieces == list(at_lines([text], size)) == list(at_lines(text, size))
+    assert all(0 < len(piece) <= size for piece in pieces)
+
+
+@given(texts, st.integers(1, 20))
+def test_a_piece_ends_with_a_line_where_it_can(text: str, size: int) -> None:
+    *most, _ = [*at_lines([text], size), ""]
+    for piece in most[:-1]:
+        assert piece.endswith("\n") or "\n" not in piece
+        assert piece.endswith("\n") or len(piece) == size
+
+
+@given(st.lists(st.integers()), st.integers(1, 5))
+def test_groups_hold_all_in_order(items: list[int], size: int) -> None:
+    groups = list(batched(items, size))
+    assert [item for group in groups for item in group] == items
+    assert all(len(group) == size for group in groups[:-1])
+    assert all(groups)

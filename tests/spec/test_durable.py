@@ -1,0 +1,267 @@
+"""A write that fails at any moment leaves what was there, or all that was to come: never half."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seqloom.spec import durable
+from seqloom.spec.durable import MARK, WriteError
+
+OLD, NEW = b"what was there", b"what is to come" * 1000
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class Failing:
+    """Stands for a function of the system: works so many times, then says that the disk is full."""
+
+    def __init__(self, works: Callable[..., object], times: int) -> None:
+        self.works, self.left = works, times
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        if self.left == 0:
+            full()
+        self.left -= 1
+        return self.works(*args, **kwargs)
+
+
+class HalfWritten:
+    """A file that takes half of what it is given before the disk is full."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("wb", buffering=0)
+
+    def __enter__(self) -> "HalfWritten":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def write(self, content: bytes) -> None:
+        self.file.write(content[: len(content) // 2])
+        full()
+
+
+def break_open(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Path, "open", full)
+
+
+def break_write(patch: pytest.MonkeyPatch) -> None:
+    opened = Path.open
+
+    def open_half(path: Path, mode: str = "r", *args: object, **kwargs: object) -> object:
+        if mode != "wb" or "buffering" in kwargs:
+            return opened(path, mode, *args, **kwargs)  # type: ignore[arg-type]
+        return HalfWritten(path)
+
+    patch.setattr(Path, "open", open_half)
+
+
+def break_fsync(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(os, "fsync", full)
+
+
+def break_rename(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Path, "replace", full)
+
+
+every_break = pytest.mark.parametrize("broken", [break_open, break_write, break_fsync, break_rename])
+
+
+@pytest.mark.parametrize("content", [NEW, "ünïcode\r\n", b"", ""])
+def test_a_file_has_all_that_was_written(tmp_path: Path, content: bytes | str) -> None:
+    durable.write(tmp_path / "file", content)
+    assert (tmp_path / "file").read_bytes() == (content.encode() if isinstance(content, str) else content)
+    assert names_in(tmp_path) == ["file"]
+
+
+@every_break
+@pytest.mark.parametrize("before", [OLD, None])
+def test_a_write_that_fails_changes_nothing(
+    tmp_path: Path, broken: Callable[[pytest.MonkeyPatch], None], before: bytes | None
+) -> None:
+    path = tmp_path / "file"
+    if before is not None:
+        path.write_bytes(before)
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch)
+        with pytest.raises(WriteError) as caught:
+            durable.write(path, NEW)
+    assert str(caught.value).startswith(f"{path}: could not be written (no space left on device).")
+    assert (path.read_bytes() if path.exists() else None) == before
+    durable.write(path, NEW)  # and what the failed one left is not in the way
+    assert path.read_bytes() == NEW
+    assert names_in(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("times", range(3))
+def test_a_disk_that_fails_later_leaves_the_old_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    monkeypatch.setattr(os, "fsync", Failing(os.fsync, times))
+    try:
+        durable.write(path, NEW)
+    except WriteError:
+        assert path.read_bytes() == (NEW if times else OLD)  # the second is that of the folder, after the rename
+    else:
+        assert times == 2
+        assert path.read_bytes() == NEW
+
+
+def fill(making: Path) -> None:
+    (making / "inside").mkdir()
+    (making / "inside" / "a").write_bytes(NEW)
+    durable.write(making / "b", NEW)
+
+
+def is_whole(path: Path) -> bool:
+    return (path / "inside" / "a").read_bytes() == NEW == (path / "b").read_bytes()
+
+
+def test_a_folder_is_whole(tmp_path: Path) -> None:
+    durable.folder(tmp_path / "deep" / "folder", fill)
+    assert is_whole(tmp_path / "deep" / "folder")
+    assert names_in(tmp_path / "deep") == ["folder"]
+
+
+@every_break
+def test_a_folder_that_fails_is_absent(tmp_path: Path, broken: Callable[[pytest.MonkeyPatch], None]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        broken(patch)
+        with pytest.raises(WriteError):
+            durable.folder(tmp_path / "folder", fill)
+    assert names_in(tmp_path) == []
+
+
+def test_a_folder_at_every_sync_that_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync, times = os.fsync, 0
+    while True:
+        path = tmp_path / str(times)
+        monkeypatch.setattr(os, "fsync", Failing(fsync, times))
+        try:
+            durable.folder(path, fill)
+        except WriteError:
+            assert not path.exists() or is_whole(path)
+            times += 1
+        else:
+            break
+    assert times >= 6  # b and its rename, the folder, what is in it, the rename
+    assert is_whole(path)
+
+
+def test_what_goes_wrong_in_the_filling_goes_on_as_it_is(tmp_path: Path) -> None:
+    def half(making: Path) -> None:
+        (making / "a").write_bytes(NEW)
+        raise KeyError("a mistake of the code")
+
+    with pytest.raises(KeyError):
+        durable.folder(tmp_path / "folder", half)
+    assert names_in(tmp_path) == []
+
+
+def test_a_faster_process_keeps_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+
+    def slow(making: Path) -> None:
+        fill(making)
+        path.mkdir()
+        (path / "theirs").write_bytes(OLD)
+
+    durable.folder(path, slow)
+    assert names_in(path) == ["theirs"]
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_a_process_that_is_faster_by_a_hair_keeps_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes between the look and the rename."""
+    path, rename = tmp_path / "folder", durable.rename
+
+    def late(making: Path, path: Path) -> None:
+        if path.name == "folder" and not path.exists():
+            path.mkdir()
+            (path / "theirs").write_bytes(OLD)
+        rename(making, path)
+
+    monkeypatch.setattr(durable, "rename", late)
+    durable.folder(path, lambda making: (making / "mine").write_bytes(NEW) and None)
+    assert names_in(path) == ["theirs"]
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_a_file_in_the_way_of_a_folder_is_said(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_bytes(OLD)
+    with pytest.raises(WriteError):
+        durable.folder(tmp_path / "folder", fill)
+    assert (tmp_path / "folder").read_bytes() == OLD
+
+
+def test_what_a_dead_process_began_is_taken_away_and_a_living_ones_is_not(tmp_path: Path) -> None:
+    dead, living = f"{MARK}{2**22 + 1}-folder", f"{MARK}{os.getppid()}-folder"
+    for name in (dead, living):
+        (tmp_path / name).mkdir()
+    durable.folder(tmp_path / "folder", fill)
+    assert names_in(tmp_path) == [living, "folder"]
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    durable.append(path, "ä")
+    durable.append(path, "b")
+    assert path.read_bytes() == "ä\nb\n".encode()
+    with pytest.raises(WriteError):
+        durable.append(tmp_path, "a folder is no file")
+
+
+def test_remove_takes_away_a_file_or_a_folder(tmp_path: Path) -> None:
+    durable.folder(tmp_path / "folder", fill)
+    durable.write(tmp_path / "file", NEW)
+    for name in ("folder", "file"):
+        durable.remove(tmp_path / name)
+    assert names_in(tmp_path) == []
+
+
+def test_no_half_of_a_removed_folder_stands_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    durable.folder(tmp_path / "folder", fill)
+
+    def half(path: Path, *_: object, **__: object) -> None:
+        (path / "b").unlink()
+        full()
+
+    monkeypatch.setattr(shutil, "rmtree", half)
+    with pytest.raises(WriteError):
+        durable.remove(tmp_path / "folder")
+    assert names_in(tmp_path) == [f"{MARK}folder"]
+    monkeypatch.undo()
+    durable.sweep(tmp_path)
+    assert names_in(tmp_path) == []
+
+
+def test_sweep_leaves_what_is_whole(tmp_path: Path) -> None:
+    durable.folder(tmp_path / "folder", fill)
+    durable.write(tmp_path / "file", NEW)
+    (tmp_path / f"{MARK}file").write_bytes(OLD)
+    (tmp_path / f"{MARK}1-folder").mkdir()
+    durable.sweep(tmp_path)
+    assert names_in(tmp_path) == ["file", "folder"]
+    assert is_whole(tmp_path / "folder")
+
+
+def test_make_makes_all_folders_on_the_way(tmp_path: Path) -> None:
+    durable.make(tmp_path / "a" / "b")
+    durable.make(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_bytes(OLD)
+    with pytest.raises(WriteError):
+        durable.make(tmp_path / "file")

@@ -1,0 +1,212 @@
+"""A run's folder is checked before anything in it is believed; each thing wrong is one sentence."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import (
+    FORMAT,
+    LARGEST_JSON,
+    MANIFEST,
+    Manifest,
+    check,
+    is_inside,
+    read_json,
+    read_manifest,
+    sha256,
+    versions,
+    write_manifest,
+)
+
+FILES = {"model-abc.safetensors": b"weights", "experiment.toml": b"task", "vocabulary/labels.json": b"[]"}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    codes = {name: sha256(folder / name) for name in FILES}
+    made = Manifest("tag", "2026-01-31", versions=versions(), files=codes)
+    write_manifest(folder, made.having(codes, parameters=7))
+    return folder
+
+
+def changed(run: Path, **keys: Any) -> None:
+    """Another manifest; a key that is ... is left out."""
+    told = json.loads((run / MANIFEST).read_text()) | keys
+    (run / MANIFEST).write_text(json.dumps({key: item for key, item in told.items() if item is not ...}))
+
+
+def refused(run: Path) -> str:
+    with pytest.raises(RunError) as caught:
+        check(run)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence.startswith(str(run))
+    assert sentence.endswith((".", "?"))
+    return sentence
+
+
+def test_a_whole_run_is_what_it_says(run: Path) -> None:
+    manifest = check(run)
+    assert (manifest.task, manifest.parameters, manifest.format) == ("tag", 7, FORMAT)
+    assert manifest.model == "model-abc.safetensors"
+    assert set(manifest.files) == set(FILES)
+    assert manifest == read_manifest(run)
+    assert set(manifest.versions) == {"python", "seqloom", "torch", "tokenizers", "safetensors", "numpy"}
+
+
+def test_a_run_without_weights_has_no_model(run: Path) -> None:
+    changed(run, files={})
+    assert check(run).model is None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_flipped_bit_is_found(run: Path, name: str) -> None:
+    content = bytearray((run / name).read_bytes())
+    content[0] ^= 1
+    (run / name).write_bytes(content)
+    assert f"{name}: damaged, its SHA-256" in refused(run)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_found(run: Path, name: str) -> None:
+    (run / name).unlink()
+    assert f"{name}: missing" in refused(run)
+
+
+@pytest.mark.parametrize("name", ["experiment.toml", "vocabulary"])
+def test_a_link_out_of_the_folder_is_refused(run: Path, name: str) -> None:
+    elsewhere = run.parent / "elsewhere"
+    shutil.move(run / name, elsewhere)
+    (run / name).symlink_to(elsewhere)
+    assert "a link out of the folder" in refused(run)
+
+
+def test_a_run_behind_a_link_is_a_run(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(run)
+    assert check(tmp_path / "latest") == check(run)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b", "", ".", "..\\b", "vocabulary\\..\\..\\b"])
+def test_a_path_that_leaves_the_folder_is_not_followed(run: Path, name: str) -> None:
+    (run.parent / "secret").write_bytes(b"")
+    assert not is_inside(name)
+    changed(run, files={name: sha256(run.parent / "secret")})
+    assert "list of files is damaged" in refused(run)
+
+
+def test_a_path_that_no_system_takes_is_a_missing_file(run: Path) -> None:
+    changed(run, files={"a\0b": "0"})
+    assert "missing" in refused(run)
+
+
+@pytest.mark.parametrize("files", [None, [], "x", {"a": 1}, ...])
+def test_a_damaged_list_of_files_is_refused(run: Path, files: object) -> None:
+    changed(run, files=files)
+    assert "list of files is damaged" in refused(run)
+
+
+@pytest.mark.parametrize("key", ["task", "created"])
+@pytest.mark.parametrize("item", [..., None, 5, ["tag"]])
+def test_a_key_that_is_missing_or_of_another_kind_is_refused(run: Path, key: str, item: object) -> None:
+    changed(run, **{key: item})
+    assert f"its {key} is missing or damaged" in refused(run)
+
+
+@pytest.mark.parametrize(("key", "item"), [("versions", []), ("versions", "1"), ("parameters", "many")])
+def test_what_may_be_left_out_must_still_be_of_its_kind(run: Path, key: str, item: object) -> None:
+    changed(run, **{key: item})
+    assert f"its {key} is missing or damaged" in refused(run)
+
+
+def test_a_key_that_this_version_does_not_know_is_passed_over(run: Path) -> None:
+    changed(run, mood="good")
+    assert check(run).task == "tag"
+
+
+def test_a_newer_format_asks_for_an_upgrade(run: Path) -> None:
+    changed(run, format=FORMAT + 1, versions={"seqloom": "9.9"})
+    sentence = refused(run)
+    assert "made by a newer seqloom (9.9, format 2" in sentence
+    assert "Upgrade" in sentence
+
+
+@pytest.mark.parametrize("number", [..., None, 0, -1, "1", 1.5])
+def test_no_format_is_no_run(run: Path, number: object) -> None:
+    changed(run, format=number)
+    assert "no format version" in refused(run)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff", b"[" * 200_000, b'{"format": ' + b"9" * 5000 + b"}", b'{"format": 1, "files"'],
+)
+def test_a_manifest_that_is_not_json_is_damaged(run: Path, content: bytes) -> None:
+    (run / MANIFEST).write_bytes(content)
+    assert "not JSON" in refused(run)
+
+
+@pytest.mark.parametrize("content", [b"[]", b"1", b"null", b'"x"'])
+def test_a_manifest_that_is_no_object_is_damaged(run: Path, content: bytes) -> None:
+    (run / MANIFEST).write_bytes(content)
+    assert "not a JSON object" in refused(run)
+
+
+def test_a_manifest_too_large_to_be_one_is_not_read(run: Path) -> None:
+    with (run / MANIFEST).open("ab") as file:
+        file.truncate(LARGEST_JSON + 1)
+    assert "too large" in refused(run)
+
+
+def remove_manifest(run: Path) -> Path:
+    (run / MANIFEST).unlink()
+    return run
+
+
+def a_folder_as_manifest(run: Path) -> Path:
+    (run / MANIFEST).unlink()
+    (run / MANIFEST).mkdir()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (lambda run: run / "nowhere", "no such folder"),
+        (lambda run: run / "experiment.toml", "not a run"),
+        (remove_manifest, "not a run"),
+        (a_folder_as_manifest, "not a run"),
+    ],
+)
+def test_what_is_no_run_is_said(run: Path, what: Callable[[Path], Path], words: str) -> None:
+    assert words in refused(what(run))
+
+
+def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="can't be read"):
+        read_json(tmp_path / "none.json")
+
+
+def test_a_manifest_is_replaced_whole(run: Path) -> None:
+    manifest = read_manifest(run)
+    write_manifest(run, manifest.having(manifest.files, parameters=8))
+    assert check(run).parameters == 8
+
+
+def test_the_check_of_a_run_needs_no_torch(run: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from seqloom.spec.folder import check;"
+        f"print(check(Path({str(run)!r})).task, 'torch' in sys.modules, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tag", "False", "False"]

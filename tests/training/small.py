@@ -1,0 +1,51 @@
+"""Experiments small enough to train in a test."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.config.toml import merged
+from seqloom.training.session import Sitting
+
+TINY: dict[str, dict[str, Any]] = {
+    "language": {
+        "data": {"corpus": "brackets", "examples": 100, "length": 4},
+        "train": {"steps": 12, "batch": 4, "bptt": 8, "validate_every": 4, "log_every": 3, "samples": 1},
+        "decode": {"length": 5},
+    },
+    "classify": {
+        "data": {"corpus": "numbers", "examples": 120, "length": 2, "valid_share": 0.2},
+        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+    },
+    "tag": {
+        "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
+        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+    },
+}
+
+
+def tiny(task: str, arch: str = "gru", **more: Any) -> Experiment:
+    """A tiny experiment; `more` are nested values over it."""
+    base = {"task": task, "model": {"arch": arch, "size": "tiny"}, "train": {"device": "cpu"}}
+    return experiment(merged(base, TINY[task], more))
+
+
+def sitting(task: str, arch: str = "gru", **more: Any) -> Sitting:
+    return Sitting.of(tiny(task, arch, **more))
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """The log, without times of day and without what only says that the run was interrupted."""
+    told = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    for each in told:
+        for name in ("time", "seconds"):
+            each.pop(name, None)
+    return [each for each in told if each["event"] not in ("resume", "stop")]
+
+
+def words(number: int, seed: int = 0) -> str:
+    """Some text."""
+    chosen = random.Random(seed)
+    return "".join(chosen.choice("abcdefgh \n") for _ in range(number))
