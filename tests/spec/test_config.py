@@ -161,6 +161,8 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
             {"task": "tag", "model": {"arch": "transformer", "positions": "rotary", "score": "cosine"}},
             ["model.positions", "scaled-dot"],
         ),
+        ({"task": "tag", "model": {"arch": "conv", "init": "identity"}}, ["model.init", "orthogonal"]),
+        ({"task": "tag", "model": {"characters": "conv", "init": "identity"}}, ["model.init", "orthogonal"]),
         ({"task": "classify", "train": {"loss_at": "every"}}, ["train.loss_at", "model.pool"]),
         ({"task": "language", "model": {"bidirectional": True}}, ["model.bidirectional"]),
         ({"task": "language", "model": {"arch": "conv", "centred": True}}, ["model.centred"]),

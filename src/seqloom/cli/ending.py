@@ -65,7 +65,8 @@ def cost_words(cost: dict[str, Any]) -> str:
     """Time and speed."""
     rate = cost.get("tokens_per_second")
     speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
-    return f"{duration(float(cost.get('seconds', 0.0)))} for {cost.get('steps', 0):,} steps{speed}"
+    steps = int(cost.get("steps", 0))
+    return f"{duration(float(cost.get('seconds', 0.0)))} for {steps:,} step{'s' * (steps != 1)}{speed}"
 
 
 def next_command(folder: Path, task: Task) -> str:

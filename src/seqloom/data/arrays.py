@@ -1,9 +1,11 @@
 """Arrays on disk, written once from end to end, then mapped into memory: what is not looked at costs nothing."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from operator import index
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, SupportsIndex
 
 import numpy as np
 from jaxtyping import Shaped
@@ -55,6 +57,13 @@ class Writer:
         (self.folder / INDEX).write_text(json.dumps(told), encoding="utf-8")
 
 
+@contextmanager
+def writers(folder: Path, parts: Iterable[str], types: Mapping[str, str]) -> Iterator[dict[str, Writer]]:
+    """A writer for each part, in a folder of its name; closed together, whatever happens."""
+    with ExitStack() as opened:
+        yield {part: opened.enter_context(Writer(folder / part, types)) for part in parts}
+
+
 def read(folder: Path) -> dict[str, Shaped[ndarray, " n"]]:
     """The arrays of a folder, mapped into memory."""
     told: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
@@ -75,8 +84,9 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def __getitem__(self, row: int) -> Shaped[ndarray, " n"]:
-        return self.flat[self.ends[row - 1] if row else 0 : self.ends[row]]
+    def __getitem__(self, row: SupportsIndex) -> Shaped[ndarray, " n"]:
+        i = index(row)  # of numpy's numbers too, of which 0 − 1 may be 255
+        return self.flat[self.ends[i - 1] if i else 0 : self.ends[i]]
 
     @staticmethod
     def of(arrays: Mapping[str, Shaped[ndarray, " n"]], name: str) -> "Ragged":

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+from seqloom.data.arrays import Ragged, read, smallest_type, writers
 from seqloom.data.cache import cached
 from seqloom.data.examples import Labelled, Place
 from seqloom.data.lines import Bad, Skipped
@@ -185,21 +185,19 @@ def write(
     types |= {f"{name}_end": "int64" for name in types} | {"file": "int32", "line": "int64"}
     numbers = {name: i for i, name in enumerate(origin.names())}
     most = origin.data.max_length or 1 << 62
-    writers = {part: Writer(folder / part, types) for part in PARTS}
     cut = 0
-    for group in batched(examples, TOGETHER):
-        for (part, example), tokens in zip(
-            group, tokeniser.encode_batch([each.text for _, each in group]), strict=True
-        ):
-            writer = writers[part]
-            check_known(labels, example)
-            cut += len(tokens) > most
-            writer.add_row("tokens", tokens[:most])
-            writer.add_row("labels", labels.numbers(example.labels))
-            writer.add_row("texts", np.frombuffer(example.text.encode(), dtype=np.uint8))
-            writer.add("file", [numbers.get(example.place.file, 0)])
-            writer.add("line", [example.place.line])
-    filled = [part for part, writer in writers.items() if writer.sizes["line"]]
-    for writer in writers.values():
-        writer.close()
+    with writers(folder, PARTS, types) as files:
+        for group in batched(examples, TOGETHER):
+            for (part, example), tokens in zip(
+                group, tokeniser.encode_batch([each.text for _, each in group]), strict=True
+            ):
+                writer = files[part]
+                check_known(labels, example)
+                cut += len(tokens) > most
+                writer.add_row("tokens", tokens[:most])
+                writer.add_row("labels", labels.numbers(example.labels))
+                writer.add_row("texts", np.frombuffer(example.text.encode(), dtype=np.uint8))
+                writer.add("file", [numbers.get(example.place.file, 0)])
+                writer.add("line", [example.place.line])
+    filled = [part for part, writer in files.items() if writer.sizes["line"]]
     return {"parts": filled, "cut": cut}

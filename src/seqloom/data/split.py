@@ -38,11 +38,11 @@ def between(chunks: Iterable[str], start: int, stop: int) -> Iterator[str]:
     """
     at = 0
     for chunk in chunks:
-        if at >= stop:
-            return
         if piece := chunk[max(start - at, 0) : stop - at]:
             yield piece
         at += len(chunk)
+        if at >= stop:
+            return
 
 
 def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:

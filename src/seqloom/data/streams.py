@@ -61,7 +61,7 @@ def make(origin: Origin, folder: Path) -> None:
                 counts[part] += sum(map(len, pieces))
                 writer.add("tokens", np.concatenate(tokeniser.encode_batch(pieces)))
         if writer.sizes["tokens"] < LEAST:
-            name = (origin.names() or ["data"])[0]
+            name = (*origin.files[where], *origin.names())[0]
             what = f"only {counts[part]} characters for the part to {WHAT_FOR[part]}"
             raise DataError(name, what, "Give a longer text, or files of their own with --valid and --test")
     (folder / SOURCE).write_text(tokeniser.to_json(), encoding="utf-8")

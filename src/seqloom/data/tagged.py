@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+from seqloom.data.arrays import Ragged, Writer, read, smallest_type, writers
 from seqloom.data.cache import cached
 from seqloom.data.examples import Place, Sentence
 from seqloom.data.lines import Bad, Skipped
@@ -68,7 +68,7 @@ class TaggedData:
     cut: int
     skipped: int
 
-    def words(self, forms: Iterable[int]) -> list[str]:
+    def words(self, forms: Iterable[SupportsIndex]) -> list[str]:
         """The forms as text."""
         return [bytes(self.forms[form]).decode() for form in forms]
 
@@ -188,23 +188,22 @@ def write(
 ) -> dict[str, Any]:
     """The forms, the sentences of each part; what there was to tell."""
     types = {"forms": "uint32", "tags": smallest_type(len(tags)), "forms_end": "int64", "tags_end": "int64"}
-    writers = {part: Writer(folder / part, {**types, "file": "int32", "line": "int64"}) for part in PARTS}
-    files = {name: i for i, name in enumerate(origin.names())}
+    types |= {"file": "int32", "line": "int64"}
+    numbered = {name: i for i, name in enumerate(origin.names())}
     most = origin.data.max_length or 1 << 62
     forms: dict[str, int] = {}
     cut = 0
-    for part, sentence in sentences:
-        check_known(tags, sentence)
-        writer = writers[part]
-        cut += len(sentence.words) > most
-        numbers = [forms.setdefault(word, len(forms)) for word in sentence.words[:most]]
-        writer.add_row("forms", np.array(numbers, dtype=np.int64))
-        writer.add_row("tags", tags.numbers(sentence.tags[:most]))
-        writer.add("file", [files.get(sentence.place.file, 0)])
-        writer.add("line", [sentence.place.line])
-    filled = [part for part, writer in writers.items() if writer.sizes["line"]]
-    for writer in writers.values():
-        writer.close()
+    with writers(folder, PARTS, types) as files:
+        for part, sentence in sentences:
+            check_known(tags, sentence)
+            writer = files[part]
+            cut += len(sentence.words) > most
+            numbers = [forms.setdefault(word, len(forms)) for word in sentence.words[:most]]
+            writer.add_row("forms", np.array(numbers, dtype=np.int64))
+            writer.add_row("tags", tags.numbers(sentence.tags[:most]))
+            writer.add("file", [numbered.get(sentence.place.file, 0)])
+            writer.add("line", [sentence.place.line])
+    filled = [part for part, writer in files.items() if writer.sizes["line"]]
     with Writer(folder / "forms", {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
         for form in forms:
             writer.add_row("forms", np.frombuffer(form.encode(), dtype=np.uint8))

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Integer
@@ -36,7 +37,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, number: int) -> str:
+    def __getitem__(self, number: SupportsIndex) -> str:
         return self.names[number]
 
     def __contains__(self, name: object) -> bool:

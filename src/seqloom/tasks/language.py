@@ -28,6 +28,8 @@ from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
 
+AT_ONCE = 1024  # tokens of a text to be scored: their logits are held together
+
 
 class Language(Task):
     """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
@@ -128,18 +130,19 @@ class Language(Task):
 
     def score(self, model: Model, text: str, device: torch.device) -> dict[str, Any]:
         """How likely a text is, and what may follow it."""
-        ids = self.prompt(text)
-        context = self.context() or len(ids)
+        ids, context = self.prompt(text), self.context()
         measured, state, logits = Likelihood(), None, torch.empty(0)
-        for start in range(0, len(ids), context):
-            piece = torch.as_tensor(ids[start : start + context], dtype=torch.int64, device=device)[None]
-            going_on = state is not None and self.experiment.train.carry
-            before = state if going_on and state is not None else model.start(piece)
+        last: Tensor | None = None  # what the piece before foretold of this one's first token
+        for start in range(0, len(ids), context or AT_ONCE):
+            piece = torch.as_tensor(ids[start : start + (context or AT_ONCE)], dtype=torch.int64, device=device)[None]
+            before = model.start(piece) if state is None or context is not None else state
             logits, state = model.step(piece, before)
-            known = piece[:, 1:]
+            foretold = logits[0, :-1] if last is None else torch.cat([last, logits[0, :-1]])
+            known = piece[0, 1:] if last is None else piece[0]
             if known.numel():
-                loss = torch.nn.functional.cross_entropy(logits[0, :-1].float(), known[0], reduction="sum")
-                measured.add(loss, known.numel(), characters=len(self.tokeniser.decode(known[0].tolist())))
+                loss = torch.nn.functional.cross_entropy(foretold.float(), known, reduction="sum")
+                measured.add(loss, known.numel(), characters=len(self.tokeniser.decode(known.tolist())))
+            last = logits[0, -1:] if context is None else None
         likely = logits[0, -1].float().softmax(dim=0).topk(min(5, len(self.tokeniser)))
         after = [
             {"token": self.tokeniser.decode([int(token)]), "probability": float(p)}

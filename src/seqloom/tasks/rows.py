@@ -12,7 +12,7 @@ from seqloom.data.arrays import Ragged
 from seqloom.data.batches import by_length
 from seqloom.spec.config.experiment import Experiment
 
-Rows = Sequence[Shaped[ndarray, " n"]]
+Rows = Sequence[Shaped[ndarray, " _"]]  # each of its own length
 
 
 def padded(rows: Rows) -> tuple[Int[Tensor, "batch time"], Int[Tensor, " batch"]]:

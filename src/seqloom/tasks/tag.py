@@ -158,7 +158,7 @@ class Tag(Task):
             p = model.head.probabilities(y, batch.lengths)  # type: ignore[operator]
             said = model.head.predict(y, batch.lengths)
             classes.add(batch.target, said)
-            calibration.add(p.amax(dim=2), said == batch.target)
+            calibration.add(p.gather(2, said.clamp(min=0).unsqueeze(2)).squeeze(2), said == batch.target)
             right = p.gather(2, batch.target.unsqueeze(2)).squeeze(2).cpu()
             for row, length, each, sure in zip(batch.rows, batch.lengths.tolist(), said.tolist(), right, strict=True):  # type: ignore[union-attr]
                 gold = [self.tags[tag] for tag in data.tags[row]]

@@ -23,7 +23,7 @@ PROGRESS, MANIFEST = "progress.json", "manifest.json"
 
 
 def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | None, progress: Progress) -> Path:
-    """A checkpoint of this step. If it is there already, it holds just this."""
+    """A checkpoint of this step. One that is there already was damaged, since the run began before it, and goes."""
     path = folder / CHECKPOINTS / f"step-{progress.step:09d}"
 
     def fill(making: Path) -> None:
@@ -36,8 +36,9 @@ def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | No
         hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
         durable.write(making / MANIFEST, json.dumps(hashes, indent=1))
 
-    if not path.exists():
-        durable.folder(path, fill)
+    if path.exists():
+        durable.remove(path)
+    durable.folder(path, fill)
     return path
 
 

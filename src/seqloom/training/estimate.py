@@ -35,7 +35,7 @@ def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
     trainer.evaluate("valid")
     measuring = time.monotonic() - begun
     per_epoch = -(-len(items) // trainer.part.accumulate)
-    validations = max(1, trainer.total // (trainer.part.validate_every or per_epoch))
+    validations = -(-trainer.total // (trainer.part.validate_every or per_epoch))  # one at the end, whatever is left
     writing = sample_seconds(sitting, trainer)
     finals = 2 if "test" in sitting.task.parts() else 1
     whole = trainer.total * seconds / steps + validations * (measuring + writing) + finals * measuring

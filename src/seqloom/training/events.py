@@ -115,6 +115,8 @@ def plain(value: Any) -> Any:
     """Numbers that JSON has no way to write, as words."""
     if isinstance(value, dict):
         return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import torch
+from torch import Tensor
 
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
@@ -85,26 +86,26 @@ class Trainer:
         progress, part = self.progress, self.part
         seed("step", self.experiment.seed, progress.step)
         some = range(progress.item, min(progress.item + part.accumulate, len(self.items)))
-        batches = [self.task.batch(self.items[i]) for i in some]
         lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
         for group in self.optimiser.param_groups:
             group["lr"] = lr
         self.model.train()
         self.optimiser.zero_grad(set_to_none=True)
-        before, total, count = self.state, 0.0, 0
-        for batch in batches:
+        before, total, count, tokens = self.standing(), 0.0, 0, 0
+        for i in some:
+            batch = self.task.batch(self.items[i])
             loss, items = self.backward(batch.to(self.device))
-            total, count = total + loss, count + items
+            total, count, tokens = total + loss, count + items, tokens + batch.tokens
         gradient, clipped = ready(self.parameters, count, part)
         progress.step += 1
-        progress.item += len(batches)
-        progress.tokens += (tokens := sum(batch.tokens for batch in batches))
+        progress.item += len(some)
+        progress.tokens += tokens
         if math.isfinite(total) and math.isfinite(gradient):
             self.optimiser.step()
             progress.not_finite = 0
             note(progress.recent, total, count, gradient, clipped)
         else:
-            self.state = before
+            self.put_back(*before)
             self.skip("gradient" if math.isfinite(total) else "loss", gradient if math.isfinite(total) else total)
         self.tell(Tick(progress.step, self.total, progress.epoch, total / max(count, 1), tokens))
 
@@ -118,6 +119,16 @@ class Trainer:
         total, count = outcome.loss.total, int(outcome.loss.count)
         (total if extra is None else total + extra * count).backward()
         return float(total.detach()), count
+
+    def standing(self) -> tuple[State | None, list[Tensor]]:
+        """What a step changes before it is known to be good: the carried state, and batch statistics."""
+        return self.state, [buffer.clone() for buffer in self.model.buffers()]
+
+    def put_back(self, state: State | None, statistics: list[Tensor]) -> None:
+        """As it stood."""
+        self.state = state
+        for buffer, before in zip(self.model.buffers(), statistics, strict=True):
+            buffer.copy_(before)
 
     def skip(self, what: str, value: float) -> None:
         """A step without a finite loss and gradient changes nothing; too many in a row end the run."""
@@ -146,9 +157,8 @@ class Trainer:
         progress = self.progress
         evaluation = self.evaluate("valid")
         score = evaluation.scores[self.task.chosen_by]
-        better = progress.best is None or (
-            score > progress.best if self.task.higher_is_better else score < progress.best
-        )
+        best = progress.best
+        better = best is None or math.isnan(best) or (score > best if self.task.higher_is_better else score < best)
         progress.validated = progress.step
         if better:
             progress.best, progress.best_step, progress.since_best, progress.waiting = score, progress.step, 0, 0

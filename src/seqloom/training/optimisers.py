@@ -27,7 +27,7 @@ OPTIMISERS: Registry[Callable[[Groups, Train], Optimizer]] = Registry(
             part.lr,
             alpha=part.beta2,
             eps=part.epsilon,
-            momentum=part.momentum if "momentum" in part.model_fields_set else 0.0,
+            momentum=part.momentum,
             weight_decay=part.l2,
         ),
         # m ← β₁ m + (1 − β₁) g;   s ← β₂ s + (1 − β₂) g²;   w ← w − η m̂ / (√ŝ + ε)      (Kingma & Ba 2015)

@@ -15,7 +15,7 @@ import torch
 from seqloom.data.cache import fingerprints
 from seqloom.data.origin import Origin
 from seqloom.runs.making import create, refuse_taken
-from seqloom.runs.run import Run, read_experiment
+from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
@@ -61,10 +61,17 @@ def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
 
 def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = ()) -> Run:
     """A run from its last checkpoint to its end; one that is finished is left as it is."""
-    check(folder)
+    manifest = check(folder)
     if (folder / SCORES).exists():
         return Run(folder)
-    return go_to_the_end(Sitting.of(with_data(read_experiment(folder), folder, moved)), folder, listeners)
+    sitting = Sitting.of(with_data(read_experiment(folder), folder, moved))
+    if sitting.task.files() != vocabulary_of(folder, manifest):
+        made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
+        raise RunError(
+            f"{folder}: its data are read into another vocabulary now than when the run began, with {made_by}. "
+            "Resume it with those versions."
+        )
+    return go_to_the_end(sitting, folder, listeners)
 
 
 def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
@@ -141,7 +148,7 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
 
 def place_of(path: Path, expected: str, moved: Sequence[str]) -> Path:
     """Where a file lies now: where it lay, or among those named."""
-    candidates = [path, *(place for each in moved for place in (Path(each), Path(each) / path.name))]
+    candidates = [path, *(place for each in moved for place in (Path(each) / path.name, Path(each)))]
     there = [candidate for candidate in candidates if candidate.exists()]
     for candidate in there:
         if fingerprints([candidate]) == [expected]:

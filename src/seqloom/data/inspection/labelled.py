@@ -11,6 +11,7 @@ from seqloom.data.inspection.characters import Odd
 from seqloom.data.inspection.gathered import Gathered, Tally, counted, share
 from seqloom.data.inspection.labels import Labels, summarise, tell, tell_empty
 from seqloom.data.inspection.lengths import Cut, Lengths, Longest
+from seqloom.data.inspection.moving import Answered, rows_after
 from seqloom.data.inspection.places import Files
 from seqloom.data.inspection.repeats import Contents
 from seqloom.data.inspection.sources import Sources
@@ -40,6 +41,8 @@ def look_at_labelled(what: Sources, found: Gathered) -> None:
             tell(labels, what, found)
         return  # else it has been said that no file could be read
     labels.settle(what)
+    if labels.moved or labels.left_out:
+        labels.rows = rows_after(what, lambda: again(what), labels.moved, labels.left_out)
     for part in PARTS:
         if labels.rows[part]:
             found.summary.append((part, counted(labels.rows[part], "text") + what.origin_of(part)))
@@ -75,6 +78,12 @@ def examples(what: Sources, found: Gathered) -> Iterator[tuple[str, Labelled]]:
     for part, path, form in what.all():
         for example in readable(what, path, form, found):
             yield part, example
+
+
+def again(what: Sources) -> Iterator[Answered]:
+    """The same once more; what is wrong has been written down."""
+    for part, example in examples(what, Gathered()):
+        yield part, example.text, example.labels
 
 
 def readable(what: Sources, path: Path, form: Format, found: Gathered) -> Iterator[Labelled]:

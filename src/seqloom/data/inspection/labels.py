@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from seqloom.data.examples import Labelled
 from seqloom.data.inspection.gathered import FEW, Gathered, Tally, counted, listed, share
+from seqloom.data.inspection.moving import at_home, homeless
 from seqloom.data.inspection.sources import Sources
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID
+from seqloom.data.split import PARTS, TRAIN, VALID
 
 MOST = 100_000  # labels that are told apart, so that a wrong column does not fill memory
 SHOWN = 20  # labels in the summary
@@ -32,7 +33,8 @@ class Labels:
         self.seen: dict[str, Seen] = {}
         self.rows: Counter[str] = Counter()
         self.untold = 0  # labels that came when there were too many
-        self.only_tested: list[str] = []  # that stand in test files, and nowhere in the training part
+        self.left_out: set[str] = set()
+        self.moved: set[str] = set()  # from what was kept back to the training part
 
     def add(self, part: str, example: Labelled) -> None:
         """One more example."""
@@ -56,17 +58,17 @@ class Labels:
         return Tally(len(chosen), [self.seen[label].place for label in chosen[:FEW]])
 
     def settle(self, what: Sources) -> None:
-        """What training does before it looks: leave out rare labels if asked to, learn what only its own split held."""
-        for label, seen in self.seen.items():
-            parts = seen.parts
-            if what.data.on_rare_label == "skip" and parts.total() == 1:
-                self.rows.subtract(parts)
-            elif not what.given(VALID) and not parts[TRAIN]:
-                if what.given(TEST) and parts[TEST]:
-                    self.only_tested.append(label)
-                self.rows.subtract(parts)
-                self.rows[TRAIN] += parts.total()
-                seen.parts = Counter({TRAIN: parts.total()})
+        """What training does before it looks: leave out rare labels if asked to, learn what its own split held back."""
+        if what.data.on_rare_label == "skip":
+            self.left_out = {label for label, seen in self.seen.items() if seen.parts.total() == 1}
+        parts_of = ((label, seen.parts) for label, seen in self.seen.items() if label not in self.left_out)
+        self.moved = homeless(what, parts_of)
+        for label in self.moved:
+            self.seen[label].parts = at_home(what, self.seen[label].parts)
+
+    def kept(self) -> list[str]:
+        """Labels that are not left out."""
+        return [label for label in self.seen if label not in self.left_out]
 
 
 def summarise(labels: Labels, found: Gathered) -> None:
@@ -87,8 +89,8 @@ def summarise(labels: Labels, found: Gathered) -> None:
 
 def tell(labels: Labels, whole: Sources, found: Gathered) -> None:
     """What training would refuse about the labels, and what else is worth knowing."""
-    if len(labels.seen) < 2 and not labels.several:
-        what = f"only one label, {next(iter(labels.seen), 'none')!r}, so there is nothing to tell apart"
+    if len(labels.kept()) < 2 and not labels.several:
+        what = f"only one label, {next(iter(labels.kept()), 'none')!r}, so there is nothing to tell apart"
         found.add("error", Tally(1, [whole.name]), what, "Give examples of another")
         return
     rows = labels.rows.total()
@@ -108,12 +110,9 @@ def tell(labels: Labels, whole: Sources, found: Gathered) -> None:
 
 def apart(labels: Labels, valid_given: bool, found: Gathered) -> None:
     """Labels that one part has and another lacks."""
-    unseen = [label for label, seen in labels.seen.items() if valid_given and not seen.parts[TRAIN]]
+    unseen = [label for label in labels.kept() if not labels.seen[label].parts[TRAIN]]
     what = f"{label_or_labels(unseen)} {are(unseen)} not in the training part"
     found.add("error", labels.where(unseen), what, "Add examples, or remove these")
-    only = labels.only_tested
-    what = f"{label_or_labels(only)} {are(only)} in the test files alone, so training would take them from there"
-    found.add("warning", labels.where(only), what, "Add examples to the training files")
     if labels.rows[VALID] and valid_given:
         missing = [label for label, seen in labels.seen.items() if seen.parts[TRAIN] and not seen.parts[VALID]]
         what = f"{label_or_labels(missing)} {are(missing)} never in the validation part"

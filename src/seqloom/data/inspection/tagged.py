@@ -10,6 +10,7 @@ from seqloom.data.inspection.characters import Odd
 from seqloom.data.inspection.gathered import FEW, Gathered, Tally, counted, listed, share
 from seqloom.data.inspection.labels import MOST, SHOWN, Seen, are, tell_empty
 from seqloom.data.inspection.lengths import Cut, Lengths, Longest
+from seqloom.data.inspection.moving import Answered, at_home, homeless, rows_after
 from seqloom.data.inspection.places import Files
 from seqloom.data.inspection.repeats import SEPARATOR, Contents
 from seqloom.data.inspection.sources import Sources
@@ -44,6 +45,11 @@ def look_at_tagged(what: Sources, found: Gathered) -> None:
             contents.add(SEPARATOR.join(sentence.words), file_part, sentence.tags, sentence.place)
     if not rows:
         return  # said already: no file could be read
+    moved = homeless(what, ((tag, seen.parts) for tag, seen in tags.items()))
+    if moved:
+        rows = rows_after(what, lambda: again(what), moved, set())
+    for tag in moved:
+        tags[tag].parts = at_home(what, tags[tag].parts)
     for part in PARTS:
         if rows[part]:
             told = f"{counted(rows[part], 'sentence')}, {counted(words.totals[part], 'word')}"
@@ -74,6 +80,12 @@ def sentences(what: Sources, found: Gathered) -> Iterator[tuple[str, Sentence]]:
             found.refused(error)
 
 
+def again(what: Sources) -> Iterator[Answered]:
+    """The same once more; what is wrong has been written down."""
+    for part, sentence in sentences(what, Gathered()):
+        yield part, " ".join(sentence.words), sentence.tags
+
+
 def tell_tags(tags: dict[str, Seen], what: Sources, found: Gathered) -> None:
     """The tags with their counts; what training would refuse about them, and those seen once."""
     counts = Counter({tag: seen.parts.total() for tag, seen in tags.items()})
@@ -84,7 +96,7 @@ def tell_tags(tags: dict[str, Seen], what: Sources, found: Gathered) -> None:
         return  # the training part is empty, which is said elsewhere
     if len(learnt) == 1:
         only = f"only one tag, {next(iter(learnt))!r}, so there is nothing to tell apart"
-        found.add("error", Tally(1, [what.name]), only, "Is it the right column?")
+        found.add("error", Tally(1, [what.name]), only, "Name another with --data.tag")
     else:
         tag, most = learnt.most_common(1)[0]
         found.summary.append(("baseline", f"always saying {tag!r} is right on {share(most, learnt.total())} of train"))

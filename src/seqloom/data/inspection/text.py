@@ -37,12 +37,13 @@ def look_at_text(what: Sources, found: Gathered) -> None:
         return
     summarise(parts, what, found)
     parts.tell(found)
-    for part in spans:
+    for part, (whose, _, _) in spans.items():
         stretch = parts.stretches[part]
         if stretch.tokens < LEAST:
             sentence = f"only {counted(stretch.characters, 'character')} for the part to {WHAT_FOR[part]}"
             do = "Give a longer text, or files of their own with --valid and --test"
-            found.add("error", Tally(1, [what.name]), sentence, do)
+            name = next((str(path) for path, _ in what.files[whose]), what.name)
+            found.add("error", Tally(1, [name]), sentence, do)
     learnt = parts.stretches[TRAIN].characters
     if LEAST <= learnt < LITTLE:
         sentence = f"{counted(learnt, 'character')} are little to learn a language from"

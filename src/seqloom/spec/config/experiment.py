@@ -99,6 +99,8 @@ def disagreements(whole: Experiment) -> Iterator[str]:
         yield f"model.character_width is {model.character_width}, and must be less than model.width, {model.width}"
     if model.character_width is not None and model.character_width % 2 and model.characters == "lstm":
         yield f"model.character_width is {model.character_width}; expected an even number, half for each direction"
+    if model.init == "identity" and (isinstance(model, Convolutional) or model.characters == "conv"):
+        yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
     if task == "classify" and train.loss_at == "every" and model.pool != "last":
         yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {model.pool}"
 

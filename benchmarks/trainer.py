@@ -1,0 +1,121 @@
+"""The trainer beside a loop written by hand: the same model, the same batches, the same optimiser; milliseconds a step.
+
+    python benchmarks/trainer.py [--steps 60]
+
+Both run in turn, in one process, from the same weights; they must end with the same loss. The loop by hand does what
+everyone's does: zero the gradients, forward, backward, clip, step. The trainer also schedules, seeds, checks that
+numbers are finite, counts, and tells what happens to a listener that writes a line every ten steps.
+"""
+
+import argparse
+import copy
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.training.devices import seed
+from seqloom.training.keeping import Disk
+from seqloom.training.loop import Trainer
+from seqloom.training.schedules import Standing, rate
+from seqloom.training.session import Sitting
+
+CASES = {
+    "language, lstm, small": {"task": "language", "model": {"arch": "lstm"}, "train": {"steps": 1000}},
+    "language, transformer, small": {"task": "language", "model": {"arch": "transformer"}, "train": {"steps": 1000}},
+    "language, lstm, tiny": {"task": "language", "model": {"arch": "lstm", "size": "tiny"}, "train": {"steps": 1000}},
+    "classify, lstm, small": {"task": "classify", "model": {"arch": "lstm"}, "train": {"steps": 1000}},
+    "tag, lstm, small": {"task": "tag", "model": {"arch": "lstm"}, "train": {"steps": 1000}},
+}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument(
+        "--steps", type=int, default=60, help="of each, after five to warm up (default: %(default)s)"
+    )
+    options = arguments.parse_args()
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    print(f"{'':32s}{'by hand':>10s}{'trainer':>10s}{'overhead':>10s}   loss at the end, both")
+    for name, raw in CASES.items():
+        print(row(name, Sitting.of(experiment(raw)), options.steps), flush=True)
+
+
+def row(name: str, sitting: Sitting, steps: int) -> str:
+    """One case, both ways, step for step."""
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = sitting.trainer([Disk(Path(folder)).listen])
+        model = copy.deepcopy(trainer.model)
+        hand = Hand(sitting, model)
+        ours: list[float] = []
+        theirs: list[float] = []
+        for number in range(steps + 5):
+            begun = time.perf_counter()
+            hand.step(number)
+            between = time.perf_counter()
+            trainer_step(trainer)
+            after = time.perf_counter()
+            if number >= 5:
+                theirs.append(between - begun)
+                ours.append(after - between)
+    one, other = hand.loss, trainer.progress.recent.loss / max(1, trainer.progress.recent.count)
+    assert trainer.progress.step == steps + 5
+    a, b = 1e3 * statistics.median(theirs), 1e3 * statistics.median(ours)
+    assert abs(hand.last - trainer_last(trainer)) < 1e-6, (one, other)
+    return f"{name:32s}{a:10.2f}{b:10.2f}{b / a - 1:+10.1%}   {hand.last:.6f}"
+
+
+def trainer_step(trainer: Trainer) -> None:
+    """What `Trainer.run` does for a step that is no validation."""
+    trainer.step()
+    if trainer.progress.step % trainer.part.log_every == 0:
+        trainer.last = trainer.progress.recent.loss / trainer.progress.recent.count  # type: ignore[attr-defined]
+        trainer.log()
+
+
+def trainer_last(trainer: Trainer) -> float:
+    """The mean loss of the last ten steps that were logged."""
+    return float(trainer.last)  # type: ignore[attr-defined]
+
+
+class Hand:
+    """The loop by hand."""
+
+    def __init__(self, sitting: Sitting, model: torch.nn.Module) -> None:
+        self.task, self.model, self.experiment = sitting.task, model, sitting.experiment
+        part: Experiment = sitting.experiment
+        kind = torch.optim.AdamW if part.train.optimiser == "adamw" else torch.optim.Adam
+        decay = part.train.decay if part.train.optimiser == "adamw" else 0.0
+        groups = [
+            {"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": decay},
+            {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+        ]
+        self.optimiser = kind(groups, lr=part.train.lr, fused=True)
+        self.items, self.state = sitting.task.epoch(0), None
+        self.loss, self.last, self.sums = 0.0, 0.0, [0.0, 0]
+
+    def step(self, number: int) -> None:
+        """One step."""
+        seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
+        batch = self.task.batch(self.items[number])
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate(Standing(number, 1000, 0, 0), self.experiment.train)
+        self.model.train()
+        self.optimiser.zero_grad()
+        carried = self.state.detach() if self.state is not None and batch.goes_on else None
+        y, self.state = self.model(batch.source, batch.lengths, carried)
+        loss = self.model.head.loss(y, batch.target, batch.lengths)
+        loss.mean.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        self.loss = loss.total.item()
+        self.sums = [self.sums[0] + self.loss, self.sums[1] + int(loss.count)]
+        if (number + 1) % 10 == 0:
+            self.last, self.sums = self.sums[0] / self.sums[1], [0.0, 0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Run folders: read and write them; load and predict."""

@@ -1,0 +1,138 @@
+"""A run that is there: open it, ask it, measure it."""
+
+import random
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from seqloom.nn.models import Model
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.config.toml import read_values
+from seqloom.spec.errors import ConfigError, RunError, UserError
+from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json
+from seqloom.tasks.language import Language
+from seqloom.tasks.registry import TASKS
+from seqloom.tasks.task import Evaluation, Task
+
+TOGETHER = 64  # texts read in one batch
+LONGEST_TEXT = 1_000_000  # characters
+
+
+class Run:
+    """A folder, checked before anything of it is used.
+
+    run = seqloom.load("runs/reviews")
+    run.predict(["A fine film."])          # [{"text": …, "label": "positive", "probability": 0.97, …}]
+    """
+
+    def __init__(self, folder: str | Path, device: str = "cpu") -> None:
+        self.folder = Path(folder)
+        self.device = torch.device(device)
+        self.manifest: Manifest = check(self.folder)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The resolved config."""
+        return read_experiment(self.folder)
+
+    @cached_property
+    def task(self) -> Task:
+        """The task, with the run's vocabularies."""
+        kind = TASKS[self.experiment.task]
+        try:
+            return kind.from_files(self.experiment, vocabulary_of(self.folder, self.manifest))
+        except KeyError as missing:
+            what = f"{self.folder / VOCABULARY}: {missing} is missing"
+            raise RunError(f"{what}. Restore the folder from a copy.") from None
+
+    @cached_property
+    def model(self) -> Model:
+        """The best weights, ready to answer."""
+        name = self.manifest.model
+        if name is None:
+            raise RunError(
+                f"{self.folder}: no weights yet, since it was stopped before its first validation. "
+                f"Continue it with `seqloom resume {self.folder}`."
+            )
+        with torch.device("meta"):
+            model = self.task.build()
+        try:
+            weights = load_file(self.folder / name, device=str(self.device))
+            model.load_state_dict(weights, assign=True)
+        except (SafetensorError, RuntimeError, OSError) as wrong:
+            why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
+            what = f"{self.folder / name}: does not fit {EXPERIMENT} ({why})"
+            raise RunError(f"{what}. Restore the folder from a copy.") from None
+        return model.eval()
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        """The final figures, once the run is finished."""
+        path = self.folder / SCORES
+        return read_json(path) if path.exists() else {}
+
+    def predict(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """An answer for each text, in order."""
+        if isinstance(texts, str):
+            raise UserError("predict: give a list of texts, even of one: predict([text]).")
+        for number, text in enumerate(texts, 1):
+            if not text.strip():
+                raise UserError(f"predict: text {number} is empty. Give at least one word.")
+            if len(text) > LONGEST_TEXT:
+                raise UserError(f"predict: text {number} has {len(text):,} characters; at most {LONGEST_TEXT:,}.")
+        answers: list[dict[str, Any]] = []
+        with torch.inference_mode():
+            for start in range(0, len(texts), TOGETHER):
+                answers += self.task.predict(self.model, texts[start : start + TOGETHER], self.device)
+        return answers
+
+    def generate(self, prompt: str = "", **options: Any) -> str:
+        """A text after the prompt; `options` are keys of `decode`: temperature, top_k, top_p, length, seed."""
+        return "".join(self.stream(prompt, **options))
+
+    def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
+        """The same, piece by piece as it is written."""
+        task = self.task
+        if not isinstance(task, Language):
+            raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
+        chosen = decode_options(self.experiment.decode or Decode(), options)
+        seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
+        with torch.inference_mode():
+            for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
+                yield from pieces.values()
+
+    def evaluate(self, files: Sequence[str]) -> Evaluation:
+        """Scores on other files."""
+        with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
+            self.task.read([files] if isinstance(files, str) else files, Path(folder))
+            return self.task.evaluate(self.model, "test", self.device)
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """The resolved config of a run."""
+    try:
+        return experiment(read_values(folder / EXPERIMENT))
+    except ConfigError as wrong:
+        raise RunError(f"{folder / EXPERIMENT}: {wrong}") from None
+
+
+def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """The files of a run's vocabulary: those that the manifest knows, whatever else lies there."""
+    inside = sorted(name for name in manifest.files if Path(name).parent == Path(VOCABULARY))
+    return {Path(name).name: (folder / name).read_text(encoding="utf-8") for name in inside}
+
+
+def decode_options(base: Decode, options: Mapping[str, Any]) -> Decode:
+    """How to write, as the run says, with some keys said anew."""
+    raw = {"task": "language", "decode": {**base.model_dump(), **options}}
+    return experiment(raw).decode or base

@@ -1,0 +1,151 @@
+"""Where examples come from: files by part, or a corpus; and what the cache is told of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.data.lines import Skipped, refuse
+from seqloom.data.origin import Origin
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import DataError, UserError
+
+CSV = "text,label\ngood film,pos\nbad film,neg\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def origin(task: str, seed: int = 1, **data: Any) -> Origin:
+    return Origin.of(experiment({"task": task, "seed": seed, "data": data}))
+
+
+def test_files_of_each_part() -> None:
+    for name in ("a.txt", "b.txt", "v.txt"):
+        Path(name).write_text(f"{name} says\n")
+    found = origin("language", train=["*.txt"], valid="v.txt")
+    assert found.names() == ["a.txt", "b.txt", "v.txt", "v.txt"]
+    assert [found.has(part) for part in (TRAIN, VALID, TEST)] == [True, True, False]
+    assert "".join(found.text(VALID)) == "v.txt says\n"
+    assert found.corpus is None
+
+
+def test_nothing_named_is_the_tasks_own_corpus() -> None:
+    for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python")):
+        found = origin(task)
+        assert found.corpus == corpus == found.names()[0]
+        assert found.has(TRAIN)
+
+
+def test_a_corpus_without_the_task_names_one_with_it() -> None:
+    with pytest.raises(UserError, match=r"brackets has nothing for classify .* Use numbers"):
+        next(origin("classify", corpus="brackets").labelled(TRAIN, refuse))
+
+
+def test_a_corpus_is_made_anew_for_each_reading() -> None:
+    found = origin("tag", corpus="copy", examples=10, length=3)
+    assert list(found.sentences(TRAIN, refuse)) == list(found.sentences(TRAIN, refuse))
+    assert len(list(found.sentences(TRAIN, refuse))) == 10
+
+
+def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
+    Path("a.csv").write_text(CSV)
+    with pytest.raises(DataError, match=r"a\.csv: a csv file, and tag reads"):
+        origin("tag", train="a.csv")
+    with pytest.raises(DataError, match="no such file"):
+        origin("classify", train="a.cvs")
+    with pytest.raises(DataError, match=r"a\.csv: a csv file"):
+        Origin.to_test(experiment({"task": "tag"}), ["a.csv"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", CSV),
+        ("a.tsv", CSV.replace(",", "\t")),
+        ("a.jsonl", '{"text": "good film", "label": "pos"}\n{"text": "bad film", "label": "neg"}\n'),
+    ],
+)
+def test_labelled_files_of_every_format(name: str, content: str) -> None:
+    Path(name).write_text(content)
+    found = origin("classify", train=name)
+    assert [(each.text, each.labels) for each in found.labelled(TRAIN, refuse)] == [
+        ("good film", ("pos",)),
+        ("bad film", ("neg",)),
+    ]
+    assert found.columns() is not None
+
+
+def test_a_folder_has_no_columns() -> None:
+    for name in ("pos", "neg"):
+        (Path("films") / name).mkdir(parents=True)
+        (Path("films") / name / "1.txt").write_text(f"a {name} film")
+    found = origin("classify", train="films")
+    assert found.columns() is None
+    assert [each.labels for each in found.labelled(TRAIN, refuse)] == [("neg",), ("pos",)]
+
+
+def test_bad_lines_as_the_config_says() -> None:
+    assert origin("classify").bad() is refuse
+    assert isinstance(origin("classify", on_bad_line="skip").bad(), Skipped)
+
+
+def test_the_files_to_test_on_are_the_only_ones() -> None:
+    Path("a.csv").write_text(CSV)
+    found = Origin.to_test(experiment({"task": "classify"}), ["a.csv"])
+    assert [found.has(part) for part in (TRAIN, VALID, TEST)] == [False, False, True]
+    assert len(list(found.labelled(TEST, refuse))) == 2
+
+
+def test_where_the_data_lay() -> None:
+    Path("a.csv").write_text(CSV)
+    told = origin("classify", train="a.csv").local()
+    assert told["corpus"] is None
+    [file] = told["files"]["train"]  # type: ignore[index]
+    assert file["path"] == str(Path("a.csv").absolute())
+    assert len(file["sha256"]) == 64
+
+
+# What the cache is told: all that decides what is read, and nothing else.
+
+
+def test_a_renamed_file_is_the_same_data() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV)
+    assert origin("classify", train="a.csv").ingredients() == origin("classify", train="b.csv").ingredients()
+
+
+def test_a_name_that_changes_the_reading_is_other_data() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("a.tsv").write_text(CSV)
+    assert origin("classify", train="a.csv").ingredients() != origin("classify", train="a.tsv").ingredients()
+
+
+def test_a_file_that_is_a_class_is_other_data_under_another_name() -> None:
+    for name in ("pos.txt", "neg.txt", "great.txt"):
+        Path(name).write_text("a film\n" if name != "neg.txt" else "no film\n")
+    one, other = (origin("classify", train=[name, "neg.txt"]) for name in ("pos.txt", "great.txt"))
+    assert one.prints == other.prints
+    assert one.ingredients() != other.ingredients()
+
+
+def test_what_decides_the_reading_is_told() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV + "fine,pos\n")
+    base = origin("classify", train="a.csv").ingredients()
+    others = [
+        origin("classify", train="b.csv"),
+        origin("classify", train=["a.csv", "b.csv"]),
+        origin("classify", train="a.csv", valid="b.csv"),
+        origin("classify", seed=2, train="a.csv"),
+        origin("classify", train="a.csv", max_length=3),
+        origin("classify", train="a.csv", tokeniser="character"),
+        origin("classify", train="a.csv", text="label"),
+        origin("classify", corpus="numbers"),
+        origin("classify", corpus="numbers", length=2),
+    ]
+    told = [str(base), *(str(other.ingredients()) for other in others)]
+    assert len(set(told)) == len(told)

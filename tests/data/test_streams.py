@@ -1,0 +1,119 @@
+"""Text made ready: all of it, in parts that lie where they lay, in the tokens of the training part."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.data import streams as module
+from seqloom.data.origin import Origin
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.streams import Streams, spans_of, streams
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import DataError
+
+TEXT = "".join(f"line {i} of a small text, ä\n" for i in range(200))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    Path("a.txt").write_text(TEXT)
+
+
+def made(**data: Any) -> Streams:
+    return streams(Origin.of(experiment({"task": "language", "data": {"train": "a.txt", **data}})))
+
+
+def decoded(data: Streams) -> dict[str, str]:
+    return {part: data.tokeniser.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
+
+
+@pytest.mark.parametrize("tokeniser", ["character", "byte", "bpe"])
+def test_the_parts_make_the_text(tokeniser: str) -> None:
+    data = made(tokeniser=tokeniser, vocabulary=300, valid_share=0.2, test_share=0.1)
+    told = decoded(data)
+    assert list(told) == [TRAIN, VALID, TEST]
+    assert told[TRAIN] + told[VALID] + told[TEST] == TEXT
+    assert data.characters == {part: len(text) for part, text in told.items()}
+    for part, share in ((TRAIN, 0.7), (VALID, 0.2), (TEST, 0.1)):
+        assert abs(len(told[part]) / len(TEXT) - share) < 0.01
+
+
+def test_words_are_read_in_their_order() -> None:
+    data = made(tokeniser="word")
+    words = data.tokeniser.tokens(data.tokens[TRAIN][:6].tolist())
+    assert words[:2] == ["line", "0"]
+
+
+def test_without_a_share_there_is_no_test_part() -> None:
+    assert list(made().tokens) == [TRAIN, VALID]
+
+
+def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
+    Path("v.txt").write_text("another text\n")
+    told = decoded(made(valid="v.txt"))
+    assert told[TRAIN] == TEXT
+    assert told[VALID].endswith("text\n")
+    told = decoded(made(valid="v.txt", test="v.txt"))
+    assert list(told) == [TRAIN, VALID, TEST]
+
+
+def test_the_tokeniser_learns_from_the_training_part_alone() -> None:
+    Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
+    data = made(valid_share=0.1)
+    assert "Ω" not in data.tokeniser.learned.tokens
+    assert data.tokeniser.unknown in data.tokens[VALID]
+    assert data.tokeniser.unknown not in data.tokens[TRAIN]
+
+
+def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = {part: tokens.tolist() for part, tokens in made(tokeniser="bpe", vocabulary=300).tokens.items()}
+    monkeypatch.setattr(module, "PIECE", 100)
+    monkeypatch.setattr(module, "PIECES", 3)
+    pieces = made(tokeniser="bpe", vocabulary=300, sample=40_000_000)  # another sample, so not from the cache
+    assert {part: tokens.tolist() for part, tokens in pieces.tokens.items()} == whole
+
+
+def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made()
+    monkeypatch.setattr(module, "make", None)  # not called
+    again = made()
+    Path("a.txt").rename("b.txt")
+    renamed = made(train="b.txt")
+    for other in (again, renamed):
+        assert decoded(other) == decoded(first)
+        assert other.characters == first.characters
+    with pytest.raises(TypeError):
+        made(train="b.txt", lowercase=True)
+
+
+@pytest.mark.parametrize("text", ["a", "ab\n", "0123456789"])
+def test_too_short_a_text_is_a_sentence(text: str) -> None:
+    Path("a.txt").write_text(text)
+    with pytest.raises(DataError, match=r"^a\.txt: only \d+ characters for the part to (choose by|learn from)\. Give"):
+        made()
+    assert not list(Path("cache").glob("*"))
+
+
+def test_too_short_a_file_of_a_part_is_named() -> None:
+    Path("v.txt").write_text("a")
+    with pytest.raises(DataError, match=r"^v\.txt: only 1 characters for the part to choose by"):
+        made(valid="v.txt")
+
+
+def test_a_corpus_is_text_too() -> None:
+    chosen = experiment({"task": "language", "data": {"corpus": "brackets", "examples": 50, "length": 6}})
+    origin = Origin.of(chosen)
+    told = decoded(streams(origin))
+    assert told[TRAIN] + told[VALID] == "".join(origin.text(TRAIN))
+
+
+def test_spans_meet() -> None:
+    data = {"train": "a.txt", "valid_share": 0.33, "test_share": 0.33}
+    spans = spans_of(Origin.of(experiment({"task": "language", "data": data})))
+    assert spans[TRAIN][1] == 0
+    assert spans[TRAIN][2] == spans[VALID][1]
+    assert spans[VALID][2] == spans[TEST][1]
+    assert spans[TEST][2] == len(TEXT)
