@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from seqloom.nn import activations, normalisation
@@ -24,7 +26,9 @@ from seqloom.nn.stack import DenseStack
 from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window
 from seqloom.spec import names
 from seqloom.spec.config.experiment import experiment
+from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.model import AnyModel
+from seqloom.spec.errors import ConfigError
 from seqloom.tasks.bodies import body, started, tokens
 
 LANGUAGE = [arch for arch in names.ARCHITECTURES if arch != "mixer"]
@@ -115,6 +119,32 @@ def test_dropout_reaches_every_kind_and_is_off_in_eval(arch: str) -> None:
     assert not torch.equal(layer(x)[0], layer(x)[0])
     calm = made("classify", arch, dropout=0).train()
     assert torch.equal(calm(x)[0], calm(x)[0])
+
+
+def values(key: Key) -> st.SearchStrategy[Any]:
+    """A few that a key may have."""
+    if key.choices:
+        return st.sampled_from(key.choices)
+    few: list[Any] = {bool: [False, True], int: [1, 2, 3, 6], float: [0, 0.3]}[key.kind]
+    return st.sampled_from([600] if key.name in ("length", "context") else few)
+
+
+@given(st.sampled_from(names.TASKS), st.sampled_from(names.ARCHITECTURES), st.data())
+def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataObject) -> None:
+    keys = [key for key in all_keys().values() if key.part == "model" and arch in key.archs]
+    free = {key.name: values(key) for key in keys if key.name not in ("arch", "size", "width")}
+    more = data.draw(st.fixed_dictionaries({"width": st.sampled_from([4, 6, 7])}, optional=free))
+    try:
+        chosen = experiment({"task": task, "model": {"arch": arch, "size": "tiny", **more}}).model
+    except ConfigError:
+        return
+    layers = body(chosen, chosen.width, causal=task == "language")
+    built = Model(tokens(chosen, 11), layers, PerPosition(layers.output_size, 3))
+    y, _ = started(built, chosen)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
+    assert y.shape == (2, 3, layers.output_size)
+    assert y.isfinite().all()
+    assert layers.traits.causal or task != "language"
+    assert not chosen.tied or layers.output_size == chosen.width
 
 
 # Window

@@ -26,7 +26,10 @@ def work(request: "Request", own: Mapping[str, Any]) -> int:
         console.print(json.dumps(found.told(), ensure_ascii=False), soft_wrap=True)
     else:
         for line in found.lines():
-            console.print(Text(line), soft_wrap=True)
+            text = Text(line)
+            text.highlight_regex(r"^error ", "bold red")
+            text.highlight_regex(r"^warning ", "bold yellow")
+            console.print(text, soft_wrap=True)
     return 0 if found.ok else MISTAKE
 
 

@@ -121,4 +121,6 @@ def cache(console: Console) -> None:
     folder = cache_folder()
     files = [file for file in folder.rglob("*") if file.is_file()] if folder.is_dir() else []
     size = sum(file.stat().st_size for file in files)
-    say(console, "cache", f"{folder}: {memory(size)} (SEQLOOM_CACHE names another place; it may be removed at any time)")
+    say(
+        console, "cache", f"{folder}: {memory(size)} (SEQLOOM_CACHE names another place; it may be removed at any time)"
+    )

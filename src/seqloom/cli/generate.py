@@ -15,7 +15,9 @@ from seqloom.cli.help_text import Command
 @click.command(cls=Command, short_help="Let a language model write.")
 @click.argument("run", metavar="RUN")
 @click.option("--prompt", metavar="TEXT", help="The text to go on from.")
-@click.option("--temperature", metavar="X", help="Below 1 is safer, above 1 is bolder, 0 takes the likeliest. [as trained: 0.8]")
+@click.option(
+    "--temperature", metavar="X", help="Below 1 is safer, above 1 is bolder, 0 takes the likeliest. [as trained: 0.8]"
+)
 @click.option("--top-k", metavar="N", help="Choose among the N likeliest tokens alone.")
 @click.option("--top-p", metavar="X", help="Choose among the likeliest tokens that together have this probability.")
 @click.option("--length", metavar="N", help="The most tokens to write. [as trained: 400]")

@@ -52,7 +52,7 @@ def without_padding(told: str) -> str:
 def write_text(told: str, formatter: "RichHelpFormatter") -> None:
     """Paragraphs, each followed by an empty line."""
     for text in paragraphs(told):
-        formatter.write(Padding(text, (0, 1, 1, 1)))  # type: ignore[arg-type]
+        formatter.write(Padding(text, (0, 1, 1, 1)))
 
 
 def paragraphs(told: str) -> Iterator[Text]:

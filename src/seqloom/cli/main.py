@@ -1,10 +1,10 @@
 """`seqloom`: the commands, and what happens when one fails."""
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 import rich_click as click
 from rich.text import Text
@@ -83,10 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def forgiving(stream: TextIO) -> None:
+def forgiving(stream: object) -> None:
     """A character that the terminal's encoding lacks is shown as ?, not a reason to fail."""
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        stream.reconfigure(errors="replace")  # type: ignore[attr-defined]
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")
 
 
 def mute() -> None:

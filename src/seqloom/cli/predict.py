@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -18,7 +18,13 @@ TOGETHER = 64  # texts read at once from a file
 @click.command(cls=Command, short_help="Ask a run about texts.")
 @click.argument("run", metavar="RUN")
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option("--file", "files", metavar="FILE", multiple=True, help="A file with a text a line (repeatable); - is standard input.")
+@click.option(
+    "--file",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    help="A file with a text a line (repeatable); - is standard input.",
+)
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all probabilities.")
 def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: str, as_json: bool) -> None:
@@ -64,22 +70,30 @@ def given(texts: Sequence[str]) -> Iterator[str]:
 
 
 def lines_of(file: str) -> Iterator[str]:
-    """A text a line; blank ones are refused, since answers would no longer stand line by line, but for the last."""
+    """A text a line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.files import expand
     from seqloom.data.lines import read_lines
 
-    blank = 0
-    for path in [Path("/dev/stdin")] if file == "-" else expand([file]):
-        name = "standard input" if file == "-" else str(path)
-        for number, line in standard_input() if file == "-" else read_lines(path):
-            if not line.strip():
-                blank = blank or number
-                continue
-            if blank:
-                raise DataError(f"{name}:{blank}", "an empty line", "Remove it; each line is a text")
-            yield line
-        if file == "-" and blank == 1:
-            raise DataError(name, "no text", "Give a text a line")
+    if file == "-":
+        yield from without_blank("standard input", standard_input())
+        return
+    for path in expand([file]):
+        yield from without_blank(str(path), read_lines(path))
+
+
+def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
+    blank, texts = 0, 0
+    for number, line in lines:
+        if not line.strip():
+            blank = blank or number
+            continue
+        if blank:
+            raise DataError(f"{name}:{blank}", "an empty line", "Remove it, since each line is a text")
+        texts += 1
+        yield line
+    if not texts:
+        raise DataError(name, "no text", "Give a text a line")
 
 
 def standard_input() -> Iterator[tuple[int, str]]:

@@ -10,7 +10,9 @@ from seqloom.cli.help_text import Command
 
 @click.command(cls=Command, short_help="Go on with a run that was stopped.")
 @click.argument("run", metavar="RUN")
-@click.option("--data", "moved", metavar="PATH", multiple=True, help="Where files lie that have been moved (repeatable).")
+@click.option(
+    "--data", "moved", metavar="PATH", multiple=True, help="Where files lie that have been moved (repeatable)."
+)
 def resume(run: str, moved: tuple[str, ...]) -> None:
     """Go on with a run from its last checkpoint, however it was stopped.
 

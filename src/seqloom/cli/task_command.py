@@ -27,7 +27,7 @@ class TaskCommand(Command):
 
     def __init__(self, name: str, summary: str, work: Work, own: Sequence[RichOption]) -> None:
         super().__init__(
-            name,
+            name=name,
             help=summary,
             short_help=summary,
             context_settings={"token_normalize_func": with_dashes},
@@ -51,7 +51,7 @@ class TaskCommand(Command):
         keys = key_options(*ctx.meta.get(SEEN, (None, None, None)))
         common = [option for option in keys if option.panel == "Common options"]
         rest = [option for option in keys if option.panel != "Common options"]
-        help_option = self.get_help_option(ctx)
+        help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
         if help_option is not None:
             help_option.panel = "Common options"  # type: ignore[attr-defined]
         ends = [help_option] if help_option is not None else []
@@ -59,12 +59,15 @@ class TaskCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look at the task, model and size first, wherever they stand: the help depends on them."""
-        seen, _, _ = self.make_parser(ctx).parse_args(list(args))
+        try:
+            seen, _, _ = self.make_parser(ctx).parse_args(list(args))
+        except click.UsageError as wrong:
+            wrong.ctx = wrong.ctx or ctx  # so that the sentence names this command
+            raise
         words = seen.get("words")  # what was not given has a sentinel of click's
         task = words[0] if isinstance(words, list | tuple) and words else None
         ctx.meta[SEEN] = tuple(
-            word if isinstance(word, str) else None
-            for word in (task, seen.get("model__arch"), seen.get("model__size"))
+            word if isinstance(word, str) else None for word in (task, seen.get("model__arch"), seen.get("model__size"))
         )
         return super().parse_args(ctx, args)
 

@@ -26,10 +26,10 @@ def usage_sentence(wrong: click.ClickException) -> str:
 def lowered(message: str) -> str:
     """As the middle of a sentence, with its full stop.
 
-    >>> lowered("Option '--out' requires an argument.")
-    "option '--out' requires an argument."
+    >>> lowered("Option '--out' requires an argument"), lowered("No such command 'rn'. Did you mean 'runs'?")
+    ("option '--out' requires an argument.", "no such command 'rn'. Did you mean 'runs'?")
     """
-    return f"{message[:1].lower()}{message[1:].rstrip('.')}."
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}{'' if message.endswith('?') else '.'}"
 
 
 def name_of(param: click.Parameter, ctx: click.Context | None) -> str:
@@ -40,10 +40,10 @@ def name_of(param: click.Parameter, ctx: click.Context | None) -> str:
 
 
 def options_of(ctx: click.Context | None) -> list[str]:
-    """All options of a command, hidden ones left out."""
+    """All options of a command."""
     if ctx is None:
         return []
-    params = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+    params = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
     return [name for param in params for name in (*param.opts, *param.secondary_opts)]
 
 

@@ -153,7 +153,7 @@ class Classify(Task):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
             measured.add(loss.total, loss.count)
-            p = model.head.probabilities(y, batch.lengths)  # type: ignore[operator]
+            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
             said = model.head.predict(y, batch.lengths)
             scores.add(batch.target, said)
             if not self.several:

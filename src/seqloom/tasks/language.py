@@ -23,7 +23,7 @@ from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import Transformer
-from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.errors import ArgumentError, DataError, UserError
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
@@ -182,7 +182,11 @@ class Language(Task):
         prompt = torch.as_tensor(self.prompt(options.prompt), device=device)
         for number in range(self.experiment.train.samples or 0):
             written = write(model, [prompt], options=options, seed=seed, context=self.context(), numbers=[number])
-            yield {"prompt": options.prompt, "text": self.tokeniser.decode(collect(written, 1)[0])}
+            try:
+                text = self.tokeniser.decode(collect(written, 1)[0])
+            except ArgumentError:  # its scores are not finite: it can't write now, and may yet recover
+                return
+            yield {"prompt": options.prompt, "text": text}
 
 
 def stretch(tokens: Any, item: Stretch) -> Batch:

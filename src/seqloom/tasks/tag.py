@@ -155,7 +155,7 @@ class Tag(Task):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
             measured.add(loss.total, loss.count)
-            p = model.head.probabilities(y, batch.lengths)  # type: ignore[operator]
+            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
             said = model.head.predict(y, batch.lengths)
             classes.add(batch.target, said)
             calibration.add(p.gather(2, said.clamp(min=0).unsqueeze(2)).squeeze(2), said == batch.target)

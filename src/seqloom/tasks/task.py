@@ -22,7 +22,7 @@ class Batch:
     """What a model reads, what it should answer, how much of each row is real; whether its state goes on."""
 
     source: Shaped[Tensor, "batch *rest"]
-    target: Shaped[Tensor, "batch *rest"]
+    target: Shaped[Tensor, "batch *answer"]
     lengths: Int[Tensor, " batch"] | None = None  # on the host: layers then know how long rows are without waiting
     goes_on: bool = False
     rows: tuple[int, ...] = ()  # of the part, for who wants to show them

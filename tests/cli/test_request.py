@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.cli.request import Request, without_overruled
+from seqloom.cli.train import train
+from seqloom.cli.unknown import nearest_option
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.keys import all_keys
+from seqloom.spec.errors import ConfigError, UserError
+from tests.cli.conftest import Seqloom
+
+
+def asked(*words: str) -> Request:
+    """What a command line asks for."""
+    return Request.of(train.make_context("train", list(words)).params)
+
+
+def chosen(*words: str) -> Experiment:
+    return asked(*words).experiment()
+
+
+def test_short_names_and_dotted_names_are_the_same() -> None:
+    short = chosen("tag", "a.conllu", "--model", "gru", "--size", "tiny", "--valid", "b", "--valid", "c", "--seed", "3")
+    dotted = ("--model.arch", "gru", "--model.size", "tiny", "--data.valid", "b", "--data.valid", "c")
+    assert short == chosen("tag", *dotted, "a.conllu", "--seed", "3")
+    assert short.data.valid == ("b", "c")
+    assert short.data.train == ("a.conllu",)
+    assert short.seed == 3
+
+
+def test_options_stand_in_any_position_with_dashes_or_underscores() -> None:
+    one = chosen("classify", "--data.on-bad-line", "skip", "a.csv", "--no-model.bidirectional", "b.csv")
+    assert one == chosen("--no-model.bidirectional", "--data.on_bad_line=skip", "classify", "a.csv", "b.csv")
+    assert one.data.on_bad_line == "skip"
+    assert one.data.train == ("a.csv", "b.csv")
+
+
+def test_none_unsets_a_key_that_may_be_unset() -> None:
+    assert chosen("classify").train.clip_norm == 1.0
+    assert chosen("classify", "--train.clip-norm", "none").train.clip_norm is None
+    assert chosen("tag", "--model.characters", "none").model.characters == "none"
+    with pytest.raises(ConfigError, match=r"train\.lr is 'none'; expected a number"):
+        chosen("tag", "--train.lr", "none")
+
+
+@given(st.sampled_from(sorted(all_keys())))
+def test_every_key_is_an_option(dotted: str) -> None:
+    key = all_keys()[dotted]
+    words = [key.option] if key.kind is bool else [key.option, "5"]
+    request = asked("classify", *words)
+    expected: Any = True if key.kind is bool else ["5"] if key.kind is tuple else "5"
+    assert request.options == {key.part: {key.name: expected}}
+
+
+def test_options_win_over_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text(
+        'task = "classify"\nseed = 4\n[data]\ncorpus = "numbers"\n[model]\nwidth = 99\n[train]\nlr = 0.5\n'
+    )
+    plain = chosen("--config", str(config))
+    assert (plain.task, plain.seed, plain.train.lr, plain.model.width) == ("classify", 4, 0.5, 99)
+    over = chosen("--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny")
+    assert (over.seed, over.train.lr, over.data.corpus, over.data.train) == (5, 0.1, None, ("reviews.csv",))
+    assert over.model.width == 32  # --size means its widths, whatever the file has
+
+
+def test_a_corpus_on_the_command_line_takes_the_place_of_files() -> None:
+    file = {"data": {"train": ["a.txt"], "length": 3}, "task": "language"}
+    assert without_overruled(file, {"data": {"corpus": "copy"}}) == {"data": {"length": 3}, "task": "language"}
+
+
+def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_line_has_not(tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text('task = "classify"\n[train]\nlr = -1\n')
+    with pytest.raises(ConfigError, match=r"e\.toml:3: train\.lr is -1"):
+        chosen("--config", str(config))
+    with pytest.raises(ConfigError, match=r"^train\.batch is 'x'"):
+        chosen("--config", str(config), "--train.lr", "1", "--train.batch", "x")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "which task"),
+        (["clasify"], "Did you mean classify"),
+        (["nonsense"], "unknown task 'nonsense'"),
+    ],
+)
+def test_the_task_must_be_one(words: list[str], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        chosen(*words)
+
+
+def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x")
+    with pytest.raises(UserError, match="Name it before the file"):
+        chosen(str(path))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("--train.learning-rate", "--train.lr"),
+        ("--train.learning_rat", "--train.lr"),
+        ("--lr", "--train.lr"),
+        ("--epochs", "--train.epochs"),
+        ("--batch-size", "--train.batch"),
+        ("--no-model.bidirectionl", "--no-model.bidirectional"),
+        ("--modle", "--model"),
+        ("--dry-rum", "--dry-run"),
+        ("--ouput", "--out"),
+    ],
+)
+def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, meant: str) -> None:
+    said = seqloom("train", "classify", "reviews.csv", wrong, "3")
+    assert said.code == 2
+    assert said.err == f"seqloom: unknown option {wrong}. Did you mean {meant}? (seqloom train --help lists all)\n"
+
+
+def test_an_option_like_no_other_names_none() -> None:
+    assert nearest_option("--zzzzzz", ["--out", "--json"]) is None

@@ -1,0 +1,126 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from seqloom.cli.answers import answer_lines
+from tests.cli.conftest import Seqloom
+
+
+def test_a_classifier_answers_with_a_label_and_its_probability(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "classify", "a fine film", "a bore")
+    assert said.code == 0
+    assert len(said.out.splitlines()) == 4
+    told = [
+        json.loads(line) for line in seqloom("predict", runs / "classify", "a fine film", "--json").out.splitlines()
+    ]
+    assert told[0]["text"] == "a fine film"
+    assert set(told[0]["probabilities"]) == {"pos", "neg"}
+
+
+def test_texts_come_from_the_command_line_from_files_and_from_standard_input(seqloom: Seqloom, runs: Path) -> None:
+    Path("texts.txt").write_text("one film\ntwo films\n\n")
+    of_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
+    of_input = seqloom("predict", runs / "classify", "--json", stdin="one film\ntwo films\n").out
+    of_words = seqloom("predict", runs / "classify", "one film", "two films", "--json").out
+    assert of_file == of_input == of_words
+    assert len(of_words.splitlines()) == 2
+
+
+def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "tag", "Anna sings").out.splitlines()
+    assert said[0] == "Anna  sings"
+    assert len(said[1].split()) == 2
+    narrow = list(answer_lines("tag", {"words": ["ab", "cd", "ef"], "tags": ["X", "Y", "Z"]}, 6))
+    assert [line.plain for line in narrow] == ["ab  cd", "X   Y", "ef", "Z", ""]
+
+
+def test_a_language_model_answers_with_its_perplexity(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "language", "the fox")
+    assert said.out.startswith("perplexity ")
+    assert "next: " in said.out
+
+
+def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "classify", "[red]fine\x1b[31m film")
+    assert "[red]fine␛[31m film" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "sentence"),
+    [
+        ((), "", "standard input: no text"),
+        ((), "one\n\ntwo\n", "standard input:2: an empty line"),
+        ((), b"caf\xe9\n", "standard input:1: not UTF-8"),
+        ((" ",), None, "text 1 is empty"),
+        (("--file", "nope.txt"), None, "there is no such file"),
+        (("x", "--device", "gpu"), None, "unknown device 'gpu'"),
+    ],
+)
+def test_what_can_not_be_asked(
+    seqloom: Seqloom, runs: Path, words: tuple[str, ...], stdin: str | bytes | None, sentence: str
+) -> None:
+    said = seqloom("predict", runs / "classify", *words, stdin=stdin)
+    assert said.code == 2
+    assert sentence in said.err
+
+
+def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None:
+    words = ("generate", runs / "language", "--prompt", "the ", "--length", "20", "--temperature", "1", "--top-k", "9")
+    first = seqloom(*words, "--seed", "7")
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith("the ")
+    assert seqloom(*words, "--seed", "7").out == first.out
+    told = json.loads(seqloom(*words, "--seed", "7", "--json").out)
+    assert told["prompt"] + told["text"] == first.out.removesuffix("\n")
+    drawn = seqloom(*words)
+    again = seqloom(*words, "--seed", drawn.err.split()[1])
+    assert again.out == drawn.out
+
+
+def test_evaluate_tells_scores_and_classes(seqloom: Seqloom, runs: Path, files: Path) -> None:
+    said = seqloom("evaluate", runs / "classify", "reviews.csv")
+    assert said.code == 0
+    assert "accuracy" in said.out
+    assert "pos" in said.out
+    told = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)
+    assert told["scores"]["accuracy"] <= 1
+    assert "per_class" in told["details"]
+
+
+def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "tag", tmp_path / "r")
+    (tmp_path / "r/report.html").unlink()
+    said = seqloom("report", "r")
+    assert said.code == 0
+    assert "wrote    r/report.html" in said.out
+    assert (tmp_path / "r/report.html").read_text().startswith("<!")
+
+
+def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "tag", tmp_path / "runs/good")
+    shutil.copytree(runs / "tag", tmp_path / "runs/bad")
+    (tmp_path / "runs/bad/manifest.json").write_text("{")
+    (tmp_path / "runs/nothing").mkdir()
+    said = seqloom("runs")
+    assert said.code == 0
+    assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
+    assert "broken   runs/bad/manifest.json: not JSON" in said.out
+    assert "nothing" not in said.out
+
+
+def test_no_runs_yet_is_no_error(seqloom: Seqloom) -> None:
+    said = seqloom("runs")
+    assert said.code == 0
+    assert "no runs here yet" in said.out
+
+
+def test_check_ends_with_2_where_training_would_refuse(seqloom: Seqloom, files: Path) -> None:
+    said = seqloom("check", "classify", "reviews.csv")
+    assert said.code == 0
+    assert json.loads(seqloom("check", "classify", "reviews.csv", "--json").out)["ok"] is True
+    Path("bad.tsv").write_text("text\tlabel\nfine\ta\nbad\tb\tc\n")
+    said = seqloom("check", "classify", "bad.tsv")
+    assert said.code == 2
+    assert "bad.tsv:3" in said.out

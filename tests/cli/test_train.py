@@ -1,0 +1,119 @@
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import TINY, Seqloom
+
+
+def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Path) -> None:
+    said = seqloom("train", "classify", "reviews.csv", "--out", "runs/r", "--data.test-share", "0.2", *TINY)
+    assert (said.code, said.err) == (0, "")
+    words = [line.split()[0] for line in said.out.splitlines()]
+    assert words[:4] == ["corpus", "columns", "model", "device"]
+    assert "valid" in words
+    assert words[-5:] == ["best", "test", "took", "wrote", "next"]
+    assert "text: 'review', label: 'stars' (guessed" in said.out
+    assert (files / "runs/r/report.html").exists()
+    after = said.out.splitlines()[-1].removeprefix("next").strip()
+    assert seqloom(*shlex.split(after)[1:]).code == 0
+
+
+def test_a_language_model_shows_a_sample_and_its_next_command_works(seqloom: Seqloom, files: Path) -> None:
+    options = ("--train.bptt", "8", "--train.batch", "4", "--decode.length", "12")
+    said = seqloom("train", "language", "text.txt", "--out", "[bold]r", *TINY, *options)
+    assert said.code == 0
+    assert "sample" in said.out
+    assert "wrote    [bold]r " in said.out  # never read as markup
+    after = shlex.split(said.out.splitlines()[-1].removeprefix("next"))[1:]
+    assert seqloom(*after, "--length", "5").code == 0
+
+
+def test_without_files_the_embedded_corpus_is_taken(seqloom: Seqloom, tmp_path: Path) -> None:
+    said = seqloom("train", "tag", "--data.corpus", "brackets", "--data.examples", "50", *TINY)
+    assert said.code == 0
+    assert "brackets (embedded)" in said.out
+    (run,) = (tmp_path / "runs").iterdir()
+    assert run.name.startswith("tag-")
+
+
+def test_a_dry_run_shows_the_config_the_cost_and_a_batch_and_writes_nothing(seqloom: Seqloom, files: Path) -> None:
+    said = seqloom("train", "classify", "reviews.csv", "--dry-run", *TINY)
+    assert said.code == 0
+    assert 'text = "review"' in said.out
+    assert "steps    4, about" in said.out
+    assert all(word in said.out for word in ("parameters", "time     about", "memory   about", "film"))
+    assert not (files / "runs").exists()
+
+
+def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path) -> None:
+    said = seqloom("init", "tag", "names.conll", "--train.steps", "2", "--size", "tiny")
+    assert (said.code, said.err) == (0, "")
+    text = (files / "experiment.toml").read_text()
+    assert "# The number of layers." in text
+    assert seqloom("train", "--config", "experiment.toml", "--out", "r", "--device", "cpu").code == 0
+    before = (files / "experiment.toml").read_bytes()
+    again = seqloom("init", "tag", "names.conll")
+    assert again.code == 2
+    assert "not written over" in again.err
+    assert (files / "experiment.toml").read_bytes() == before
+
+
+def test_init_says_the_columns_and_the_corpus_that_it_would_take(seqloom: Seqloom, files: Path) -> None:
+    assert seqloom("init", "classify", "reviews.csv").code == 0
+    assert 'label = "stars"' in (files / "experiment.toml").read_text()
+    assert seqloom("init", "language", "--out", "l.toml").code == 0
+    assert 'corpus = "python"' in (files / "l.toml").read_text()
+
+
+def test_a_run_is_not_written_over(seqloom: Seqloom, runs: Path, files: Path) -> None:
+    before = {path: path.read_bytes() for path in (runs / "tag").rglob("*") if path.is_file()}
+    said = seqloom("train", "tag", "names.conll", "--out", runs / "tag", *TINY)
+    assert said.code == 2
+    assert f"seqloom resume {runs / 'tag'}" in said.err
+    assert {path: path.read_bytes() for path in (runs / "tag").rglob("*") if path.is_file()} == before
+    (files / "other").mkdir()
+    (files / "other/mine.txt").write_text("mine")
+    said = seqloom("train", "tag", "names.conll", "--out", "other", *TINY)
+    assert said.code == 2
+    assert [path.name for path in (files / "other").iterdir()] == ["mine.txt"]
+
+
+def test_a_finished_run_has_nothing_left_to_do(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("resume", runs / "tag")
+    assert said.code == 0
+    assert "nothing left to do" in said.out
+
+
+def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, files: Path) -> None:
+    options = ("--train.lr", "1000", "--train.optimiser", "sgd", "--train.clip-norm", "none", "--train.not-finite", "2")
+    steps = ("--train.steps", "60", "--size", "tiny", "--device", "cpu", "--model", "rnn-linear", "--train.batch", "32")
+    said = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
+    assert said.code == 1
+    assert "skipped  step" in said.out
+    assert "2 steps in a row" in said.err
+    assert (files / "r/report.html").exists()
+
+
+@pytest.mark.parametrize("signal", [2, 15])
+def test_a_signal_stops_in_order_and_resume_goes_on(seqloom: Seqloom, files: Path, signal: int) -> None:
+    """The signal comes from within, at the third step, so that its moment is known."""
+    code = (
+        "import os, sys; from seqloom.training.loop import Trainer; step = Trainer.step\n"
+        f"def kill(self):\n    step(self)\n    if self.progress.step == 3: os.kill(os.getpid(), {signal})\n"
+        "Trainer.step = kill\n"
+        "from seqloom.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["train", "tag", "names.conll", "--out", "r", *TINY]
+    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == 128 + signal
+    assert "stopped by SIG" in ended.stderr
+    assert "seqloom resume r" in ended.stderr
+    assert "stopped at step 3: resume" in seqloom("runs", ".").out
+    said = seqloom("resume", "r")
+    assert said.code == 0
+    assert "resumed  at step 3" in said.out
+    assert json.loads((files / "r/scores.json").read_text())["cost"]["steps"] == 4

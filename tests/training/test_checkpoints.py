@@ -1,0 +1,184 @@
+"""Checkpoints: all comes back bit for bit; what is damaged is passed over; nothing but safetensors and JSON."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.spec.errors import RunError
+from seqloom.spec.names import OPTIMISERS
+from seqloom.training import checkpoints
+from seqloom.training.loop import Trainer
+from seqloom.training.progress import Progress
+from tests.training.small import sitting
+
+CPU = torch.device("cpu")
+
+
+def after(steps: int, task: str = "language", arch: str = "gru", **more: Any) -> Trainer:
+    trainer = sitting(task, arch, **more).trainer([])
+    for _ in range(steps):
+        trainer.step()
+    return trainer
+
+
+def saved(folder: Path, trainer: Trainer) -> Path:
+    return checkpoints.save(folder, trainer.model, trainer.optimiser, trainer.state, trainer.progress)
+
+
+def restored(path: Path, trainer: Trainer) -> Trainer:
+    trainer.state, trainer.progress = checkpoints.restore(path, trainer.model, trainer.optimiser, CPU)
+    return trainer
+
+
+def assert_same(one: Trainer, other: Trainer) -> None:
+    """Weights, what the optimiser remembers, the carried state, the place."""
+    for name, tensor in one.model.state_dict().items():
+        assert tensor.equal(other.model.state_dict()[name]), name
+    first, second = checkpoints.optimiser_tensors(one.optimiser), checkpoints.optimiser_tensors(other.optimiser)
+    assert set(first) == set(second)
+    assert all(tensor.equal(second[name]) for name, tensor in first.items())
+    assert (one.state is None) == (other.state is None)
+    if one.state is not None and other.state is not None:
+        assert set(one.state) == set(other.state)
+        assert all(tensor.equal(other.state[name]) for name, tensor in one.state.items())
+        assert one.state.horizon == other.state.horizon
+        assert one.state.position is not None
+        assert other.state.position is not None
+        assert one.state.position.equal(other.state.position)
+    assert one.progress == other.progress
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
+    more = {"train": {"optimiser": name, "lr": 0.01}}
+    whole = after(3, **more)
+    path = saved(tmp_path, whole)
+    again = restored(path, after(1, **more))  # a used one: all of it is written over
+    assert_same(whole, again)
+    for trainer in (whole, again):
+        trainer.step()
+        trainer.step()
+    assert_same(whole, again)
+
+
+@pytest.mark.parametrize("arch", ["rnn", "lstm", "lstm-peephole", "gru", "window", "conv", "transformer"])
+def test_every_kind_of_state_goes_on_where_it_was(arch: str, tmp_path: Path) -> None:
+    model = {"norm": "batch"} if arch == "conv" else {}
+    whole = after(2, arch=arch, model=model)
+    again = restored(saved(tmp_path, whole), sitting("language", arch, model=model).trainer([]))
+    for trainer in (whole, again):
+        trainer.step()
+    assert_same(whole, again)
+
+
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_a_task_without_a_state(task: str, tmp_path: Path) -> None:
+    whole = after(2, task)
+    path = saved(tmp_path, whole)
+    again = restored(path, sitting(task).trainer([]))
+    assert again.state is None
+    assert_same(whole, again)
+    assert not (path / checkpoints.CARRIED).exists()
+
+
+def test_safetensors_and_json_and_nothing_else(tmp_path: Path) -> None:
+    path = saved(tmp_path, after(2))
+    assert {file.suffix for file in path.iterdir()} == {".safetensors", ".json"}
+    told = json.loads((path / checkpoints.MANIFEST).read_text())
+    assert set(told) == {file.name for file in path.iterdir()} - {checkpoints.MANIFEST}
+    for file in path.iterdir():
+        assert not file.read_bytes().startswith((b"\x80", b"PK"))  # a pickle; torch.save's archive
+
+
+def two(folder: Path) -> tuple[Path, Path]:
+    trainer = after(1)
+    older = saved(folder, trainer)
+    trainer.step()
+    return older, saved(folder, trainer)
+
+
+def test_the_newest_is_taken(tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    assert checkpoints.all_of(tmp_path) == [older, newer]
+    assert checkpoints.latest(tmp_path) == newer
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimiser.safetensors", "carried.safetensors", "progress.json"])
+@pytest.mark.parametrize("how", ["flip", "cut", "gone"])
+def test_a_damaged_one_is_passed_over(name: str, how: str, tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    file, content = newer / name, (newer / name).read_bytes()
+    if how == "gone":
+        file.unlink()
+    else:
+        flipped = content[:-1] + bytes([content[-1] ^ 1])
+        file.write_bytes(flipped if how == "flip" else content[: len(content) // 2])
+    assert checkpoints.latest(tmp_path) == older
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+def test_a_damaged_manifest_is_passed_over(content: str, tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    (newer / checkpoints.MANIFEST).write_text(content)
+    assert checkpoints.latest(tmp_path) == older
+
+
+def test_if_all_are_damaged_a_sentence_names_the_newest(tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    for path in (older, newer):
+        (path / checkpoints.WEIGHTS).write_bytes(b"")
+    with pytest.raises(RunError) as wrong:
+        checkpoints.latest(tmp_path)
+    assert str(newer / checkpoints.WEIGHTS) in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+
+
+def test_none_is_none(tmp_path: Path) -> None:
+    assert checkpoints.latest(tmp_path) is None
+
+
+def test_a_damaged_one_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:
+    older, newer = two(tmp_path)
+    (newer / checkpoints.WEIGHTS).write_bytes(b"")
+    trainer = restored(older, sitting("language").trainer([]))
+    trainer.step()
+    assert saved(tmp_path, trainer) == newer
+    assert checkpoints.latest(tmp_path) == newer
+    assert_same(trainer, restored(newer, sitting("language").trainer([])))
+
+
+def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
+    trainer = sitting("language").trainer([])
+    for _ in range(4):
+        trainer.step()
+        saved(tmp_path, trainer)
+    checkpoints.prune(tmp_path, 2)
+    assert [path.name for path in checkpoints.all_of(tmp_path)] == ["step-000000003", "step-000000004"]
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"step-000000003", "step-000000004"}
+    checkpoints.prune(tmp_path, 5)
+    assert len(checkpoints.all_of(tmp_path)) == 2
+
+
+def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+    saved(tmp_path, after(1))
+    for name in ("step-final", ".making-step-000000009", "notes"):
+        (tmp_path / "checkpoints" / name).mkdir()
+    checkpoints.prune(tmp_path, 1)
+    assert len(list((tmp_path / "checkpoints").iterdir())) == 4
+
+
+def test_a_weight_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(b"not tensors at all")
+    with pytest.raises(RunError, match=r"weights\.safetensors: can't be read .*Restore the file from a copy\."):
+        checkpoints.read_tensors(path, CPU)
+
+
+def test_progress_reads_what_it_told_and_leaves_out_what_it_does_not_know() -> None:
+    progress = Progress(epoch=2, step=7, best=0.5)
+    progress.recent.loss = 1.5
+    assert Progress.of(json.loads(json.dumps(progress.told()))) == progress
+    assert Progress.of({**progress.told(), "of_a_later_version": 1}) == progress

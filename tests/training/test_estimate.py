@@ -1,0 +1,108 @@
+"""What a run would cost: the arithmetic, with a clock that goes as told."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.tasks.task import Evaluation
+from seqloom.training import estimate as room
+from seqloom.training.estimate import STEPS, estimate, timed
+from seqloom.training.loop import Trainer
+from seqloom.training.session import Sitting
+from tests.training.small import sitting
+
+STEP, MEASURE, SAMPLE = 2.0, 50.0, 300.0
+
+
+class Clock:
+    """Goes on only when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A step takes 2 s, a validation 50 s, samples 300 s."""
+    made = Clock()
+    monkeypatch.setattr(room, "time", made)
+    monkeypatch.setattr(room, "SECONDS", math.inf)
+
+    def step(trainer: Trainer) -> None:
+        made.now += STEP
+        trainer.progress.tokens += 32
+        trainer.progress.step += 1
+
+    def evaluate(trainer: Trainer, part: str) -> Evaluation:
+        made.now += MEASURE
+        return Evaluation({})
+
+    monkeypatch.setattr(Trainer, "step", step)
+    monkeypatch.setattr(Trainer, "evaluate", evaluate)
+    return made
+
+
+def stubbed(clock: Clock, monkeypatch: pytest.MonkeyPatch, task: str = "language", **more: Any) -> Sitting:
+    made = sitting(task, **more)
+
+    def samples(model: object, device: torch.device) -> list[dict[str, str]]:
+        clock.now += SAMPLE
+        return []
+
+    monkeypatch.setattr(made.task, "samples", samples)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "validations"), [(12, 4, 3), (12, 5, 3), (12, 12, 1), (3, 4, 1), (1000, 10, 100)]
+)
+def test_steps_validations_samples_and_the_end(
+    steps: int, every: int, validations: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many validations as the loop has: every so many steps, and one at the end."""
+    made = estimate(stubbed(clock, monkeypatch, train={"steps": steps, "validate_every": every}))
+    assert made.seconds == pytest.approx(steps * STEP + validations * (MEASURE + SAMPLE) + MEASURE)
+    assert made.steps == steps
+    assert made.tokens == steps * 32
+
+
+def test_epochs_and_a_part_to_test_on(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = {"steps": None, "epochs": 3, "validate_every": None, "accumulate": 2}
+    chosen = stubbed(clock, monkeypatch, "classify", train=train, data={"test_share": 0.2})
+    per_epoch = -(-len(chosen.task.epoch(0)) // 2)
+    made = estimate(chosen)
+    assert made.steps == 3 * per_epoch
+    assert made.seconds == pytest.approx(made.steps * STEP + 3 * (MEASURE + SAMPLE) + 2 * MEASURE)
+
+
+def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = stubbed(clock, monkeypatch, "classify")
+    made = estimate(chosen, shown=2)
+    assert made.parameters == sum(weight.numel() for weight in chosen.task.build().parameters())
+    assert made.memory > 1 << 20
+    assert len(made.first) == 2
+    assert all(" -> " in line for line in made.first)
+
+
+def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = sitting("classify", train={"batch": 16}).trainer([])
+    places: list[int] = []
+    step = trainer.step
+    monkeypatch.setattr(trainer, "step", lambda: (places.append(trainer.progress.item), step()))
+    seconds, tokens, steps = timed(trainer)
+    assert steps == STEPS
+    assert len(places) == STEPS + 1  # one to warm up
+    assert min(places) == 0
+    assert max(places) > len(trainer.items) * 0.7
+    assert seconds > 0
+    assert tokens > 0
+
+
+def test_slow_steps_are_few(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 5.0)
+    assert timed(sitting("language").trainer([])) == (6.0, 3 * 32, 3)

@@ -1,0 +1,56 @@
+"""Events: one line of JSON each, whatever the numbers."""
+
+import json
+import math
+
+import pytest
+
+from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Valid, plain
+
+
+def test_a_line_names_its_event_and_holds_its_fields() -> None:
+    told = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).line())
+    assert told == {
+        "event": "start",
+        "step": 0,
+        "time": "2026-01-31T12:00:00+00:00",
+        "device": "2 CPU cores",
+        "parameters": 412,
+        "steps": 90,
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "name"),
+    [
+        (Step(3, 0.5, 1.0, 0.1, 2.0, 0.0, 9, 1.0), "step"),
+        (Valid(3, 0.5, {"loss": 1.0}, True), "valid"),
+        (Stop(3, "SIGTERM"), "stop"),
+    ],
+)
+def test_names_are_those_of_the_log(event: Event, name: str) -> None:
+    assert event.name == name
+
+
+def strict(line: str) -> object:
+    """As a reader in another language would: NaN is no JSON."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    return json.loads(line, parse_constant=refuse)
+
+
+@pytest.mark.parametrize(("value", "word"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
+def test_a_number_that_is_not_finite_is_a_word(value: float, word: str) -> None:
+    assert strict(Skip(1, "loss", value).line()) == {"event": "skip", "step": 1, "what": "loss", "value": word}
+    assert strict(json.dumps(plain({"a": [{"b": value}, (value, 1)], "c": value}))) == {
+        "a": [{"b": word}, [word, 1]],
+        "c": word,
+    }
+
+
+def test_a_sample_with_ends_of_lines_is_one_line() -> None:
+    line = Sample(1, "a\nb", "é\u2028\r\n\U0001f600").line()
+    assert "\n" not in line
+    assert strict(line) == {"event": "sample", "step": 1, "prompt": "a\nb", "text": "é\u2028\r\n\U0001f600"}

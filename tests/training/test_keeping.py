@@ -1,0 +1,131 @@
+"""A run that is asked to stop saves all and says how to go on; and it ends where the one never asked does."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.folder import check
+from seqloom.training import checkpoints, keeping
+from seqloom.training.events import Event, Saved, Tick
+from seqloom.training.keeping import Disk, Stopped
+from seqloom.verbs import resume, start
+from tests.training.small import lines, tiny
+from tests.training.test_crash import assert_same, told
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+def chosen(task: str = "language", **train: Any) -> Experiment:
+    return tiny(task, train={"steps": 6, "validate_every": 4, "log_every": 4, **train})
+
+
+def signal_at(step: int, number: int) -> Callable[[Event], None]:
+    """A listener that sends this process a signal once a step is taken."""
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Tick) and event.step == step:
+            os.kill(os.getpid(), number)
+
+    return listen
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_stop_saves_all_and_the_run_goes_on(task: str, number: signal.Signals, tmp_path: Path) -> None:
+    whole, folder = tmp_path / "whole", tmp_path / "run"
+    start(chosen(task), whole)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.raises(Stopped) as stopped:
+        start(chosen(task), folder, [signal_at(3, number)])
+    expected = f"stopped by {number.name} at step 3; all is saved. Go on with `seqloom resume {folder}`."
+    assert str(stopped.value) == expected
+    assert stopped.value.number == number
+    assert {each: signal.getsignal(each) for each in handlers} == handlers
+    assert [path.name for path in checkpoints.all_of(folder)] == ["step-000000003"]
+    assert '"event": "stop"' in (folder / "metrics.jsonl").read_text().splitlines()[-1]
+    assert (folder / "report.html").exists()
+    resume(folder)
+    assert_same(folder, told(whole))
+
+
+def test_a_stop_at_every_step_of_a_run(tmp_path: Path) -> None:
+    start(chosen(), tmp_path / "whole")
+    for step in range(1, 6):
+        try:
+            begin = (lambda at: start(chosen(), tmp_path / "run", at)) if step == 1 else (lambda at: resume(tmp_path / "run", (), at))  # fmt: skip
+            begin([signal_at(step, signal.SIGTERM)])
+        except Stopped as stopped:
+            assert f"at step {step};" in str(stopped)
+        else:
+            raise AssertionError(step)
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+def test_a_stop_at_the_last_step_is_too_late_to_stop(tmp_path: Path) -> None:
+    run = start(chosen(), tmp_path / "run", [signal_at(6, signal.SIGTERM)])
+    assert run.scores["cost"]["steps"] == 6
+
+
+def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    with pytest.raises(KeyboardInterrupt), disk.signals():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert disk.asked == signal.SIGINT
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_another_thread_leaves_signals_alone(tmp_path: Path) -> None:
+    handler, seen = signal.getsignal(signal.SIGTERM), []
+
+    def within() -> None:
+        with Disk(tmp_path).signals():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=within)
+    thread.start()
+    thread.join()
+    assert seen == [handler]
+
+
+def test_checkpoints_come_every_so_many_steps_and_at_validations(tmp_path: Path) -> None:
+    saved: list[int] = []
+    listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
+    start(chosen(checkpoint_every=3, keep=3), tmp_path / "run", [listen])
+    assert saved == [3, 4, 6]
+    assert [path.name for path in checkpoints.all_of(tmp_path / "run")] == [f"step-00000000{n}" for n in (3, 4, 6)]
+
+
+def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "SECONDS", -1)
+    saved: list[int] = []
+    listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
+    start(chosen(), tmp_path / "run", [listen])
+    assert saved == [1, 2, 3, 4, 5, 6]
+    assert len(checkpoints.all_of(tmp_path / "run")) == 2  # train.keep
+
+
+def test_the_log_holds_no_ticks_and_is_cut_back(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.listen(Tick(1, 9, 0, 0.5, 3))
+    disk.listen(Saved(1))
+    assert not (tmp_path / "metrics.jsonl").exists()
+    start(chosen(), tmp_path / "run")
+    assert {line["event"] for line in lines(tmp_path / "run")} == {"start", "step", "valid", "sample", "end"}
+    size = len((tmp_path / "run" / "metrics.jsonl").read_bytes().splitlines(keepends=True)[0])
+    Disk(tmp_path / "run").cut_log(size)
+    assert [line["event"] for line in lines(tmp_path / "run")] == ["start"]
+
+
+def test_there_are_only_the_best_weights_and_the_manifest_knows_them(tmp_path: Path) -> None:
+    start(chosen(validate_every=1), tmp_path / "run")
+    (best,) = (tmp_path / "run").glob("model-*.safetensors")
+    assert check(tmp_path / "run").model == best.name
+    assert not list((tmp_path / "run").rglob(".making-*"))
+    assert not [file for file in (tmp_path / "run").rglob("*") if file.suffix in (".pt", ".pth", ".pkl", ".bin")]

@@ -1,0 +1,317 @@
+"""The loop: what a step is, what is skipped, when it measures, when it ends."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqloom.nn import Model
+from seqloom.tasks.task import Evaluation
+from seqloom.training.events import Event, Skip, Start, Step, Tick, Valid
+from seqloom.training.loop import NotFinite, Trainer
+from tests.training.small import sitting
+
+EXACT = {"dropout": 0.0}
+
+
+class Nowhere:
+    """Keeps nothing but a note of what it was given."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.bests: list[dict[str, Tensor]] = []
+
+    def best(self, model: Model, evaluation: Evaluation) -> None:
+        self.bests.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+
+    def step(self, trainer: Trainer) -> None:
+        self.steps.append(trainer.progress.step)
+
+
+def trained(task: str, arch: str = "gru", **more: Any) -> tuple[Trainer, list[Event], Nowhere]:
+    """A run to its end, and all that it told."""
+    events: list[Event] = []
+    trainer, keeper = sitting(task, arch, **more).trainer([events.append]), Nowhere()
+    trainer.run(keeper)
+    return trainer, events, keeper
+
+
+def weights(trainer: Trainer) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in trainer.model.state_dict().items()}
+
+
+def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return list(one) == list(other) and all(tensor.equal(other[name]) for name, tensor in one.items())
+
+
+def kinds(events: list[Event], kind: type[Event]) -> list[int]:
+    return [event.step for event in events if type(event) is kind]
+
+
+def scored(trainer: Trainer, scores: list[float]) -> None:
+    """Validations that come out as told."""
+    left = iter(scores)
+    trainer.evaluate = lambda part: Evaluation({trainer.task.chosen_by: next(left)})  # type: ignore[method-assign]
+
+
+# A step -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
+    """The gradient of a step is the sum over its tokens / their number, however they are cut into batches."""
+    split = sitting(task, model=EXACT, train={"batch": 16, "accumulate": 10_000}).trainer([])
+    whole = sitting(task, model=EXACT, train={"batch": 1_000_000}).trainer([])
+    assert len(split.items) > 5
+    assert len(whole.items) == 1
+    for trainer in (split, whole):
+        trainer.optimiser.step = lambda *_: None  # type: ignore[assignment, method-assign]
+        trainer.step()
+    assert split.progress.tokens == whole.progress.tokens
+    assert split.progress.recent.count == whole.progress.recent.count
+    assert split.progress.recent.loss == pytest.approx(whole.progress.recent.loss, rel=1e-5)
+    for one, other in zip(split.parameters, whole.parameters, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-6)
+
+
+def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
+    """Language: two stretches in one step carry the state between them, as two steps would."""
+    together = sitting("language", model=EXACT, train={"accumulate": 2}).trainer([])
+    apart = sitting("language", model=EXACT).trainer([])
+    counts = [apart.backward(apart.task.batch(apart.items[i])) for i in range(2)]
+    total = sum(count for _, count in counts)
+    together.optimiser.step = lambda *_: None  # type: ignore[assignment, method-assign]
+    together.step()
+    assert together.progress.item == 2
+    assert together.progress.recent.loss == pytest.approx(sum(loss for loss, _ in counts))
+    scale = 1 / max(1.0, together.progress.recent.gradient)  # clip_norm is 1
+    for one, other in zip(together.parameters, apart.parameters, strict=True):
+        assert other.grad is not None
+        torch.testing.assert_close(one.grad, other.grad / total * scale, rtol=1e-3, atol=1e-6)
+
+
+def test_loss_at_the_last_step_alone() -> None:
+    """Language: no position but the last has a gradient from the loss."""
+    trainer = sitting("language", model=EXACT, train={"loss_at": "last"}).trainer([])
+    batch = trainer.task.batch(trainer.items[0])
+    outcome = trainer.task.outcome(trainer.model, batch, None)
+    assert int(outcome.loss.count) == batch.source.shape[0]
+    (to_y,) = torch.autograd.grad(outcome.loss.total, outcome.y)
+    assert not to_y[:, :-1].any()
+    assert to_y[:, -1].any()
+
+
+@pytest.mark.parametrize(("at", "steps"), [("last", "last"), ("every", "all")])
+def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -> None:
+    trainer = sitting("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
+    batch = next(b for b in map(trainer.task.batch, trainer.items) if b.lengths is not None and b.lengths.min() > 1)
+    assert batch.lengths is not None
+    outcome = trainer.task.outcome(trainer.model, batch, None)
+    assert int(outcome.loss.count) == (batch.tokens if steps == "all" else len(batch.rows))
+    (to_y,) = torch.autograd.grad(outcome.loss.total, outcome.y)
+    for row, length in zip(to_y, batch.lengths.tolist(), strict=True):
+        touched = row.abs().sum(dim=1) > 0
+        assert touched[length - 1]
+        assert bool(touched[: length - 1].all()) == (steps == "all")
+        assert not touched[length:].any()
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+def test_label_smoothing_is_of_training_alone(task: str) -> None:
+    smooth, plain = (
+        sitting(task, model=EXACT, train={"label_smoothing": share}).trainer([]) for share in (0.2, 0.0)
+    )
+    batch = plain.task.batch(plain.items[0])
+    with torch.no_grad():
+        in_training = [float(t.task.outcome(t.model.train(), batch, None).loss.total) for t in (smooth, plain)]
+    assert in_training[0] != pytest.approx(in_training[1], rel=1e-4)
+    assert smooth.evaluate("valid").scores == plain.evaluate("valid").scores
+
+
+# Steps that are not finite ----------------------------------------------------------------------------------------
+
+
+def spoil(trainer: Trainer, steps: set[int], how: Callable[[Tensor], Tensor]) -> None:
+    """Make the loss of some steps what it should not be."""
+    outcome = trainer.task.outcome
+
+    def spoilt(model: Model, batch: Any, state: Any) -> Any:
+        made = outcome(model, batch, state)
+        if trainer.progress.step + 1 in steps:
+            object.__setattr__(made, "loss", made.loss._replace(total=how(made.loss.total)))
+        return made
+
+    trainer.task.outcome = spoilt  # type: ignore[method-assign]
+
+
+def infinite_gradient(total: Tensor) -> Tensor:
+    """0, with a slope without end."""
+    return torch.sqrt((total - total.detach()).clamp(min=0))
+
+
+@pytest.mark.parametrize("arch", ["gru", "lstm", "conv", "window"])
+@pytest.mark.parametrize(
+    ("what", "how"), [("loss", lambda total: total * math.nan), ("gradient", infinite_gradient)], ids=["loss", "slope"]
+)
+def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Callable[[Tensor], Tensor]) -> None:
+    events: list[Event] = []
+    model = {"norm": "batch"} if arch == "conv" else {}
+    trainer = sitting("language", arch, model=model).trainer([events.append])
+    spoil(trainer, {3}, how)
+    trainer.step()
+    trainer.step()
+    before, carried = weights(trainer), trainer.state
+    memory = {(i, name): value.clone() for i, all_ in trainer.optimiser.state_dict()["state"].items() for name, value in all_.items()}  # fmt: skip
+    assert carried is not None
+    values = {name: tensor.clone() for name, tensor in carried.items()}
+    trainer.step()
+    (skip,) = [event for event in events if isinstance(event, Skip)]
+    assert (skip.step, skip.what) == (3, what)
+    assert not math.isfinite(skip.value)
+    assert same(weights(trainer), before)  # batch statistics too
+    after = trainer.optimiser.state_dict()["state"]
+    assert all(after[i][name].equal(value) for (i, name), value in memory.items())
+    assert trainer.state is not None
+    assert same(dict(trainer.state), values)
+    trainer.step()  # and the run goes on from it
+    assert not same(weights(trainer), before)
+    assert trainer.progress.not_finite == 0
+    assert (trainer.progress.step, trainer.progress.item) == (4, 4)
+
+
+def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
+    events: list[Event] = []
+    trainer = sitting("language", train={"steps": 3, "log_every": 3}).trainer([events.append])
+    spoil(trainer, {2}, lambda total: total * math.inf)
+    trainer.run(Nowhere())
+    (line,) = [event for event in events if isinstance(event, Step)]
+    assert math.isfinite(line.loss)
+    assert math.isfinite(line.gradient)
+    ticks = [event for event in events if isinstance(event, Tick)]
+    assert line.loss == pytest.approx((ticks[0].loss + ticks[2].loss) / 2, rel=1e-6)
+
+
+def test_too_many_in_a_row_end_the_run_with_a_sentence() -> None:
+    trainer = sitting("language", train={"not_finite": 3}).trainer([])
+    spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
+    with pytest.raises(NotFinite) as wrong:
+        trainer.run(Nowhere())
+    assert trainer.progress.step == 6  # the third good step began the count anew
+    assert str(wrong.value) == (
+        "3 steps in a row without a finite loss and gradient, the last at step 6. "
+        "Lower train.lr (0.002), or clip with train.clip_norm."
+    )
+
+
+# How long, and what is measured when ------------------------------------------------------------------------------
+
+
+def test_steps_end_the_run() -> None:
+    trainer, events, keeper = trained("classify", train={"steps": 5, "validate_every": 2, "log_every": 2})
+    assert keeper.steps == [1, 2, 3, 4, 5]
+    assert kinds(events, Valid) == [2, 4, 5]  # and at the end, whatever the rhythm
+    assert kinds(events, Step) == [2, 4, 5]
+    assert kinds(events, Start) == [0]
+    assert [event.total for event in events if isinstance(event, Tick)] == [5] * 5
+
+
+def test_epochs_end_the_run_and_are_validated_each() -> None:
+    trainer, events, _ = trained("classify", train={"epochs": 2, "steps": None, "validate_every": None})
+    per_epoch = len(trainer.task.epoch(0))
+    assert kinds(events, Valid) == [per_epoch, trainer.progress.step]
+    assert trainer.progress.epoch == 2
+    assert [event.epoch for event in events if isinstance(event, Valid)] == [1.0, 2.0]
+
+
+def test_whichever_budget_is_smaller_ends_the_run() -> None:
+    assert trained("classify", train={"epochs": 1, "steps": 1000})[0].progress.epoch == 1
+    assert trained("classify", train={"epochs": 1000, "steps": 3})[0].progress.step == 3
+
+
+def test_early_stop_waits_so_many_validations() -> None:
+    trainer, keeper = sitting("language", train={"early_stop": 2, "validate_every": 1, "steps": 99}).trainer([]), Nowhere()
+    scored(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
+    trainer.run(keeper)
+    assert trainer.progress.step == 6
+    assert (trainer.progress.best, trainer.progress.best_step, len(keeper.bests)) == (1.0, 4, 3)
+
+
+def test_the_best_is_kept_and_not_the_last() -> None:
+    trainer, keeper = sitting("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+    scored(trainer, [0.2, 0.9, 0.1, 0.3])  # an accuracy: higher is better
+    trainer.run(keeper)
+    assert len(keeper.bests) == 2
+    assert not same(keeper.bests[-1], weights(trainer))
+
+
+def test_a_score_that_is_no_number_is_not_the_best_for_ever() -> None:
+    trainer, keeper = sitting("language", train={"validate_every": 1, "steps": 3}).trainer([]), Nowhere()
+    scored(trainer, [math.nan, 5.0, math.nan])
+    trainer.run(keeper)
+    assert (trainer.progress.best, trainer.progress.best_step) == (5.0, 2)
+
+
+def test_a_plateau_counts_validations() -> None:
+    events: list[Event] = []
+    more = {"schedule": "plateau", "halve_every": 2, "lr": 0.1, "validate_every": 1, "steps": 8, "log_every": 1}
+    trainer = sitting("language", train=more).trainer([events.append])
+    scored(trainer, [3.0, 3.1, 3.2, 3.0, 3.0, 2.0, 2.1, 2.1])
+    trainer.run(Nowhere())
+    rates = [event.lr for event in events if isinstance(event, Step)]
+    assert rates == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025])
+
+
+# The same run again -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+def test_the_seed_is_the_run(task: str) -> None:
+    more = {"model": {"dropout": 0.3}, "train": {"steps": 4, "validate_every": 2}}
+    torch.manual_seed(5)
+    one, events, _ = trained(task, **more)
+    torch.manual_seed(6)  # what else has drawn numbers does not matter
+    two, others, _ = trained(task, **more)
+    assert same(weights(one), weights(two))
+    losses = [[event.loss for event in told if isinstance(event, Tick)] for told in (events, others)]
+    assert losses[0] == losses[1]
+    assert not same(weights(one), weights(trained(task, seed=2, **more)[0]))
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+def test_batches_do_not_depend_on_history(task: str) -> None:
+    """The items of an epoch, asked for in any order, by a task that has done anything or nothing."""
+    fresh, used = sitting(task).task, sitting(task)
+    used.trainer([]).run(Nowhere())
+    for epoch in (2, 0):
+        items = used.task.epoch(epoch)
+        others = fresh.epoch(epoch)
+        assert len(items) == len(others)
+        for i in reversed(range(len(items))):
+            assert used.task.batch(items[i]).source.equal(fresh.batch(others[i]).source)
+
+
+def test_dropout_is_a_function_of_the_seed_and_the_step() -> None:
+    def loss(seed: int, step: int) -> float:
+        events: list[Event] = []
+        trainer = sitting("classify", model={"dropout": 0.5}).trainer([events.append])
+        trainer.experiment = trainer.experiment.model_copy(update={"seed": seed})
+        torch.rand(step * 7)  # whoever has drawn before
+        trainer.progress.step = step
+        trainer.step()
+        (tick,) = [event for event in events if isinstance(event, Tick)]
+        return tick.loss
+
+    assert loss(1, 4) == loss(1, 4)
+    assert len({loss(1, 4), loss(1, 5), loss(2, 4)}) == 3
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+def test_bf16_runs_and_leaves_weights_in_float32(task: str) -> None:
+    trainer, events, _ = trained(task, train={"precision": "bf16", "steps": 4, "validate_every": 4})
+    assert {weight.dtype for weight in trainer.parameters} == {torch.float32}
+    assert all(math.isfinite(event.loss) for event in events if isinstance(event, Tick))
+    exact, _, _ = trained(task, train={"steps": 4, "validate_every": 4})
+    assert not same(weights(trainer), weights(exact))

@@ -1,0 +1,74 @@
+"""Activation penalties against a plain double loop, rows of unequal length."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.spec.config.train import Train
+from seqloom.training.penalties import penalty
+from tests.training.small import sitting, tiny
+
+DIM = 3
+
+
+def part(activation_l2: float, slowness: float) -> Train:
+    return tiny("language", train={"activation_l2": activation_l2, "slowness": slowness}).train
+
+
+def by_hand(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) -> float:
+    squares, slow = [], []
+    for row, length in zip(y.tolist(), lengths, strict=True):
+        for t in range(length):
+            squares += [value**2 for value in row[t]]
+            if t:
+                slow += [(value - before) ** 2 for value, before in zip(row[t], row[t - 1], strict=True)]
+    return alpha * sum(squares) / max(1, len(squares)) + beta * sum(slow) / max(1, len(slow))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from([0.0, 0.7]), st.sampled_from([0.0, 1.3]))
+def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> None:
+    y = torch.randn(len(lengths), max(1, *lengths), DIM, requires_grad=True)
+    came = penalty(y, torch.tensor(lengths), part(alpha, beta))
+    if not alpha and not beta:
+        assert came is None
+        return
+    assert came is not None
+    assert came.item() == pytest.approx(by_hand(y.detach(), lengths, alpha, beta), rel=1e-5, abs=1e-6)
+    (came + 0 * y.sum()).backward()
+    assert y.grad is not None
+    for row, length in zip(y.grad, lengths, strict=True):
+        assert not row[length:].any()  # nothing beyond a row's end
+
+
+def test_without_lengths_all_steps_are_real() -> None:
+    y = torch.randn(2, 4, DIM)
+    came = penalty(y, None, part(0.5, 2.0))
+    assert came is not None
+    assert came.item() == pytest.approx(by_hand(y, [4, 4], 0.5, 2.0), rel=1e-5)
+
+
+def test_one_step_is_neither_slow_nor_quick() -> None:
+    came = penalty(torch.randn(2, 1, DIM), torch.tensor([1, 1]), part(0.0, 2.0))
+    assert came is not None
+    assert came.item() == 0
+
+
+def test_the_gradient_has_it_and_the_reported_loss_has_not() -> None:
+    """Summed over the step: Σ ∂loss + n ∂penalty, so that the mean has the penalty once, however many tokens."""
+    plain, pulled, alone = (
+        sitting("language", model={"dropout": 0.0}, train={"activation_l2": alpha}).trainer([])
+        for alpha in (0.0, 5.0, 0.0)
+    )
+    batch = plain.task.batch(plain.items[0])
+    (loss, count), (same, _) = plain.backward(batch), pulled.backward(batch)
+    assert loss == same
+    y, _ = alone.model(batch.source)
+    (5.0 * y.square().mean()).backward()
+    for both, one, other in zip(pulled.parameters, plain.parameters, alone.parameters, strict=True):
+        assert both.grad is not None
+        assert one.grad is not None
+        expected = one.grad if other.grad is None else one.grad + count * other.grad  # the head is not pulled
+        torch.testing.assert_close(both.grad, expected, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,222 @@
+"""A sitting: where a run begins, how it finds its data again, and what it writes down at its end."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.runs.run import Run
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.errors import RunError
+from seqloom.training.events import Event, Tick
+from seqloom.training.loop import NotFinite
+from seqloom.training.session import Sitting, peak_memory, place_of, portable, with_data
+from seqloom.verbs import load, resume, start
+from tests.training.small import lines, tiny, words
+from tests.training.test_crash import assert_same, told
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+
+class Enough(Exception):
+    """Whatever ends a process."""
+
+
+def of_files(folder: Path, **more: Any) -> Experiment:
+    """A language model of files with absolute names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, name in enumerate(("train", "valid", "test")):
+        (folder / f"{name}.txt").write_text(words(800 if name == "train" else 300, number), encoding="utf-8")
+    data = {name: str((folder / f"{name}.txt").absolute()) for name in ("train", "valid", "test")}
+    train = {"steps": 4, "batch": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
+    model = {"arch": "gru", "size": "tiny"}
+    return experiment({"task": "language", "model": model, "data": data, "train": train, "decode": {"length": 5}, **more})
+
+
+def broken_off(chosen: Experiment, folder: Path, at: int = 3) -> None:
+    """A run that ends in the middle."""
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Tick) and event.step == at:
+            raise Enough
+
+    with pytest.raises(Enough):
+        start(chosen, folder, [listen])
+
+
+def test_no_absolute_path_is_kept(tmp_path: Path) -> None:
+    start(of_files(tmp_path / "data"), tmp_path / "run")
+    assert str(tmp_path) not in (tmp_path / "run" / "experiment.toml").read_text(encoding="utf-8")
+    local = json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))
+    assert local["files"]["valid"][0]["path"] == str(tmp_path / "data" / "valid.txt")
+    for name in ("manifest.json", "scores.json", "report.html", "metrics.jsonl"):
+        assert str(tmp_path) not in (tmp_path / "run" / name).read_text(encoding="utf-8").replace(
+            str(tmp_path / "run"), ""
+        )
+
+
+def test_relative_names_stay() -> None:
+    chosen = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], "examples": None})
+    data = portable(chosen).data
+    assert data.train == ("texts/*.txt", "more.txt")
+    assert chosen.data.train[1] == "/far/away/more.txt"
+
+
+def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
+    chosen = of_files(tmp_path / "data")
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run")
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("named", ["folder", "files"])
+def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> None:
+    chosen = of_files(tmp_path / "data")
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run")
+    (tmp_path / "data").rename(tmp_path / "moved")
+    with pytest.raises(RunError, match=r"train\.txt: the run's data is no longer there\. Say where.*`--data PATH`\.$"):
+        resume(tmp_path / "run")
+    moved = [tmp_path / "moved"] if named == "folder" else sorted((tmp_path / "moved").iterdir())
+    resume(tmp_path / "run", [str(path) for path in moved])
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+def test_changed_data_are_refused(tmp_path: Path) -> None:
+    broken_off(of_files(tmp_path / "data"), tmp_path / "run")
+    with (tmp_path / "data" / "valid.txt").open("a", encoding="utf-8") as file:
+        file.write("x")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
+    with pytest.raises(RunError, match=r"valid\.txt: changed since the run began\. Put the old file back, or") as wrong:
+        resume(tmp_path / "run")
+    assert "\n" not in str(wrong.value)
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
+
+
+def test_of_several_places_the_right_one_is_found(tmp_path: Path) -> None:
+    from seqloom.spec.folder import sha256
+
+    lost = tmp_path / "lost" / "a.txt"
+    for name, text in (("one", "wrong"), ("two", "right")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(text)
+    right = tmp_path / "two" / "a.txt"
+    places = [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert place_of(lost, sha256(right), places) == right
+    assert place_of(right, sha256(right), []) == right
+
+
+def test_a_corpus_needs_no_file(tmp_path: Path) -> None:
+    broken_off(tiny("classify", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
+    found = with_data(Run(tmp_path / "run").experiment, tmp_path / "run", [])
+    assert (found.data.corpus, found.data.train) == ("numbers", ())
+
+
+def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedded corpus may differ from one version of Python to the next."""
+    chosen = tiny("language", train={"steps": 4, "validate_every": 2})
+    broken_off(chosen, tmp_path / "run")
+    of = Sitting.of
+    other = tiny("language", data={"tokeniser": "byte"})
+    monkeypatch.setattr(Sitting, "of", staticmethod(lambda _: of(other)))
+    with pytest.raises(RunError, match=r"another vocabulary now than when the run began, with python 3") as wrong:
+        resume(tmp_path / "run")
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    start(of_files(tmp_path / "data"), tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"):
+        start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
+    assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+
+def test_the_end_has_the_scores_of_the_best_weights(tmp_path: Path) -> None:
+    run = start(of_files(tmp_path / "data"), tmp_path / "run")
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
+    assert scores == run.scores
+    assert scores["chosen_by"] == "loss"
+    valid = [line for line in lines(tmp_path / "run") if line["event"] == "valid"]
+    best = min(valid, key=lambda line: line["scores"]["loss"])
+    assert scores["best_step"] == best["step"]
+    assert scores["valid"] == pytest.approx(best["scores"])
+    assert math.isfinite(scores["test"]["loss"])
+    assert scores["test"] != scores["valid"]
+    cost = scores["cost"]
+    assert cost["steps"] == 4
+    assert cost["tokens"] == 4 * 4 * 8
+    assert cost["tokens_per_second"] == pytest.approx(cost["tokens"] / cost["seconds"], rel=0.2)
+    assert cost["parameters"] == run.manifest.parameters == sum(weight.numel() for weight in run.model.parameters())
+    assert cost["peak_memory_bytes"] > 1 << 20
+
+
+def test_without_a_part_to_test_on_there_is_no_test_score(tmp_path: Path) -> None:
+    assert "test" not in start(tiny("classify", train={"steps": 2, "validate_every": 2}), tmp_path / "run").scores
+
+
+def test_before_the_first_validation_there_is_nothing_to_predict_with(tmp_path: Path) -> None:
+    broken_off(tiny("classify", train={"steps": 4, "validate_every": 3, "checkpoint_every": 1}), tmp_path / "run", at=2)
+    run = load(tmp_path / "run")
+    assert run.scores == {}
+    with pytest.raises(RunError, match=r"no weights yet.*before its first validation.*`seqloom resume ") as wrong:
+        run.predict(["one"])
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: Path) -> None:
+    chosen = tiny("language", train={"steps": 6, "validate_every": 2})
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run", at=5)
+    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
+    (newest / "weights.safetensors").write_bytes(b"")
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+DIVERGES = {"steps": 60, "optimiser": "sgd", "lr": 1000, "clip_norm": "none", "not_finite": 3, "validate_every": 1}
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+def test_a_run_that_diverges_ends_with_a_sentence_and_a_report(task: str, tmp_path: Path) -> None:
+    """Validations on the way measure what there is, and don't end the run by another error."""
+    with pytest.raises(NotFinite, match=r"^3 steps in a row without a finite loss and gradient.*Lower train\.lr"):
+        start(tiny(task, "rnn-relu", model={"depth": 4}, train=DIVERGES), tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").exists()
+    assert sum(line["event"] == "skip" for line in lines(tmp_path / "run")) >= 3
+
+
+def test_deterministic_mode_is_on_while_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    seen: list[bool] = []
+    listen = lambda event: seen.append(torch.are_deterministic_algorithms_enabled())  # noqa: E731
+    start(tiny("tag", train={"steps": 3, "validate_every": 3, "deterministic": True}), tmp_path / "run", [listen])
+    assert all(seen[1:])
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_rmsprop_goes_on_with_the_momentum_it_began_with(tmp_path: Path) -> None:
+    """The resolved config spells every key out: that must not change what they mean."""
+    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "optimiser": "rmsprop"})
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run")
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+def test_a_run_goes_on_in_another_folder(tmp_path: Path) -> None:
+    chosen = tiny("tag", train={"steps": 4, "validate_every": 2})
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "elsewhere" / "copy")
+    resume(tmp_path / "elsewhere" / "copy")
+    assert_same(tmp_path / "elsewhere" / "copy", told(tmp_path / "whole"))
+
+
+def test_memory_is_in_bytes() -> None:
+    assert 1 << 24 < peak_memory(torch.device("cpu")) < 1 << 40
