@@ -9,10 +9,12 @@ from torch import Tensor
 
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
+from seqloom.nn.words import NO_CHARACTER, Words
 from tests.nn.catalogue import Case, cases
 
 ROWS, STEPS = 4, 6
 RAGGED = (4, 6, 0, 1)
+LETTERS = 3
 
 
 def every(
@@ -53,7 +55,12 @@ def room_for(steps: int) -> Callable[[Traits], bool]:
 
 
 def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Vectors, or tokens for a layer that takes those."""
+    """Vectors, or tokens for a layer that takes those, with letters for one that spells them."""
+    if isinstance(layer, Words):
+        letters = 1 + torch.randint(layer.spelling.embedding.num_embeddings - 1, (rows, steps, LETTERS))
+        beyond = torch.arange(LETTERS) >= torch.randint(LETTERS + 1, (rows, steps, 1))  # a word may have none
+        words = torch.randint(layer.vocabulary, (rows, steps, 1))
+        return torch.cat([words, letters.masked_fill(beyond, NO_CHARACTER)], dim=2)
     if reads_tokens(layer):
         return torch.randint(layer.vocabulary, (rows, steps))
     return torch.randn(rows, steps, layer.input_size, dtype=torch.float64).to(dtype)

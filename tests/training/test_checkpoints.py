@@ -106,7 +106,9 @@ def test_the_newest_is_taken(tmp_path: Path) -> None:
     assert checkpoints.latest(tmp_path) == newer
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "optimiser.safetensors", "carried.safetensors", "progress.json"])
+@pytest.mark.parametrize(
+    "name", ["weights.safetensors", "optimiser.safetensors", "carried.safetensors", "progress.json"]
+)
 @pytest.mark.parametrize("how", ["flip", "cut", "gone"])
 def test_a_damaged_one_is_passed_over(name: str, how: str, tmp_path: Path) -> None:
     older, newer = two(tmp_path)

@@ -48,8 +48,10 @@ def test_determinism_holds_within_and_ends_after(monkeypatch: pytest.MonkeyPatch
     asked, not_asked = (tiny("language", train={"deterministic": value}).train for value in (True, False))
     with determinism(not_asked):
         assert not torch.are_deterministic_algorithms_enabled()
-    with pytest.raises(RuntimeError, match="as planned"), determinism(asked):
+    with determinism(asked):
         assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(RuntimeError, match="as planned"), determinism(asked):
         raise RuntimeError("as planned")
     assert not torch.are_deterministic_algorithms_enabled()
 

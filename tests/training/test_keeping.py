@@ -56,14 +56,11 @@ def test_a_stop_saves_all_and_the_run_goes_on(task: str, number: signal.Signals,
 
 def test_a_stop_at_every_step_of_a_run(tmp_path: Path) -> None:
     start(chosen(), tmp_path / "whole")
-    for step in range(1, 6):
-        try:
-            begin = (lambda at: start(chosen(), tmp_path / "run", at)) if step == 1 else (lambda at: resume(tmp_path / "run", (), at))  # fmt: skip
-            begin([signal_at(step, signal.SIGTERM)])
-        except Stopped as stopped:
-            assert f"at step {step};" in str(stopped)
-        else:
-            raise AssertionError(step)
+    with pytest.raises(Stopped, match="at step 1;"):
+        start(chosen(), tmp_path / "run", [signal_at(1, signal.SIGTERM)])
+    for step in range(2, 6):
+        with pytest.raises(Stopped, match=f"at step {step};"):
+            resume(tmp_path / "run", listeners=[signal_at(step, signal.SIGTERM)])
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", told(tmp_path / "whole"))
 
@@ -75,10 +72,15 @@ def test_a_stop_at_the_last_step_is_too_late_to_stop(tmp_path: Path) -> None:
 
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     disk = Disk(tmp_path)
-    with pytest.raises(KeyboardInterrupt), disk.signals():
-        os.kill(os.getpid(), signal.SIGINT)
-        assert disk.asked == signal.SIGINT
-        os.kill(os.getpid(), signal.SIGINT)
+
+    def twice() -> None:
+        with disk.signals():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert disk.asked == signal.SIGINT
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        twice()
 
 
 def test_another_thread_leaves_signals_alone(tmp_path: Path) -> None:

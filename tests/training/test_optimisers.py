@@ -121,9 +121,7 @@ TORCH: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "sgd": lambda weights: torch.optim.SGD(weights, 0.1, weight_decay=0.2),
     "momentum": lambda weights: torch.optim.SGD(weights, 0.1, momentum=0.7, weight_decay=0.2),
     "adagrad": lambda weights: torch.optim.Adagrad(weights, 0.1, eps=1e-6, weight_decay=0.2),
-    "rmsprop": lambda weights: torch.optim.RMSprop(
-        weights, 0.1, alpha=0.999, eps=1e-6, momentum=0.7, weight_decay=0.2
-    ),
+    "rmsprop": lambda weights: torch.optim.RMSprop(weights, 0.1, alpha=0.999, eps=1e-6, momentum=0.7, weight_decay=0.2),
     "adam": lambda weights: torch.optim.Adam(weights, 0.1, eps=1e-6, weight_decay=0.2),
     "adamw": lambda weights: torch.optim.AdamW(
         [{"params": weights[:1]}, {"params": weights[1:], "weight_decay": 0.0}], 0.1, eps=1e-6, weight_decay=0.2

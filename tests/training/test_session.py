@@ -34,7 +34,9 @@ def of_files(folder: Path, **more: Any) -> Experiment:
     data = {name: str((folder / f"{name}.txt").absolute()) for name in ("train", "valid", "test")}
     train = {"steps": 4, "batch": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
     model = {"arch": "gru", "size": "tiny"}
-    return experiment({"task": "language", "model": model, "data": data, "train": train, "decode": {"length": 5}, **more})
+    return experiment(
+        {"task": "language", "model": model, "data": data, "train": train, "decode": {"length": 5}, **more}
+    )
 
 
 def broken_off(chosen: Experiment, folder: Path, at: int = 3) -> None:
@@ -132,7 +134,9 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
 def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     start(of_files(tmp_path / "data"), tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    with pytest.raises(RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"):
+    with pytest.raises(
+        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"
+    ):
         start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
@@ -173,7 +177,7 @@ def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: P
     chosen = tiny("language", train={"steps": 6, "validate_every": 2})
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run", at=5)
-    newest = sorted((tmp_path / "run" / "checkpoints").iterdir())[-1]
+    newest = max((tmp_path / "run" / "checkpoints").iterdir())
     (newest / "weights.safetensors").write_bytes(b"")
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", told(tmp_path / "whole"))

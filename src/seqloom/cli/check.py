@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import rich_click as click
 from rich.text import Text
 from rich_click import RichOption
 
@@ -23,7 +24,7 @@ def work(request: "Request", own: Mapping[str, Any]) -> int:
     with waiting(console, "looking at the data …"):
         found = inspect(chosen)
     if own["json"]:
-        console.print(json.dumps(found.told(), ensure_ascii=False), soft_wrap=True)
+        click.echo(json.dumps(found.told(), ensure_ascii=False))
     else:
         for line in found.lines():
             text = Text(line)

@@ -91,4 +91,4 @@ def example(task: Task) -> str:
     else:
         texts = []
     short = [one_line(" ".join(text.split()[:8])) for text in texts if text.strip()]
-    return min(short, key=lambda text: abs(len(text) - 30), default="a text")
+    return min(short, key=lambda text: ("'" in text, abs(len(text) - 30)), default="a text")  # easily quoted, not long

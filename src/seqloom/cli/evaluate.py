@@ -36,7 +36,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool) -> No
         found = opened_run.evaluate(files)
     if as_json:
         told = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
-        console.print(json.dumps(plain(told), ensure_ascii=False), soft_wrap=True)
+        click.echo(json.dumps(plain(told), ensure_ascii=False))
         return
     using, width = characters(console.encoding), min(console.width, 100)
     say(console, "run", f"{run}, on {', '.join(files)}")

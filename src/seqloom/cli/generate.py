@@ -59,7 +59,7 @@ def generate(
     pieces = asked.stream(beginning, **options)
     if as_json:
         told = {"prompt": beginning, "text": "".join(pieces), "seed": int(str(options["seed"]))}
-        console.print(json.dumps(told, ensure_ascii=False), soft_wrap=True)
+        click.echo(json.dumps(told, ensure_ascii=False))
         return
     first = next(pieces, "")  # options are checked before anything is shown
     shown = visible if console.is_terminal else str

@@ -83,7 +83,7 @@ def show(console: Console, header: tuple[str, str, str], rows: list[tuple[str, s
     """Three columns; one line a row where they go to a file."""
     if not console.is_terminal:
         for row in rows:
-            console.print("\t".join(row), soft_wrap=True)
+            click.echo("\t".join(row))
         return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(header[0], no_wrap=True, style="bold cyan")

@@ -54,7 +54,7 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
     for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
         for answer in asked.predict(some):
             if as_json:
-                console.print(json.dumps(answer, ensure_ascii=False), soft_wrap=True)
+                click.echo(json.dumps(answer, ensure_ascii=False))
                 continue
             for line in answer_lines(asked.experiment.task, answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)

@@ -12,20 +12,39 @@ from rich.text import Text
 from seqloom.cli.console import command, output, say, say_exactly
 from seqloom.cli.help_text import Command
 
+FINISHED = "finished"
+WIDE = 110  # columns: with fewer, the table has less to say
+SHORT_HEADER = ("run", "task", "model", "score", "size", "date", "state")
+
 
 @dataclass(frozen=True)
 class Row:
     """A run in a line, or why it is none."""
 
-    name: str
+    folder: Path
     task: str = ""
     model: str = ""
     score: str = ""
     parameters: str = ""
-    size: int = 0
+    size: str = ""
     created: str = ""
     state: str = ""
     broken: str = ""
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.folder.name or str(self.folder)
+
+    def cells(self) -> tuple[str, ...]:
+        """All of it."""
+        row = (self.task, self.model, self.score, self.parameters, self.size, self.created, self.state)
+        return (self.name, *row)
+
+    def short(self) -> tuple[str, ...]:
+        """What a narrow terminal has room for."""
+        state = self.state.removeprefix("stopped at ").removesuffix(": resume")
+        return (self.name, self.task, self.model, self.score, self.size, self.created[5:10], state)
 
 
 @click.command(cls=Command, short_help="The runs here: task, model, score, size, date.")
@@ -42,7 +61,6 @@ def runs(folder: str) -> None:
     """
     from seqloom.spec.errors import RunError
     from seqloom.views.figure import Table
-    from seqloom.views.numbers import memory
     from seqloom.views.terminal import characters, draw
 
     place, console = Path(folder), output()
@@ -55,20 +73,19 @@ def runs(folder: str) -> None:
     rows = list(rows_of(place))
     whole = [row for row in rows if not row.broken]
     if whole:
+        wide = not console.is_terminal or console.width >= WIDE
         header = ("run", "task", "model", "score", "parameters", "size", "date", "state")
-        cells = tuple(
-            (each.name, each.task, each.model, each.score, each.parameters, memory(each.size), each.created, each.state)
-            for each in whole
+        table = Table(
+            "", header if wide else SHORT_HEADER, tuple(row.cells() if wide else row.short() for row in whole)
         )
         width = console.width if console.is_terminal else 200
-        for line in draw(Table("", header, cells), width, using=characters(console.encoding))[1:]:
+        for line in draw(table, width, using=characters(console.encoding))[1:]:
             console.print(Text(line), soft_wrap=True)
     for row in rows:
         if row.broken:
             say(console, "broken", row.broken, "bold red")
-    for row in whole[-1:] if rows else []:
-        if row.state != "finished":
-            say_exactly(console, "next", command("seqloom", "resume", place / row.name))
+    for row in [row for row in whole if row.state != FINISHED][-1:]:
+        say_exactly(console, "next", command("seqloom", "resume", row.folder))
     if not rows:
         say(console, "none", f"no folder in {place} is a run")
 
@@ -88,14 +105,15 @@ def rows_of(place: Path) -> Iterator[Row]:
             continue
         try:
             found.append(row_of(folder))
-        except (RunError, OSError, ValueError) as wrong:
-            found.append(Row(folder.name, broken=str(wrong)))
+        except (RunError, OSError, ValueError, TypeError) as wrong:
+            found.append(Row(folder, broken=str(wrong)))
     yield from sorted(found, key=lambda row: (row.created, row.name))
 
 
 def row_of(folder: Path) -> Row:
     """What a run's small files say of it."""
     from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest
+    from seqloom.views.numbers import memory
     from seqloom.views.text import clip, one_line
 
     manifest = read_manifest(folder)
@@ -104,14 +122,14 @@ def row_of(folder: Path) -> Row:
     scores = read_json(folder / SCORES) if (folder / SCORES).exists() else None
     model = config.get("model") if isinstance(config.get("model"), dict) else {}
     return Row(
-        folder.name,
+        folder,
         one_line(clip(str(manifest.task), 20)),
         one_line(clip(str((model or {}).get("arch", "?")), 20)),
         score_words(scores or {}),
         f"{manifest.parameters:,}" if manifest.parameters else "–",
-        sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink()),
+        memory(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())),
         day(manifest.created),
-        "finished" if scores is not None else stopped_words(folder),
+        FINISHED if scores is not None else stopped_words(folder),
     )
 
 

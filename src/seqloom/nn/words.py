@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.kernels.lengths import zero_beyond
 from seqloom.nn.cells.lstm import LSTM
-from seqloom.nn.checks import check_count, check_tokens
+from seqloom.nn.checks import check_count, check_lengths, check_tokens
 from seqloom.nn.convolution import CentredConvolution
 from seqloom.nn.layer import Layer
 from seqloom.nn.pooling import Max
@@ -91,7 +92,7 @@ CHARACTER_ENCODERS: Registry[type[Spelling]] = Registry(
 class Words(Stack):
     """A vector for each word, and what its letters say beside it: x_t = D([E[word_t]; spelling(letters_t)] + P_t)
 
-    source[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
+    tokens[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
     1 + longest]. Words that occur several times in a batch are spelt once.
 
     >>> stem = Words(vocabulary=10, size=4, spelling=ConvolutionalSpelling(characters=30, width=3, size=5))
@@ -114,17 +115,26 @@ class Words(Stack):
         self.words = Tokens(vocabulary, size, word_dropout=word_dropout)
         self.spelling = spelling
 
+    @property
+    def vocabulary(self) -> int:
+        """How many words are told apart."""
+        return self.words.vocabulary
+
     def forward(
         self,
-        source: Int[Tensor, "batch time 1+longest"],
+        tokens: Int[Tensor, "batch time 1+longest"],
         lengths: Int[Tensor, " batch"] | None = None,
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        if not isinstance(source, Tensor) or source.dim() != 3:
-            shape = f"shape {list(source.shape)}" if isinstance(source, Tensor) else type(source).__name__
-            raise ArgumentError("Words", "source", shape, "[batch, time, 1 + letters], a word and its letters")
-        embedding = self.words.embedding
-        words = check_tokens("Words", source[:, :, 0], lengths, self.words.vocabulary, embedding.weight)
-        letters, where = source[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
+        if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
+            shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
+            raise ArgumentError("Words", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+        if lengths is not None:
+            rows, time, _ = tokens.shape
+            tokens = zero_beyond(tokens, check_lengths("Words", lengths, rows, time, tokens.device))
+        words = check_tokens("Words", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
+        spelling = self.spelling.embedding
+        check_tokens("Words", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)
+        letters, where = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
         spelt = self.spelling(letters)[where].unflatten(0, words.shape)
-        return self.run("Words", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="source")
+        return self.run("Words", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="tokens")

@@ -25,6 +25,7 @@ class Case:
     reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
     begin: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
+    shares: rows share work (a word in several of them is spelt once), so that batch-mates may change the last bit
     """
 
     name: str
@@ -32,6 +33,7 @@ class Case:
     reference: Reference | None = None
     begin: Callable[[Layer, int], State | None] = nothing
     noisy: bool = False
+    shares: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -1,0 +1,97 @@
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from seqloom.cli import progress as module
+from seqloom.cli.console import say, say_exactly
+from seqloom.cli.progress import Progress
+from seqloom.training.events import Resume, Sample, Skip, Tick, Valid
+
+
+def console(*, terminal: bool, width: int = 80) -> tuple[Console, io.StringIO]:
+    out = io.StringIO()
+    options = {"highlight": False, "markup": False, "emoji": False}
+    return Console(file=out, force_terminal=terminal, width=width, soft_wrap=not terminal, **options), out
+
+
+def tick(step: int, loss: float = 2.0) -> Tick:
+    return Tick(step, total=100, epoch=step // 50, loss=loss, tokens=1000)
+
+
+def test_the_line_has_epoch_share_loss_rate_and_time_left() -> None:
+    shown = Progress(console(terminal=False)[0])
+    assert shown.words() == ["first step …"]
+    for step in range(1, 61):
+        shown(tick(step))
+    words = shown.words()
+    assert words[:3] == ["epoch 2", " 60%", "loss 2.000"]
+    assert words[3].endswith("tokens/s")
+    assert words[4].endswith("left")
+
+
+def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not_finite() -> None:
+    shown = Progress(console(terminal=False)[0])
+    for loss in (4.0, math.nan, math.inf, 4.0):
+        shown(tick(1, loss))
+    assert shown.words()[2] == "loss 4.000"
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 120])
+def test_on_a_terminal_the_moving_line_is_one_line_and_leaves_no_trace(width: int) -> None:
+    terminal, out = console(terminal=True, width=width)
+    with Progress(terminal) as shown:
+        shown(tick(1))
+        shown(tick(50))
+        assert len(terminal.render_lines(shown.line(), terminal.options)) == 1 or width < 60
+        shown(Valid(50, 1.0, {"accuracy": 0.5, "loss": 1.0}, True))
+    assert "accuracy 0.5" in out.getvalue().replace("\n", " ") or width < 60
+    assert out.getvalue().rstrip().endswith("\x1b[2K")  # the line is wiped
+
+
+def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, out = console(terminal=False)
+    with Progress(plain) as shown:
+        shown(tick(1))
+        assert out.getvalue() == ""
+        monkeypatch.setattr(module, "EVERY", -1.0)
+        shown(tick(2))
+    assert out.getvalue().startswith("epoch 1    2%  loss 2.000")
+
+
+def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
+    plain, out = console(terminal=False)
+    shown = Progress(plain)
+    shown(Resume(40, "now"))
+    shown(Valid(50, 1.0, {"accuracy": 0.5, "micro_f1": 0.5, "loss": 1.0}, True))
+    shown(Valid(60, 1.25, {"accuracy": 0.4, "loss": 1.1}, False))
+    for step in range(70, 90):
+        shown(Skip(step, "loss", math.nan))
+    lines = out.getvalue().splitlines()
+    assert lines[:3] == [
+        "resumed  at step 40",
+        "valid    epoch 1: accuracy 0.5, loss 1  best",
+        "valid    epoch 1.25, step 60: accuracy 0.4, loss 1.1",
+    ]
+    assert lines[3] == "skipped  step 70: its loss was nan, so it changed nothing"
+    assert len(lines) == 3 + 5 + 2  # the first ones, then each tenth
+    assert shown.skipped == 20
+
+
+def test_samples_are_those_of_the_best_weights() -> None:
+    shown = Progress(console(terminal=False)[0])
+    shown(Valid(50, 1.0, {"loss": 1.0}, True))
+    shown(Sample(50, "", "good"))
+    shown(Valid(60, 2.0, {"loss": 2.0}, False))
+    shown(Sample(60, "", "worse"))
+    assert [sample.text for sample in shown.samples] == ["good"]
+
+
+def test_what_goes_on_stands_under_the_beginning_and_commands_stay_whole() -> None:
+    terminal, out = console(terminal=True, width=30)
+    say(terminal, "corpus", "one two three four five six seven")
+    say_exactly(terminal, "next", "seqloom predict runs/a-long-name 'a text'")
+    plain = Console(file=io.StringIO()).render_str(out.getvalue()).plain
+    assert "\n         " in plain
+    assert "seqloom predict runs/a-long-name 'a text'" in plain

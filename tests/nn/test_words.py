@@ -1,0 +1,89 @@
+"""Words and letters: what the suite does not ask. (The stem itself is in the catalogue.)"""
+
+import pytest
+import torch
+
+from seqloom.nn.words import CHARACTER_ENCODERS, ConvolutionalSpelling, RecurrentSpelling, Spelling, Words
+from seqloom.spec.errors import ArgumentError
+from seqloom.spec.names import CHARACTER_ENCODERS as NAMES
+
+KINDS = [RecurrentSpelling, ConvolutionalSpelling]
+
+
+def test_names_are_those_of_the_config() -> None:
+    assert tuple(CHARACTER_ENCODERS) == NAMES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[Spelling]) -> None:
+    spelling = kind(9, 3, 4).double()
+    alone = spelling(torch.tensor([[3, 1]]))
+    together = spelling(torch.tensor([[3, 1, 0, 0], [8, 7, 6, 5]]))
+    torch.testing.assert_close(together[:1], alone, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_letters_and_their_order_matter(kind: type[Spelling]) -> None:
+    spelling = kind(9, 3, 64).double()
+    made = spelling(torch.tensor([[3, 1, 2], [2, 1, 3], [3, 1, 4]]))
+    assert not torch.allclose(made[0], made[1])
+    assert not torch.allclose(made[0], made[2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_without_letters_is_nothing(kind: type[Spelling]) -> None:
+    assert not kind(9, 3, 4)(torch.zeros(2, 3, dtype=torch.int64)).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_teaches_the_letters_nothing(kind: type[Spelling]) -> None:
+    spelling = kind(9, 3, 4)
+    spelling(torch.tensor([[3, 1, 0], [5, 0, 0]])).square().sum().backward()
+    assert spelling.embedding.weight.grad is not None
+    touched = spelling.embedding.weight.grad.any(dim=1).nonzero().flatten().tolist()
+    assert set(touched) <= {1, 3, 5}
+
+
+def test_a_word_that_comes_often_is_spelt_once() -> None:
+    seen: list[int] = []
+    stem = Words(9, 2, ConvolutionalSpelling(9, 3, 4))
+    stem.spelling.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0]))
+    tokens = torch.tensor([[[1, 3, 1], [2, 5, 0], [1, 3, 1]], [[4, 3, 1], [2, 5, 0], [7, 5, 0]]])
+    x, _ = stem(tokens)
+    assert seen == [2]
+    torch.testing.assert_close(x[0, 0], x[0, 2])
+    torch.testing.assert_close(x[0, 0, 2:], x[1, 0, 2:])  # the same letters under another word
+    assert not torch.equal(x[0, 0, :2], x[1, 0, :2])
+
+
+def test_word_dropout_leaves_out_words_and_not_letters() -> None:
+    stem = Words(50, 4, ConvolutionalSpelling(9, 3, 4), word_dropout=0.5).train()
+    tokens = torch.cat([torch.arange(50).reshape(1, 50, 1), torch.full((1, 50, 2), 3)], dim=2)
+    x, _ = stem(tokens)
+    gone = (x[0, :, :4] == 0).all(dim=1)
+    assert 5 < int(gone.sum()) < 45
+    torch.testing.assert_close(x[0, :, 4:], x[0, :1, 4:].expand(50, 4))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        (torch.zeros(2, 3, dtype=torch.int64), "shape [2, 3]; expected [batch, time, 1 + letters]"),
+        (torch.zeros(2, 3, 1, dtype=torch.int64), "shape [2, 3, 1]; expected [batch, time, 1 + letters]"),
+        ([[[1, 2]]], "list; expected [batch, time, 1 + letters]"),
+        (torch.tensor([[[9, 1]]]), "the value 9; expected 0 to 8"),
+        (torch.tensor([[[1, 6]]]), "the value 6; expected 0 to 5"),
+        (torch.tensor([[[1, -1]]]), "the value -1; expected 0 to 5"),
+        (torch.zeros(1, 2, 3), "type torch.float32; expected whole numbers"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_bad_input_is_a_sentence(tokens: object, expected: str) -> None:
+    with pytest.raises(ArgumentError) as wrong:
+        Words(9, 2, ConvolutionalSpelling(6, 3, 4))(tokens)
+    assert expected in str(wrong.value)
+
+
+def test_halves_of_an_odd_size() -> None:
+    with pytest.raises(ArgumentError, match="size is 5; expected an even number, half a direction"):
+        RecurrentSpelling(9, 3, 5)

@@ -1,0 +1,78 @@
+"""A run folder's first moment, its best weights, and its name."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from seqloom.runs.making import create, free_name, keep_best, refuse_taken
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import check
+from tests.training.small import tiny
+
+
+def made(folder: Path) -> Path:
+    create(folder, tiny("tag"), {"words.json": "[]", "tags.json": "[]"}, {"corpus": "copy"})
+    return folder
+
+
+def test_a_new_run_is_whole_and_has_no_weights(tmp_path: Path) -> None:
+    manifest = check(made(tmp_path / "run"))
+    assert (manifest.task, manifest.model, manifest.parameters) == ("tag", None, 0)
+    assert set(manifest.files) == {"experiment.toml", "vocabulary/words.json", "vocabulary/tags.json"}
+    assert {"python", "seqloom", "torch"} <= set(manifest.versions)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_with_a_run_is_refused(tmp_path: Path) -> None:
+    made(tmp_path / "run")
+    with pytest.raises(
+        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"
+    ):
+        made(tmp_path / "run")
+
+
+def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").write_text("precious")
+    with pytest.raises(RunError, match=r"thesis is a folder that holds something else\. Pass --out another/folder\."):
+        made(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(RunError, match=r"file is a file\. Pass --out another/folder\."):
+        refuse_taken(tmp_path / "file")
+
+
+def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    check(made(tmp_path / "run"))
+
+
+def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> None:
+    folder, model = made(tmp_path / "run"), nn.Linear(3, 2)
+    keep_best(folder, model)
+    first = check(folder)
+    with torch.no_grad():
+        model.weight += 1
+    keep_best(folder, model)
+    second = check(folder)
+    assert second.model is not None
+    assert first.model != second.model
+    assert [file.name for file in folder.glob("model-*")] == [second.model]
+    assert second.model[6:18] == second.files[second.model][:12]
+    assert second.parameters == 8
+    assert load_file(folder / second.model)["weight"].equal(model.weight)
+    keep_best(folder, model)  # the same once more
+    assert check(folder) == second
+
+
+def test_a_free_name_is_free(tmp_path: Path) -> None:
+    first = free_name(tmp_path, "tag")
+    assert first.parent == tmp_path
+    assert first.name.startswith("tag-2")
+    first.mkdir()
+    second = free_name(tmp_path, "tag")
+    assert not second.exists()
+    assert second.name.startswith("tag-2")

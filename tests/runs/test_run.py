@@ -1,0 +1,247 @@
+"""A run that is there: what it answers, what it measures, and what it says of a folder that it can't use."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import seqloom
+from seqloom.runs.run import LONGEST_TEXT, Run
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import ConfigError, DataError, RunError, UserError
+from seqloom.spec.folder import sha256
+from seqloom.verbs import start
+from tests.training.small import words
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+TRAIN = {"steps": 8, "validate_every": 4, "device": "cpu"}
+SMALL = {"arch": "gru", "size": "tiny"}
+
+
+def text(folder: Path, name: str, number: int) -> None:
+    (folder / f"{name}.txt").write_text(words(600, number), encoding="utf-8")
+
+
+def reviews(folder: Path, name: str, number: int) -> None:
+    rows = [f"{words(9 + 3 * i, number + i).strip() or 'x'}\t{'good' if i % 3 else 'bad'}" for i in range(24)]
+    told = "\n".join(row.replace("\n", " ") for row in rows)
+    (folder / f"{name}.tsv").write_text(f"text\tlabel\n{told}\n", encoding="utf-8")
+
+
+def tagged(folder: Path, name: str, number: int) -> None:
+    sentences = []
+    for i in range(20):
+        forms = (words(20, number + i) + " end").split()
+        sentences.append("\n".join(f"{form}\t{'B-X' if form[0] in 'abc' else 'O'}" for form in forms))
+    (folder / f"{name}.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
+
+
+KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "language": (text, "txt", {"batch": 4, "bptt": 8, "samples": 0}),
+    "classify": (reviews, "tsv", {"batch": 128}),
+    "tag": (tagged, "conll", {"batch": 128}),
+}
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of each task, of files that lie beside it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    write, ending, train = KINDS[request.param]
+    for number, name in enumerate(("train", "valid", "test")):
+        write(folder, name, 100 * number)
+    data = {name: str(folder / f"{name}.{ending}") for name in ("train", "valid", "test")}
+    raw = {"task": request.param, "model": SMALL, "data": data, "train": {**TRAIN, **train}}
+    start(experiment(raw), folder / "run")
+    return seqloom.load(folder / "run")
+
+
+def data_of(run: Run, part: str) -> str:
+    return str(run.folder.parent / f"{part}.{KINDS[run.task.name][1]}")
+
+
+TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢"]
+
+
+def close(one: object, other: object) -> None:
+    """Equal, numbers to rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        assert list(one) == list(other)
+        close(list(one.values()), list(other.values()))
+    elif isinstance(one, list) and isinstance(other, list):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            close(a, b)
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+    else:
+        assert one == other
+
+
+# Answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_does_not_depend_on_batch_mates_or_order(run: Run) -> None:
+    together = run.predict(TEXTS)
+    assert [answer["text"] for answer in together] == TEXTS
+    for text_, answer in zip(TEXTS, together, strict=True):
+        close(run.predict([text_])[0], answer)
+    close(run.predict(TEXTS[::-1])[::-1], together)
+
+
+def test_more_texts_than_fit_in_one_batch(run: Run) -> None:
+    many = [f"{'abc'[i % 3]} {i}" for i in range(130)]
+    answers = run.predict(many)
+    assert [answer["text"] for answer in answers] == many
+    close(answers[100], run.predict(many[100:101])[0])
+
+
+def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
+    with pytest.raises(UserError, match=r"^predict: give a list of texts, even of one: predict\(\[text\]\)\.$"):
+        run.predict("a text")
+    for empty in ("", "  \n\t"):
+        with pytest.raises(UserError, match=r"^predict: text 2 is empty\. Give at least one word\.$"):
+            run.predict(["a", empty])
+    with pytest.raises(UserError, match=r"^predict: text 1 has 1,000,001 characters; at most 1,000,000\.$"):
+        run.predict(["x" * (LONGEST_TEXT + 1)])
+    assert run.predict([]) == []
+
+
+def test_only_a_language_model_writes(run: Run) -> None:
+    if run.task.name != "language":
+        with pytest.raises(UserError, match=rf"a run of {run.task.name} can't write\. Use `seqloom predict "):
+            run.generate("a")
+        return
+    options = {"length": 20, "temperature": 0.9, "seed": 4}
+    once = run.generate("abc", **options)
+    assert once == run.generate("abc", **options) == "".join(run.stream("abc", **options))
+    assert once != run.generate("abc", **{**options, "seed": 5})
+    assert run.generate(**options)
+    with pytest.raises(ConfigError, match="temperatur"):
+        run.generate("a", temperatur=1.0)
+
+
+# Measures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["valid", "test"])
+def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
+    evaluation = run.evaluate([data_of(run, part)])
+    assert evaluation.scores == pytest.approx(run.scores[part], rel=1e-6)
+    assert run.evaluate(data_of(run, part)).scores == evaluation.scores  # one name will do
+    if part == "valid" and run.task.name != "language":
+        assert evaluation.details["confusion"] == run.scores["details"]["confusion"]
+        close(evaluation.details["per_class"], run.scores["details"]["per_class"])
+
+
+def test_evaluate_a_file_that_is_not_there(run: Run) -> None:
+    with pytest.raises(DataError, match="nowhere"):
+        run.evaluate([data_of(run, "nowhere")])
+
+
+def test_it_says_what_it_is(run: Run) -> None:
+    told = repr(run)
+    assert run.task.name in told
+    assert f"{run.manifest.parameters:,} parameters" in told
+
+
+# Folders ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(run: Run, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run.folder, tmp_path / "far" / "copy"))
+
+
+def test_a_copy_elsewhere_answers_the_same(run: Run, copy: Path) -> None:
+    for name in ("local.json", "metrics.jsonl", "scores.json", "report.html"):
+        (copy / name).unlink()
+    shutil.rmtree(copy / "checkpoints")  # predict needs none of these
+    assert seqloom.load(copy).predict(TEXTS) == run.predict(TEXTS)
+    assert seqloom.load(copy).scores == {}
+
+
+def test_a_flipped_byte_anywhere_is_a_sentence(copy: Path) -> None:
+    for name in json.loads((copy / "manifest.json").read_text())["files"]:
+        content = (copy / name).read_bytes()
+        middle = len(content) // 2
+        (copy / name).write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        with pytest.raises(RunError, match=r"damaged, its SHA-256 is not that of manifest\.json") as wrong:
+            seqloom.load(copy)
+        assert str(copy / name) in str(wrong.value)
+        assert "\n" not in str(wrong.value)
+        (copy / name).write_bytes(content)
+
+
+def recommitted(folder: Path, **more: Any) -> None:
+    """The manifest as it would be if the files were meant to be so."""
+    told = json.loads((folder / "manifest.json").read_text())
+    told["files"] = {name: sha256(folder / name) for name in told["files"]}
+    (folder / "manifest.json").write_text(json.dumps({**told, **more}))
+
+
+def weights_of(folder: Path) -> Path:
+    (found,) = folder.glob("model-*.safetensors")
+    return found
+
+
+def change(weights: dict[str, torch.Tensor], how: str) -> dict[str, torch.Tensor]:
+    first = next(iter(weights))
+    if how == "missing":
+        return {name: tensor for name, tensor in weights.items() if name != first}
+    if how == "more":
+        return {**weights, "stranger": torch.zeros(2)}
+    return {**weights, first: torch.zeros(3, 3, 3)}
+
+
+@pytest.mark.parametrize("how", ["missing", "more", "shape"])
+def test_weights_that_do_not_fit(how: str, copy: Path) -> None:
+    path = weights_of(copy)
+    save_file(change(load_file(path), how), path)
+    recommitted(copy)
+    with pytest.raises(RunError, match=r"does not fit experiment\.toml \(.+\)\. Restore") as wrong:
+        seqloom.load(copy).predict(["a"])
+    assert "\n" not in str(wrong.value)
+    assert "Error(s) in loading" not in str(wrong.value)
+
+
+def test_weights_that_are_none(copy: Path) -> None:
+    weights_of(copy).write_bytes(b"PK\x03\x04 perhaps a pickle")
+    recommitted(copy)
+    with pytest.raises(RunError, match=r"model-.*does not fit") as wrong:
+        seqloom.load(copy).predict(["a"])
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_run_of_a_newer_version(copy: Path) -> None:
+    recommitted(copy, format=99, versions={"seqloom": "7.0"})
+    with pytest.raises(RunError, match=r"made by a newer seqloom \(7\.0, format 99; this one reads format 1\)"):
+        seqloom.load(copy)
+
+
+def test_a_config_that_can_not_be(copy: Path) -> None:
+    path = copy / "experiment.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("[train]\n", "[train]\nmade_up = 1\n"), encoding="utf-8")
+    recommitted(copy)
+    with pytest.raises(RunError, match=r"experiment\.toml: unknown key train\.made_up"):
+        _ = seqloom.load(copy).experiment
+
+
+def test_a_vocabulary_that_is_missing(copy: Path) -> None:
+    told = json.loads((copy / "manifest.json").read_text())
+    gone = next(name for name in told["files"] if name.startswith("vocabulary/"))
+    told["files"].pop(gone)
+    (copy / "manifest.json").write_text(json.dumps(told))  # and a file that the manifest does not know is not used
+    with pytest.raises(RunError, match=rf"'{Path(gone).name}' is missing\. Restore the folder from a copy\."):
+        seqloom.load(copy).predict(["a"])
+
+
+def test_a_file_that_the_manifest_does_not_know_changes_nothing(run: Run, copy: Path) -> None:
+    (copy / "vocabulary" / "several.json").write_text("true")
+    (copy / "vocabulary" / "folder").mkdir()
+    assert seqloom.load(copy).predict(TEXTS) == run.predict(TEXTS)

@@ -1,0 +1,140 @@
+"""Classification: one label or several; what is shown of it in a report."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.lens.report import report
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import UserError
+from seqloom.tasks.classify import Classify
+from seqloom.verbs import start
+from tests.training.small import sitting, tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+CPU = torch.device("cpu")
+
+
+def task_of(**more: Any) -> tuple[Classify, Any]:
+    trainer = sitting("classify", **more).trainer([])
+    assert isinstance(trainer.task, Classify)
+    return trainer.task, trainer.model.eval()
+
+
+def moods(folder: Path) -> Path:
+    """Texts with one label, several, or none."""
+    rows = []
+    for i in range(60):
+        labels = [name for name, holds in (("glad", i % 2 == 0), ("long", i % 3 == 0)) if holds]
+        rows.append(
+            f"{'happy ' if i % 2 == 0 else 'sour '}{'on and on ' * (1 + 3 * (i % 3 == 0))}{i},{'|'.join(labels)}"
+        )
+    path = folder / "moods.csv"
+    path.write_text("text,label\n" + "\n".join(row for row in rows if not row.endswith(",")) + "\n", encoding="utf-8")
+    return path
+
+
+def several(folder: Path, **train: Any) -> Any:
+    return experiment(
+        {
+            "task": "classify",
+            "model": {"arch": "gru", "size": "tiny", "dropout": 0.0, **train.pop("model", {})},
+            "data": {"train": str(moods(folder)), "label_separator": "|", "valid_share": 0.3},
+            "train": {"steps": 60, "validate_every": 30, "batch": 512, "lr": 0.02, "device": "cpu", **train},
+        }
+    )
+
+
+def test_several_labels_from_file_to_answer(tmp_path: Path) -> None:
+    run = start(several(tmp_path), tmp_path / "run")
+    assert run.scores["chosen_by"] == "micro_f1"
+    assert run.scores["valid"]["micro_f1"] > 0.8
+    assert {"exact_match", "macro_f1", "loss"} <= set(run.scores["valid"])
+    answer = seqloom.load(tmp_path / "run").predict(["happy on and on on and on on and on on and on 3"])[0]
+    assert set(answer["probabilities"]) == {"glad", "long"}
+    assert set(answer["labels"]) == {name for name, p in answer["probabilities"].items() if p >= 0.5}
+    assert list(answer["probabilities"].values()) == sorted(answer["probabilities"].values(), reverse=True)
+    told = report(tmp_path / "run")
+    assert told.html()
+    assert told.problems == ()
+    assert {each.label for each in told.per_class} <= {"glad", "long"}
+    assert run.evaluate([str(tmp_path / "moods.csv")]).scores["micro_f1"] > 0.8
+
+
+def test_several_labels_with_the_loss_at_every_step(tmp_path: Path) -> None:
+    chosen = several(tmp_path, loss_at="every", steps=3, validate_every=3, model={"pool": "last"})
+    assert start(chosen, tmp_path / "run").scores["valid"]["loss"] > 0
+
+
+def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
+    run = start(tiny("classify"), tmp_path / "run")
+    told = report(tmp_path / "run")
+    assert told.html()
+    assert told.problems == ()
+    assert told.confusion is not None
+    valid = int(sum(map(sum, told.confusion.counts)))
+    assert sum(bin_.count for bin_ in told.calibration) == valid
+    assert sum(each.support or 0 for each in told.per_class) == valid
+    assert told.worst
+    for wrong in told.worst:
+        assert wrong.gold != wrong.predicted
+        assert wrong.place.startswith("numbers:")
+    right = sum(told.confusion.counts[i][i] for i in range(len(told.confusion.labels)))
+    assert run.scores["valid"]["accuracy"] == pytest.approx(right / valid)
+
+
+def test_scores_equal_those_of_predict(tmp_path: Path) -> None:
+    """The same texts asked one by one: accuracy by hand."""
+    run = start(tiny("classify"), tmp_path / "run")
+    task = sitting("classify").task
+    assert isinstance(task, Classify)
+    part = task.data.parts["valid"]
+    texts = [bytes(part.texts[row]).decode() for row in range(len(part))]
+    gold = [task.labels[int(part.labels[row][0])] for row in range(len(part))]
+    said = [answer["label"] for answer in run.predict(texts)]
+    assert run.scores["valid"]["accuracy"] == pytest.approx(
+        sum(a == b for a, b in zip(gold, said, strict=True)) / len(gold)
+    )
+
+
+def test_a_batch_holds_the_rows_it_names() -> None:
+    task, _ = task_of()
+    batch = task.batch(task.epoch(0)[0])
+    part = task.data.parts["train"]
+    assert batch.lengths is not None
+    for row, tokens, length, label in zip(batch.rows, batch.source, batch.lengths.tolist(), batch.target, strict=True):
+        assert tokens[:length].tolist() == part.tokens[row].tolist()
+        assert not tokens[length:].any()
+        assert [int(label)] == part.labels[row].tolist()
+    shown = list(task.show(batch))
+    assert len(shown) == len(batch.rows)
+    assert all(line.split(" -> ")[1] in task.labels for line in shown)
+
+
+def test_a_long_text_is_cut_where_training_cuts() -> None:
+    task, model = task_of(data={"max_length": 4})
+    with torch.inference_mode():
+        long, short = task.predict(model, ["one two three four five six", "one two three four"], CPU)
+    assert long["probabilities"] == pytest.approx(short["probabilities"])
+
+
+def test_a_text_without_a_known_token_has_an_answer() -> None:
+    task, model = task_of()
+    with torch.inference_mode():
+        (answer,) = task.predict(model, ["漢字"], CPU)
+    assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+
+
+def test_data_in_a_line() -> None:
+    told = task_of(data={"test_share": 0.2, "max_length": 2})[0].describe()
+    for words in ("to learn from", "to choose by", "to test on", "labels", "cut at 2 tokens"):
+        assert words in told
+
+
+def test_a_task_that_only_predicts_has_no_data() -> None:
+    task, _ = task_of()
+    with pytest.raises(UserError, match="has read no data"):
+        _ = Classify.from_files(task.experiment, task.files()).data

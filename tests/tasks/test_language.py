@@ -1,0 +1,184 @@
+"""Language models: what is measured, what is said of a text, what is written."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import seqloom
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.errors import UserError
+from seqloom.tasks import language as room
+from seqloom.tasks.language import Language, evaluation_stretches
+from seqloom.verbs import start
+from tests.training.small import sitting, tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+CPU = torch.device("cpu")
+TEXT = "(([]))\n{}<>((" * 3
+
+
+def ready(arch: str = "gru", **more: Any) -> tuple[Language, Any]:
+    trainer = sitting("language", arch, **more).trainer([])
+    assert isinstance(trainer.task, Language)
+    return trainer.task, trainer.model.eval()
+
+
+def log_p(model: Any, tokens: list[int]) -> Tensor:
+    """log p(token_t | tokens before), t from the second, in one reading."""
+    with torch.inference_mode():
+        y, _ = model(torch.tensor([tokens]))
+        scores = model.head(y).log_softmax(dim=2)[0]
+    return scores[range(len(tokens) - 1), tokens[1:]]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(2, 300), st.integers(1, 9), st.integers(1, 20), st.booleans())
+def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: int, carry: bool) -> None:
+    chosen = tiny("language", train={"batch": batch, "bptt": k, "carry": carry})
+    seen = np.zeros(tokens, dtype=int)
+    for item in evaluation_stretches(tokens, chosen):
+        for first in item.starts:
+            seen[first + 1 : first + item.steps + 1] += 1
+            assert first + item.steps < tokens
+    assert seen[0] == 0
+    assert (seen[1:] == 1).all()
+
+
+def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
+    """One stream, its state carried from piece to piece."""
+    task, model = ready(train={"batch": 1, "bptt": 7})
+    tokens = task.data.tokens["valid"].astype(int).tolist()
+    with torch.inference_mode():
+        scores = task.evaluate(model, "valid", CPU).scores
+    expected = -float(log_p(model, tokens).double().sum())
+    assert scores["loss"] == pytest.approx(expected / (len(tokens) - 1), rel=1e-5)
+    assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
+    # a character a token here, and the first of them is given
+    assert scores["bits_per_character"] == pytest.approx(scores["loss"] / math.log(2))
+
+
+def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
+    task, model = ready("transformer", train={"batch": 3, "bptt": 7})
+    tokens = task.data.tokens["valid"].astype(int).tolist()
+    with torch.inference_mode():
+        loss = task.evaluate(model, "valid", CPU).scores["loss"]
+    pieces = [tokens[i : i + 8] for i in range(0, len(tokens) - 1, 7)]
+    expected = -sum(float(log_p(model, piece).double().sum()) for piece in pieces)
+    assert loss == pytest.approx(expected / (len(tokens) - 1), rel=1e-5)
+
+
+@pytest.mark.parametrize("arch", ["gru", "conv", "window"])
+@pytest.mark.parametrize("at_once", [1, 5, 1024])
+def test_a_text_is_scored_the_same_in_pieces_of_any_size(
+    arch: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "AT_ONCE", at_once)
+    task, model = ready(arch)
+    with torch.inference_mode():
+        (told,) = task.predict(model, [TEXT], CPU)
+    tokens = task.tokeniser.encode(TEXT).tolist()
+    assert told["loss"] == pytest.approx(-float(log_p(model, tokens).mean()), rel=1e-4)
+    assert told["bits_per_character"] == pytest.approx(told["loss"] / math.log(2))
+    with torch.inference_mode():
+        y, _ = model(torch.tensor([tokens]))
+        likely = model.head(y)[0, -1].softmax(dim=0)
+    assert told["next"][0]["probability"] == pytest.approx(float(likely.max()), rel=1e-4)
+    assert told["next"][0]["token"] == task.tokeniser.decode([int(likely.argmax())])
+    assert len(told["next"]) == 5
+
+
+def test_a_transformer_reads_no_more_than_its_context() -> None:
+    task, model = ready("transformer")
+    assert task.context() == 8
+    with torch.inference_mode():
+        (told,) = task.predict(model, [TEXT], CPU)
+    tokens = task.tokeniser.encode(TEXT).tolist()
+    pieces = [tokens[i : i + 8] for i in range(0, len(tokens), 8)]
+    every = torch.cat([log_p(model, piece) for piece in pieces])
+    assert told["loss"] == pytest.approx(-float(every.mean()), rel=1e-4)
+
+
+def test_one_token_has_a_next_and_no_loss() -> None:
+    task, model = ready()
+    with torch.inference_mode():
+        (told,) = task.predict(model, ["("], CPU)
+    assert set(told) == {"text", "next"}
+
+
+@pytest.mark.parametrize("arch", ["gru", "transformer"])
+def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
+    """Past a Transformer's context too, which moves along."""
+    task, model = ready(arch)
+    with torch.inference_mode():
+        pieces = list(task.write(model, ["(("], Decode(length=12, temperature=0), 1, CPU))
+    written = "".join(piece for step in pieces for piece in step.values())
+    tokens = task.tokeniser.encode("((").tolist()
+    for _ in range(6):
+        with torch.inference_mode():
+            y, _ = model(torch.tensor([tokens]))
+            tokens.append(int(model.head(y)[0, -1].argmax()))
+    assert written.startswith(task.tokeniser.decode(tokens[2:]))
+
+
+def test_each_prompt_is_written_on_by_itself() -> None:
+    task, model = ready()
+    options = Decode(length=9, temperature=1.0)
+    with torch.inference_mode():
+        together = list(task.write(model, ["((", "[", "{}{}"], options, 3, CPU))
+        alone = list(task.write(model, ["(("], options, 3, CPU))
+    assert "".join(step.get(0, "") for step in together) == "".join(step.get(0, "") for step in alone)
+
+
+def test_samples_are_those_of_the_seed() -> None:
+    task, model = ready(train={"samples": 3}, decode={"length": 8, "prompt": "("})
+    with torch.inference_mode():
+        samples = list(task.samples(model, CPU))
+        assert samples == list(task.samples(model, CPU))
+    assert [sample["prompt"] for sample in samples] == ["("] * 3
+    assert len({sample["text"] for sample in samples}) > 1
+
+
+def test_a_model_whose_scores_are_not_finite_writes_no_sample() -> None:
+    task, model = ready()
+    with torch.no_grad():
+        model.head.output.bias += math.nan
+    with torch.inference_mode():
+        assert list(task.samples(model, CPU)) == []
+
+
+@pytest.mark.parametrize("arch", ["gru", "transformer"])
+def test_tied_weights_are_saved_once_and_stay_tied(arch: str, tmp_path: Path) -> None:
+    model = {"tied": True, **({"hidden": 32} if arch == "gru" else {})}
+    run = start(tiny("language", arch, model=model, train={"steps": 2, "validate_every": 2}), tmp_path / "run")
+    again = seqloom.load(tmp_path / "run")
+    assert again.predict([TEXT]) == run.predict([TEXT])
+    assert again.model.head.output.weight is again.model.stem.embedding.weight  # type: ignore[union-attr]
+
+
+def test_a_batch_as_a_person_reads_it() -> None:
+    task, _ = ready()
+    batch = task.batch(task.epoch(0)[0])
+    shown = list(task.show(batch))
+    assert len(shown) == batch.source.shape[0]
+    assert shown[0].count(" -> ") == 1
+
+
+def test_data_in_a_line() -> None:
+    task, _ = ready(data={"test_share": 0.1})
+    assert task.parts() == ("train", "valid", "test")
+    told = task.describe()
+    for words in ("to learn from", "to choose by", "to test on", "character tokens"):
+        assert words in told
+
+
+def test_a_task_that_only_predicts_has_no_data() -> None:
+    task, _ = ready()
+    with pytest.raises(UserError, match="has read no data"):
+        _ = Language.from_files(task.experiment, task.files()).data

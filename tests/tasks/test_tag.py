@@ -1,0 +1,167 @@
+"""Tagging: words and letters, spans, chains of tags; what is shown of it in a report."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.lens.report import report
+from seqloom.nn.heads.crf import CRF
+from seqloom.nn.stems import Tokens
+from seqloom.nn.words import ConvolutionalSpelling, RecurrentSpelling, Words
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.tag import Tag
+from seqloom.training.session import Sitting
+from seqloom.verbs import start
+from tests.training.small import sitting, tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+CPU = torch.device("cpu")
+NAMES, PLACES, OTHERS = ("Ada", "Grace", "Alan"), ("Paris", "New York", "Rome"), ("saw", "left", "of", "the", "in")
+
+
+def of_spans(folder: Path, **more: Any) -> Experiment:
+    """People and places, BIO."""
+    sentences = []
+    for i in range(60):
+        told = [(NAMES[i % 3], "B-PER"), (OTHERS[i % 5], "O"), (OTHERS[i * 7 % 5], "O")]
+        for number, word in enumerate(PLACES[i % 2].split()):
+            told.append((word, "I-LOC" if number else "B-LOC"))
+        sentences.append("\n".join(f"{word}\t{tag}" for word, tag in [*told, (str(i), "O")]))
+    (folder / "spans.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
+    train = {"steps": 40, "validate_every": 20, "batch": 256, "lr": 0.02, "device": "cpu"}
+    data = {"train": str(folder / "spans.conll"), "valid_share": 0.3}
+    return experiment({"task": "tag", "data": data, "train": train, "model": {"arch": "gru", "size": "tiny", **more}})
+
+
+def task_of(**more: Any) -> tuple[Tag, Any]:
+    trainer = sitting("tag", **more).trainer([])
+    assert isinstance(trainer.task, Tag)
+    return trainer.task, trainer.model.eval()
+
+
+@pytest.mark.parametrize("crf", [False, True])
+@pytest.mark.parametrize("characters", ["none", "lstm", "conv"])
+def test_spans_from_file_to_report(characters: str, crf: bool, tmp_path: Path) -> None:
+    run = start(of_spans(tmp_path, characters=characters, crf=crf), tmp_path / "run")
+    assert run.scores["chosen_by"] == "span_f1"
+    assert run.scores["valid"]["span_f1"] > 0.8
+    assert run.scores["details"]["per_span"].keys() <= {"PER", "LOC"}
+    answer = seqloom.load(tmp_path / "run").predict(["Ada left the New York 3"])[0]
+    assert answer["words"] == ["Ada", "left", "the", "New", "York", "3"]
+    assert answer["tags"][0] == "B-PER"
+    assert all(0 < p <= 1 for p in answer["probabilities"])
+    told = report(tmp_path / "run")
+    assert told.html()
+    assert told.problems == ()
+
+
+def test_without_spans_it_is_chosen_by_accuracy(tmp_path: Path) -> None:
+    run = start(tiny("tag"), tmp_path / "run")
+    assert run.scores["chosen_by"] == "accuracy"
+    assert "span_f1" not in run.scores["valid"]
+
+
+def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
+    """Counts are of words: padding is in none of them."""
+    run = start(tiny("tag"), tmp_path / "run")
+    task = sitting("tag").task
+    assert isinstance(task, Tag)
+    words = len(task.data.parts["valid"].forms.flat)
+    told = report(tmp_path / "run")
+    assert told.html()
+    assert told.problems == ()
+    assert told.confusion is not None
+    assert sum(map(sum, told.confusion.counts)) == words
+    assert sum(bin_.count for bin_ in told.calibration) == words
+    assert sum(each.support or 0 for each in told.per_class) == words
+    right = sum(told.confusion.counts[i][i] for i in range(len(told.confusion.labels)))
+    assert run.scores["valid"]["accuracy"] == pytest.approx(right / words)
+    assert told.worst
+    for wrong in told.worst:
+        assert len(wrong.words) == len(wrong.gold) == len(wrong.predicted)
+        assert wrong.gold != wrong.predicted
+        assert wrong.place.startswith("copy:")
+        assert wrong.probability is not None
+    assert [wrong.probability for wrong in told.worst] == sorted(wrong.probability or 0 for wrong in told.worst)
+
+
+@pytest.mark.parametrize("crf", [False, True])
+def test_scores_equal_those_of_predict(crf: bool, tmp_path: Path) -> None:
+    """The same sentences asked one by one: accuracy by hand."""
+    run = start(tiny("tag", model={"crf": crf}), tmp_path / "run")
+    task = sitting("tag").task
+    assert isinstance(task, Tag)
+    part, right, words = task.data.parts["valid"], 0, 0
+    for row in range(len(part)):
+        gold = [task.tags[int(tag)] for tag in part.tags[row]]
+        (answer,) = run.predict([" ".join(task.data.words(part.forms[row]))])
+        right += sum(a == b for a, b in zip(gold, answer["tags"], strict=True))
+        words += len(gold)
+    assert run.scores["valid"]["accuracy"] == pytest.approx(right / words)
+
+
+@pytest.mark.parametrize(
+    ("characters", "stem", "spelling"),
+    [("none", Tokens, None), ("lstm", Words, RecurrentSpelling), ("conv", Words, ConvolutionalSpelling)],
+)
+def test_what_the_config_builds(characters: str, stem: type, spelling: type | None) -> None:
+    task, model = task_of(model={"characters": characters, "crf": True})
+    assert type(model.stem) is stem
+    assert isinstance(model.head, CRF)
+    assert model.stem.output_size == task.experiment.model.width
+    if spelling is not None:
+        assert type(model.stem.spelling) is spelling
+
+
+@pytest.mark.parametrize(("characters", "apart"), [("none", False), ("lstm", True), ("conv", True)])
+def test_letters_tell_words_apart_that_were_never_seen(characters: str, apart: bool, tmp_path: Path) -> None:
+    trainer = Sitting.of(of_spans(tmp_path, characters=characters)).trainer([])
+    with torch.inference_mode():
+        one, two = trainer.task.predict(trainer.model.eval(), ["Adaa", "Romeo"], CPU)
+    assert (one["probabilities"] != two["probabilities"]) == apart
+
+
+def test_a_long_sentence_is_read_in_pieces() -> None:
+    task, model = task_of(data={"max_length": 4})
+    words = list("abcdefghij")
+    with torch.inference_mode():
+        (whole,) = task.predict(model, [" ".join(words)], CPU)
+        pieces = [task.predict(model, [" ".join(words[i : i + 4])], CPU)[0] for i in (0, 4, 8)]
+    assert whole["words"] == words
+    assert whole["tags"] == [tag for piece in pieces for tag in piece["tags"]]
+
+
+def test_a_batch_holds_the_sentences_it_names() -> None:
+    task, _ = task_of()
+    batch, part = task.batch(task.epoch(0)[0]), task.data.parts["train"]
+    assert batch.lengths is not None
+    for row, source, length, tags in zip(batch.rows, batch.source, batch.lengths.tolist(), batch.target, strict=True):
+        words = task.data.words(part.forms[row])
+        assert length == len(words)
+        expected = torch.from_numpy(task.spellings.rows(words))[:, : source.shape[1]]
+        assert source[:length].equal(expected)
+        assert tags[:length].tolist() == part.tags[row].tolist()
+    assert all("/" in line for line in task.show(batch))
+
+
+def test_a_tag_that_the_run_never_saw_is_refused(tmp_path: Path) -> None:
+    run = start(tiny("tag", train={"steps": 2, "validate_every": 2}), tmp_path / "run")
+    (tmp_path / "test.conll").write_text("a\tNEW\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"test\.conll:1: tag 'NEW' is not one of the run's"):
+        run.evaluate([str(tmp_path / "test.conll")])
+
+
+def test_data_in_a_line() -> None:
+    told = task_of(data={"test_share": 0.2})[0].describe()
+    for words in ("to learn from", "to choose by", "to test on", "words", "tags"):
+        assert words in told
+
+
+def test_a_task_that_only_predicts_has_no_data() -> None:
+    task, _ = task_of()
+    with pytest.raises(UserError, match="has read no data"):
+        _ = Tag.from_files(task.experiment, task.files()).data
