@@ -20,8 +20,8 @@ help:  ## this list
 	@echo "seqloom: neural sequence models, from the RNN to the Transformer. Start with \`make demo\`."
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: $(core)  ## train a small model in under a minute and read what it writes
-	@$(python) examples/first_model.py
+demo: $(core)  ## learn to write Python from the standard library in about a minute: score, sample, report
+	@$(python) -m seqloom.cli train language --train.steps 600 --train.validate-every 200 --decode.prompt "def "
 
 test: $(dev)  ## tests, doctests, the code in README and docs (a few minutes on two cores)
 	$(pytest) -n 2 -m "not slow and not gpu"

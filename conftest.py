@@ -1,6 +1,7 @@
 """What every test, doctest and page shares."""
 
 import importlib
+import os
 from collections.abc import Iterator
 
 import hypothesis
@@ -27,6 +28,12 @@ hypothesis.register_random(torch_random)
 hypothesis.settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("quick")  # `--hypothesis-profile thorough` for the other
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tests leave the cache of whoever runs them alone; workers share one."""
+    os.environ["SEQLOOM_CACHE"] = str(tmp_path_factory.getbasetemp().parent / "seqloom-cache")
 
 
 @pytest.fixture(autouse=True)

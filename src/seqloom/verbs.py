@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.lens.report import report
-from seqloom.runs.making import free_name
+from seqloom.runs.making import free_name, refuse_taken
 from seqloom.runs.run import Run
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment, experiment
@@ -60,6 +60,7 @@ def paths(given: str | Path | Sequence[str]) -> list[str]:
 def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
     """Make a run of an experiment, and its report."""
     folder = Path(out) if out is not None else free_name(Path("runs"), chosen.task)
+    refuse_taken(folder)  # before the data are read, which may take long
     return reported(folder, lambda: session.begin(Sitting.of(chosen), folder, listeners))
 
 

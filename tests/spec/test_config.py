@@ -196,10 +196,10 @@ def test_a_long_wrong_value_is_not_shown_whole() -> None:
 
 
 def test_steps_take_the_place_of_epochs_unless_both_are_said() -> None:
-    assert experiment({"task": "tag"}).train.epochs == 10
+    assert experiment({"task": "tag"}).train.epochs == 15
     assert experiment({"task": "tag", "train": {"steps": 5}}).train.epochs is None
     assert experiment({"task": "tag", "train": {"steps": 5, "epochs": 2}}).train.epochs == 2
-    assert experiment({"task": "tag", "train": {"steps": "none"}}).train.epochs == 10
+    assert experiment({"task": "tag", "train": {"steps": "none"}}).train.epochs == 15
 
 
 def test_decay_comes_with_adamw_alone() -> None:
@@ -227,7 +227,7 @@ def test_none_switches_off_what_has_a_default_and_elsewhere_means_the_default() 
         whole = experiment({"task": "classify", "train": {"clip_norm": none}, "data": {"max_length": none}})
         assert whole.train.clip_norm is None
         assert whole.data.max_length == 512
-    assert experiment({"task": "classify", "model": {"pool": None}}).model.pool == "attention"
+    assert experiment({"task": "classify", "model": {"pool": None}}).model.pool == "mean"
     assert experiment({"task": "tag", "model": {"characters": "none"}}).model.characters == "none"
 
 

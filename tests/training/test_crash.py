@@ -97,16 +97,16 @@ def test_sigkill_at_every_write_loses_nothing(whole: Whole, tmp_path: Path) -> N
 def test_kills_at_random_moments_lose_nothing(seed: int, tmp_path: Path) -> None:
     """Killed again and again, each time after another moment, until it has come to its end."""
     chosen = tiny("language", train={"steps": 40, "validate_every": 10, "log_every": 5, "checkpoint_every": 3})
-    start(chosen, tmp_path / "whole")
-    moments, folder, code = random.Random(seed), tmp_path / "run", -1
-    kills = 0
+    begun = time.monotonic()
+    assert in_process(-1, chosen, tmp_path / "whole" / "run") == 0
+    needed = time.monotonic() - begun
+    moments, folder, code, kills = random.Random(seed), tmp_path / "broken" / "run", -1, 0
     while code:
-        begun = time.monotonic()
-        code = in_process(-1, chosen, folder, wait=moments.uniform(0.1, 1.5))
+        code = in_process(-1, chosen, folder, wait=moments.uniform(0.05, 0.9 if kills < 3 else 2) * needed)
         kills += code == -signal.SIGKILL
-        assert kills < 200, time.monotonic() - begun
+        assert kills < 100
     assert kills
-    assert_same(folder, told(tmp_path / "whole"))
+    assert_same(folder, told(tmp_path / "whole" / "run"))
 
 
 def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from seqloom.runs.devices import device_of, device_words
 from seqloom.spec.errors import UserError
-from seqloom.training.devices import determinism, device_of, device_words, precision, seed
+from seqloom.training.devices import determinism, precision, seed
 from tests.training.small import tiny
 
 CPU = torch.device("cpu")

@@ -76,6 +76,34 @@ def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
     assert_same(tmp_path / "run", told(tmp_path / "whole"))
 
 
+@pytest.mark.parametrize(
+    "train",
+    [
+        {"bptt_drawn": True},
+        {"accumulate": 3},
+        {"carry": False},
+        {"schedule": "plateau", "validate_every": 1},
+        {"precision": "bf16"},
+        {"optimiser": "adamw", "decay": 0.1, "clip_value": 0.1},
+    ],
+    ids=str,
+)
+def test_it_goes_on_in_mid_epoch_however_it_learns(train: dict[str, Any], tmp_path: Path) -> None:
+    chosen = tiny("language", train={"steps": 8, "validate_every": 6, "checkpoint_every": 2, **train})
+    start(chosen, tmp_path / "whole")
+    broken_off(chosen, tmp_path / "run", at=5)
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize("content", ["{}", '{"files": []}', '{"files": {"train": [{"path": 3}]}}', "not JSON"])
+def test_a_damaged_note_of_where_the_data_lay_is_a_sentence(content: str, tmp_path: Path) -> None:
+    broken_off(tiny("language", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
+    (tmp_path / "run" / "local.json").write_text(content)
+    with pytest.raises(RunError, match=r"local\.json: .*damaged.*Restore the file from a copy\.$"):
+        resume(tmp_path / "run")
+
+
 @pytest.mark.parametrize("named", ["folder", "files"])
 def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> None:
     chosen = of_files(tmp_path / "data")
@@ -138,6 +166,8 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: 
         RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"
     ):
         start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
+    with pytest.raises(RunError, match="already holds a run"):  # nor is anything read: these data are nowhere
+        start(tiny("language", data={"corpus": None, "train": "nowhere.txt"}), tmp_path / "run")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
 

@@ -8,9 +8,9 @@ from rich.console import Console
 from seqloom.cli.console import say
 from seqloom.data.corpora import default_corpus
 from seqloom.kernels.vendor import Vendor
+from seqloom.runs.devices import device_words
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import AnyModel, Recurrent, Transformer
-from seqloom.training.devices import device_words
 from seqloom.training.session import Sitting
 
 

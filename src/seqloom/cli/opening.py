@@ -1,10 +1,10 @@
 """A run by its folder, ready to be asked."""
 
+from seqloom.runs.devices import device_of
 from seqloom.runs.run import Run
 from seqloom.spec.config.train import Train
 from seqloom.spec.errors import UserError
 from seqloom.spec.registry import unknown
-from seqloom.training.devices import device_of
 
 DEVICES: tuple[str, ...] = Train.model_fields["device"].annotation.__args__  # type: ignore[union-attr]
 

@@ -17,7 +17,7 @@ from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.spec.errors import DataError
 
 PIECE = 1 << 16  # characters given to a tokeniser at a time
-PIECES = 64  # of them together, for its threads
+PIECES = 16  # of them together, for its threads
 LEAST = 2  # tokens of a part: one to read, one to foretell
 
 META, SOURCE = "meta.json", "source.json"

@@ -1,5 +1,6 @@
 """Text from a language model, one token after another, each drawn from the scores of the next."""
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ def write(
     options: Decode,
     seed: int,
     stop: Collection[int] = (),
+    never: Collection[int] = (),
     context: int | None = None,
     numbers: Sequence[int] | None = None,
 ) -> Iterator[dict[int, int]]:
@@ -32,6 +34,7 @@ def write(
     options: temperature, top_k, top_p, and `length`, the most tokens to write
     seed: with a row's number, all that its draws depend on: batch-mates change nothing
     stop: tokens that end a row; they are not part of its text
+    never: tokens that are not to be written, such as the one for all that is unknown
     context: the most tokens that the model reads in one go; as many as it can, unless said. A row that has read as many
         begins again from a fresh state with the last half of them, so a text may be longer than what a model can read.
     numbers: of the samples, which tell rows with one prompt apart; their places, 0, 1, ..., unless said
@@ -59,7 +62,7 @@ def write(
         Row(place, number, prompt.tolist(), window)
         for place, (number, prompt) in enumerate(zip(numbers, prompts, strict=True))
     ]
-    return steps(model, rows, options, seed, frozenset(stop))
+    return steps(model, rows, options, seed, frozenset(stop), sorted(never))
 
 
 def collect(written: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
@@ -186,13 +189,16 @@ class Row:
         self.unread, self.read = list(self.tail), 0
 
 
-def steps(model: Model, rows: list[Row], options: Decode, seed: int, stop: frozenset[int]) -> Iterator[dict[int, int]]:
+def steps(
+    model: Model, rows: list[Row], options: Decode, seed: int, stop: frozenset[int], never: list[int]
+) -> Iterator[dict[int, int]]:
     """The loop of `write`: read, choose, let go of the rows that end."""
     state: State | None = None
     for step in range(options.length):
         if not rows:
             return
         rows, logits, state = read_on(model, rows, state)
+        logits[:, never] = -math.inf
         noise = uniform(seed, (row.number for row in rows), step)
         tokens = choose(
             logits, temperature=options.temperature, top_k=options.top_k, top_p=options.top_p, noise=noise

@@ -32,6 +32,9 @@ def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], 
         created = datetime.now(UTC).isoformat(timespec="seconds")
         commit(making, Manifest(experiment.task, created, versions=versions(), files=files))
 
+    if folder.exists():  # and empty, or it would have been refused
+        with durable.sentence(folder):
+            folder.rmdir()
     durable.folder(folder, fill)
 
 
@@ -45,7 +48,6 @@ def refuse_taken(folder: Path) -> None:
         what = "is a file" if folder.is_file() else "is a folder that holds something else"
         if folder.is_file() or any(folder.iterdir()):
             raise RunError(f"{folder} {what}. Pass --out another/folder.")
-        folder.rmdir()
 
 
 def keep_best(folder: Path, model: nn.Module) -> None:

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from seqloom.nn.models import Model
+from seqloom.runs.devices import device_of
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import read_values
@@ -34,7 +35,7 @@ class Run:
 
     def __init__(self, folder: str | Path, device: str = "cpu") -> None:
         self.folder = Path(folder)
-        self.device = torch.device(device)
+        self.device = device_of(device)
         self.manifest: Manifest = check(self.folder)
 
     def __repr__(self) -> str:

@@ -155,6 +155,10 @@ class Language(Task):
         part = self.experiment.model
         return part.context if isinstance(part, Transformer) else None
 
+    def never(self) -> list[int]:
+        """What is not to be written: the token that stands for all unknown ones says nothing."""
+        return [] if self.tokeniser.unknown is None else [self.tokeniser.unknown]
+
     def prompt(self, text: str) -> list[int]:
         """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
         ids = self.tokeniser.encode(text or "\n").tolist()
@@ -167,7 +171,7 @@ class Language(Task):
         ids = [torch.as_tensor(self.prompt(text), device=device) for text in prompts]
         written: list[list[int]] = [[] for _ in ids]
         told = [""] * len(ids)
-        for step in write(model, ids, options=options, seed=seed, context=self.context()):
+        for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
             pieces = {}
             for row, token in step.items():
                 written[row].append(token)
@@ -181,7 +185,15 @@ class Language(Task):
         seed = options.seed if options.seed is not None else self.experiment.seed
         prompt = torch.as_tensor(self.prompt(options.prompt), device=device)
         for number in range(self.experiment.train.samples or 0):
-            written = write(model, [prompt], options=options, seed=seed, context=self.context(), numbers=[number])
+            written = write(
+                model,
+                [prompt],
+                options=options,
+                seed=seed,
+                never=self.never(),
+                context=self.context(),
+                numbers=[number],
+            )
             try:
                 text = self.tokeniser.decode(collect(written, 1)[0])
             except ArgumentError:  # its scores are not finite: it can't write now, and may yet recover

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
+from seqloom.runs.devices import device_words
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import SeqloomError
 from seqloom.tasks.task import Batch, Evaluation, Task
-from seqloom.training.devices import device_words, precision, seed
+from seqloom.training.devices import precision, seed
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
 from seqloom.training.gradients import ready
 from seqloom.training.optimisers import optimiser

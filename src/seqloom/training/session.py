@@ -14,19 +14,21 @@ import torch
 
 from seqloom.data.cache import fingerprints
 from seqloom.data.origin import Origin
+from seqloom.runs.devices import device_of
 from seqloom.runs.making import create, refuse_taken
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
-from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json
+from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
-from seqloom.training.devices import determinism, device_of, precision, seed
+from seqloom.training.devices import determinism, precision, seed
 from seqloom.training.events import End, Listener, Resume, plain
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
+from seqloom.training.tensorboard import tracked
 
 
 @dataclass(frozen=True)
@@ -61,21 +63,15 @@ def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
 
 def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = ()) -> Run:
     """A run from its last checkpoint to its end; one that is finished is left as it is."""
-    manifest = check(folder)
+    check(folder)
     if (folder / SCORES).exists():
         return Run(folder)
-    sitting = Sitting.of(with_data(read_experiment(folder), folder, moved))
-    if sitting.task.files() != vocabulary_of(folder, manifest):
-        made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-        raise RunError(
-            f"{folder}: its data are read into another vocabulary now than when the run began, with {made_by}. "
-            "Resume it with those versions."
-        )
-    return go_to_the_end(sitting, folder, listeners)
+    return go_to_the_end(Sitting.of(with_data(read_experiment(folder), folder, moved)), folder, listeners)
 
 
 def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """From the last checkpoint, or the beginning if there is none."""
+    same_words(sitting, folder)
     disk = Disk(folder)
     durable.sweep(folder)
     durable.make(folder / CHECKPOINTS)
@@ -88,10 +84,21 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
         trainer.tell(Resume(trainer.progress.step, now()))
     else:
         disk.cut_log(0)
-    with disk.signals(), determinism(sitting.experiment.train):
+    with disk.signals(), determinism(sitting.experiment.train), tracked(trainer, folder):
         trainer.run(disk)
         finish(sitting, trainer, folder)
     return Run(folder)
+
+
+def same_words(sitting: Sitting, folder: Path) -> None:
+    """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
+    manifest = read_manifest(folder)
+    if sitting.task.files() != vocabulary_of(folder, manifest):
+        made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
+        raise RunError(
+            f"{folder}: its data are read into another vocabulary now than when the run began, with {made_by}. "
+            "Resume it with those versions."
+        )
 
 
 def finish(sitting: Sitting, trainer: Trainer, folder: Path) -> None:
@@ -140,8 +147,16 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
     """The config with the files that the run began with, wherever they lie now; they must be what they were."""
     local = read_json(folder / LOCAL)
     found: dict[str, tuple[str, ...]] = {}
-    for part, files in (local.get("files") or {}).items():
-        found[part] = tuple(str(place_of(Path(file["path"]), file["sha256"], moved)) for file in files)
+    try:
+        lay = {
+            part: [(Path(file["path"]), str(file["sha256"])) for file in files]
+            for part, files in local["files"].items()
+        }
+    except (AttributeError, KeyError, TypeError):  # no manifest vouches for it
+        what = f"{folder / LOCAL}: damaged, so it does not say where the data lay"
+        raise RunError(f"{what}. Restore the file from a copy.") from None
+    for part, files in lay.items():
+        found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
     data = experiment.data.model_copy(update=found | {"corpus": local.get("corpus")})
     return experiment.model_copy(update={"data": data})
 

@@ -83,5 +83,5 @@ class Data(Part):
         1_000_000, ge=1, description="A longer text in one line is refused as a likely mistake."
     )
     sample: int = Field(
-        50_000_000, ge=1000, description="Tokenisers learn from at most so many characters of the training part."
+        20_000_000, ge=1000, description="Tokenisers learn from at most so many characters of the training part."
     )

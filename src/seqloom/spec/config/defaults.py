@@ -44,7 +44,7 @@ SIZES: dict[type, dict[str, Values]] = {
     },
 }
 
-CHARACTER_WIDTH = {"tiny": 16, "small": 64, "base": 128}
+CHARACTER_WIDTH = {"tiny": 16, "small": 128, "base": 256}
 
 
 def model_defaults(task: str, kind: type, size: str) -> Values:
@@ -57,9 +57,14 @@ def model_defaults(task: str, kind: type, size: str) -> Values:
     if task == "language":
         values["tied"] = False
     if task == "classify":
-        values |= {"pool": "attention", "dropout": 0.3}
+        values |= {"pool": "mean", "dropout": 0.5, "word_dropout": 0.1}
     if task == "tag":
-        values |= {"crf": False, "characters": "lstm", "character_width": CHARACTER_WIDTH[size], "dropout": 0.3}
+        values |= {"crf": False, "characters": "lstm", "character_width": CHARACTER_WIDTH[size]}
+        values |= {"dropout": 0.5, "word_dropout": 0.1}
+        if kind is Recurrent:
+            values |= {"width": 2 * values["width"], "input_dropout": 0.3}
+    if kind in (Transformer, Mixer, Convolutional):
+        values["dropout"] = 0.1  # in every layer, on the way around it
     return values
 
 
@@ -73,17 +78,20 @@ def train_defaults(task: str, kind: type) -> Values:
     else:
         values |= {"batch": 2048}
     if task == "classify":
-        values |= {"loss_at": "last"}
+        values |= {"loss_at": "last", "lr": 1e-3, "label_smoothing": 0.1}
+    if task == "tag":
+        values["epochs"] = 15
     return values
 
 
-def data_defaults(task: str, kind: type) -> Values:
-    """What a token is in this task, and how many a row may have."""
-    values: Values = {"tokeniser": "character" if task == "language" else "word", "vocabulary": 20_000}
+def data_defaults(task: str, kind: type, given: Mapping[str, Any]) -> Values:
+    """What a token is in this task, and how many a row may have. Numerals are told apart by their letters."""
+    numerals = task == "classify" and not given.get("train") and given.get("corpus") in (None, "numbers")
+    values: Values = {"tokeniser": "character" if task == "language" or numerals else "word", "vocabulary": 20_000}
     if task != "language":
         values["max_length"] = 128 if kind is Mixer else 512
     if task == "classify":
-        values["on_rare_label"] = "refuse"
+        values |= {"on_rare_label": "refuse", "min_count": 2}
     if task == "tag":
         values |= {"lowercase": True, "min_count": 2}  # letters tell capitals; a word seen once teaches the unknown one
     return values
@@ -99,8 +107,10 @@ def filled(raw: Mapping[str, Any]) -> Values:
     kind, size = MODELS.get(str(arch)), model.get("size") or "small"
     if str(task) not in ARCHITECTURE or kind is None or str(size) not in CHARACTER_WIDTH:
         return {**raw, "model": model}
-    data = said(Data, parts["data"], data_defaults(str(task), kind))
+    data = said(Data, parts["data"], data_defaults(str(task), kind, parts["data"]))
     train = said(Train, parts["train"], train_defaults(str(task), kind))
+    if train.get("optimiser") == "rmsprop" and "momentum" not in parts["train"]:
+        train["momentum"] = 0.0
     if train.get("optimiser") != "adamw" and "decay" not in parts["train"]:
         train.pop("decay", None)
     if train.get("steps") is not None and "epochs" not in parts["train"]:

@@ -1,0 +1,81 @@
+"""A large text made ready for a language model: tokens a second, and the most memory that the process held.
+
+    python benchmarks/large_text.py [--megabytes 1024] [--kinds character byte word bpe] [--steps 20]
+
+The text is Python's standard library again and again, each line with a number, so that no two lines are equal. Each
+kind of tokeniser has a process of its own: it splits, learns the tokeniser from a bounded sample, writes all tokens to
+mapped files, and takes a few training steps from them. Reading alone, over the same file, is the floor beside it.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from seqloom.data.corpora import CORPORA
+from seqloom.data.lines import read_chunks
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--megabytes", type=int, default=1024, help="of text, in MiB (default: %(default)s)")
+    arguments.add_argument("--kinds", nargs="+", default=["character", "byte", "word", "bpe"])
+    arguments.add_argument("--steps", type=int, default=20, help="of training, from the mapped files")
+    arguments.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.child:
+        child(*options.child, options.steps)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "large.txt"
+        size = make(text, options.megabytes << 20)
+        begun = time.monotonic()
+        characters = sum(map(len, read_chunks(text)))
+        reading = time.monotonic() - begun
+        print(f"{size / 2**20:,.0f} MiB, {characters:,} characters; reading alone {reading:.1f} s")
+        print(f"{'tokeniser':12s}{'tokens':>16s}{'ready in':>12s}{'tokens/s':>14s}{'peak RSS':>12s}")
+        for kind in options.kinds:
+            environment = {**os.environ, "SEQLOOM_CACHE": f"{folder}/cache-{kind}"}
+            program = [sys.executable, __file__, "--steps", str(options.steps), "--child", kind, str(text)]
+            print(subprocess.run(program, env=environment, capture_output=True, text=True, check=True).stdout, end="")
+
+
+def make(path: Path, size: int) -> int:
+    """A file of about this size, no two lines equal."""
+    lines = "".join(CORPORA["python"].text(1)).splitlines()
+    written = number = 0
+    with path.open("w", encoding="utf-8") as file:
+        while written < size:
+            piece = "".join(f"{line}  # {number + i}\n" for i, line in enumerate(lines))
+            number += len(lines)
+            written += file.write(piece)
+    return path.stat().st_size
+
+
+def child(kind: str, text: str, steps: int) -> None:
+    """One tokeniser, in a process of its own."""
+    from seqloom.spec.config.experiment import experiment
+    from seqloom.training.session import Sitting
+
+    begun = time.monotonic()
+    raw = {
+        "task": "language",
+        "data": {"train": text, "tokeniser": kind, "valid_share": 0.01},
+        "model": {"size": "tiny"},
+    }
+    sitting = Sitting.of(experiment({**raw, "train": {"steps": steps}}))
+    seconds = time.monotonic() - begun
+    tokens = sum(map(len, sitting.task.data.tokens.values()))  # type: ignore[attr-defined]
+    trainer = sitting.trainer([])
+    for _ in range(steps):
+        trainer.step()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{kind:12s}{tokens:16,d}{seconds:10.1f} s{tokens / seconds:14,.0f}{most:8.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()
