@@ -51,8 +51,8 @@ def test_the_help_of_a_task_has_the_keys_that_the_task_has(seqloom: Seqloom, tas
 
 
 def test_defaults_in_the_help_are_those_of_the_architecture(seqloom: Seqloom) -> None:
-    assert "[0.002]" in line_of("--train.lr", seqloom("train", "classify", "--help").out)
-    shown = seqloom("train", "classify", "--model", "transformer", "--size", "tiny", "--help").out
+    assert "[0.002]" in line_of("--train.lr", seqloom("train", "tag", "--help").out)
+    shown = seqloom("train", "tag", "--model", "transformer", "--size", "tiny", "--help").out
     assert "[0.001]" in line_of("--train.lr", shown)
     assert "[2]" in line_of("--model.heads", shown)
     assert "bidirectional" not in shown

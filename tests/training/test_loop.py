@@ -13,7 +13,7 @@ from seqloom.training.events import Event, Start, Step, Tick, Valid
 from seqloom.training.loop import Trainer
 from tests.training.small import sitting
 
-EXACT = {"dropout": 0.0}
+EXACT = {"dropout": 0.0, "word_dropout": 0.0, "input_dropout": 0.0}
 
 
 class Nowhere:

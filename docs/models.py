@@ -1,0 +1,132 @@
+"""Write the tables of models.md: which architecture does which task, and how large each is.
+
+    python docs/models.py
+
+Both are asked of the package: a cell of the first table is what the config accepts or the sentence by which it refuses,
+a number in the others is counted on the model that a task builds. The tests ask that the page is what this would write.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+
+from seqloom.cli.listing import MODELS
+from seqloom.data.tagged import NO_LETTER, Spellings
+from seqloom.data.tokenisers import train_tokeniser
+from seqloom.data.vocabulary import UNKNOWN, Vocabulary
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.errors import ConfigError
+from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
+from seqloom.tasks.classify import Classify
+from seqloom.tasks.language import Language
+from seqloom.tasks.tag import Tag
+from seqloom.tasks.task import Task
+
+PAGE = Path(__file__).resolve().parent / "models.md"
+
+CHARACTERS, WORDS, LABELS, TAGS = 100, 20_000, 2, 17  # what the sizes are counted with
+
+# Where each comes from: who, when, where to read it.
+PAPERS = {
+    "window": ("Bengio et al. 2003", "https://www.jmlr.org/papers/v3/bengio03a.html"),
+    "mixer": ("Tolstikhin et al. 2021", "https://arxiv.org/abs/2105.01601"),
+    "conv": ("van den Oord et al. 2016; Dauphin et al. 2017", "https://arxiv.org/abs/1612.08083"),
+    "rnn": ("Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
+    "rnn-relu": ("Le et al. 2015", "https://arxiv.org/abs/1504.00941"),
+    "rnn-sigmoid": ("Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
+    "rnn-linear": ("Pascanu et al. 2013", "https://arxiv.org/abs/1211.5063"),
+    "lstm": ("Hochreiter & Schmidhuber 1997; Gers et al. 2000", "https://doi.org/10.1162/neco.1997.9.8.1735"),
+    "lstm-no-tanh": ("Gers et al. 2000", "https://doi.org/10.1162/089976600300015015"),
+    "lstm-peephole": ("Gers & Schmidhuber 2000", "https://doi.org/10.1109/IJCNN.2000.861302"),
+    "lstm-coupled": ("Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
+    "lstm-layer-norm": ("Ba et al. 2016", "https://arxiv.org/abs/1607.06450"),
+    "gru": ("Cho et al. 2014", "https://arxiv.org/abs/1406.1078"),
+    "gru-after": ("Chung et al. 2014, as cuDNN has it", "https://arxiv.org/abs/1412.3555"),
+    "transformer": ("Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"),
+}
+
+
+def asked(arch: str, task: str, size: str = "small") -> Experiment | None:
+    """The experiment, or None if the architecture can't do the task."""
+    try:
+        return experiment({"task": task, "model": {"arch": arch, "size": size}})
+    except ConfigError:
+        return None
+
+
+def names(count: int) -> list[str]:
+    """As many as are asked for, all different."""
+    return [f"n{number}" for number in range(count)]
+
+
+def opened(chosen: Experiment) -> Task:
+    """The task with a vocabulary of the size that is counted with, and no data."""
+    if chosen.task == "language":
+        alphabet = "".join(map(chr, range(ord("!"), ord("!") + CHARACTERS - 1)))  # and one for the unknown
+        text = train_tokeniser("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=WORDS)
+        return Language(chosen, text)
+    if chosen.task == "classify":
+        words = " ".join(names(WORDS))
+        text = train_tokeniser("word", [words], vocabulary=WORDS, min_count=1, lowercase=False, sample=len(words))
+        return Classify(chosen, text, Vocabulary(names(LABELS)), several=False)
+    letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
+    spellings = Spellings(Vocabulary([UNKNOWN, *names(WORDS - 1)]), letters, lowercase=True)
+    return Tag(chosen, spellings, Vocabulary(names(TAGS)))
+
+
+def parameters(chosen: Experiment) -> int:
+    """How many numbers the model learns; counted without making them."""
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in opened(chosen).build().parameters())
+
+
+def brief(count: int) -> str:
+    """Three digits of it.
+
+    >>> brief(34_241), brief(1_234_567)
+    ('34.2 k', '1.23 M')
+    """
+    thousand, unit = (1e6, "M") if count >= 999_500 else (1e3, "k")
+    digits = 2 if count < 10 * thousand else 1 if count < 100 * thousand else 0
+    return f"{count / thousand:.{digits}f} {unit}"
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """In Markdown; all columns but the first two are of figures or marks."""
+    header = list(header)
+    lines = [header, ["---"] * len(header), *map(list, rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def matrix() -> str:
+    """Architectures by tasks."""
+    rows = []
+    for arch in ARCHITECTURES:
+        able = ["yes" if asked(arch, task) else "no" for task in TASKS]
+        who, where = PAPERS[arch]
+        rows.append([f"`{arch}`", *able, MODELS[arch], f"[{who}]({where})"])
+    return table(["`--model`", *TASKS, "", "paper"], rows)
+
+
+def sizes(task: str) -> str:
+    """Parameters by architecture and size."""
+    able = [arch for arch in ARCHITECTURES if asked(arch, task)]
+    counts = [[parameters(chosen) for size in SIZES if (chosen := asked(arch, task, size))] for arch in able]
+    rows = ([f"`{arch}`", *map(brief, row)] for arch, row in zip(able, counts, strict=True))
+    return table(["`--model`", *(f"`{size}`" for size in SIZES)], rows)
+
+
+def filled(page: str) -> str:
+    """The page with every table as it is now: each stands between `<!-- begin NAME -->` and `<!-- end -->`."""
+
+    def replace(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"<!-- begin {name} -->\n{matrix() if name == 'matrix' else sizes(name)}\n<!-- end -->"
+
+    return re.sub(r"<!-- begin (\w+) -->.*?<!-- end -->", replace, page, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
