@@ -8,13 +8,14 @@ a number in the others is counted on the model that a task builds. The tests ask
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import torch
 
 from seqloom.cli.listing import MODELS
 from seqloom.data.tagged import NO_LETTER, Spellings
-from seqloom.data.tokenisers import train_tokeniser
+from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import ConfigError
@@ -38,12 +39,12 @@ PAPERS = {
     "rnn-sigmoid": ("Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
     "rnn-linear": ("Pascanu et al. 2013", "https://arxiv.org/abs/1211.5063"),
     "lstm": ("Hochreiter & Schmidhuber 1997; Gers et al. 2000", "https://doi.org/10.1162/neco.1997.9.8.1735"),
-    "lstm-no-tanh": ("Gers et al. 2000", "https://doi.org/10.1162/089976600300015015"),
+    "lstm-no-tanh": ("Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
     "lstm-peephole": ("Gers & Schmidhuber 2000", "https://doi.org/10.1109/IJCNN.2000.861302"),
     "lstm-coupled": ("Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
     "lstm-layer-norm": ("Ba et al. 2016", "https://arxiv.org/abs/1607.06450"),
     "gru": ("Cho et al. 2014", "https://arxiv.org/abs/1406.1078"),
-    "gru-after": ("Chung et al. 2014, as cuDNN has it", "https://arxiv.org/abs/1412.3555"),
+    "gru-after": ("Cho et al. 2014, first version; cuDNN", "https://arxiv.org/abs/1406.1078v1"),
     "transformer": ("Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"),
 }
 
@@ -61,16 +62,26 @@ def names(count: int) -> list[str]:
     return [f"n{number}" for number in range(count)]
 
 
+@cache
+def characters() -> Tokeniser:
+    """Of as many characters as are counted with."""
+    alphabet = "".join(chr(ord("\u00c0") + number) for number in range(CHARACTERS))
+    return train_tokeniser("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=CHARACTERS)
+
+
+@cache
+def words() -> Tokeniser:
+    """Of as many words as are counted with, the unknown one among them."""
+    text = " ".join(names(WORDS))
+    return train_tokeniser("word", [text], vocabulary=WORDS, min_count=1, lowercase=False, sample=len(text))
+
+
 def opened(chosen: Experiment) -> Task:
     """The task with a vocabulary of the size that is counted with, and no data."""
     if chosen.task == "language":
-        alphabet = "".join(map(chr, range(ord("!"), ord("!") + CHARACTERS - 1)))  # and one for the unknown
-        text = train_tokeniser("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=WORDS)
-        return Language(chosen, text)
+        return Language(chosen, characters())
     if chosen.task == "classify":
-        words = " ".join(names(WORDS))
-        text = train_tokeniser("word", [words], vocabulary=WORDS, min_count=1, lowercase=False, sample=len(words))
-        return Classify(chosen, text, Vocabulary(names(LABELS)), several=False)
+        return Classify(chosen, words(), Vocabulary(names(LABELS)), several=False)
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     spellings = Spellings(Vocabulary([UNKNOWN, *names(WORDS - 1)]), letters, lowercase=True)
     return Tag(chosen, spellings, Vocabulary(names(TAGS)))

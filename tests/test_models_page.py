@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from docs.models import PAGE, PAPERS, brief, filled, matrix, parameters
+from docs.models import CHARACTERS, PAGE, PAPERS, WORDS, brief, characters, filled, matrix, parameters, words
 from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
@@ -52,6 +52,12 @@ def test_there_is_a_number_for_every_architecture_that_can_and_every_size(task: 
     counted = cells(written(task))
     assert list(counted) == able
     assert all(len(row) == len(SIZES) for row in counted.values())
+
+
+def test_the_vocabularies_are_as_large_as_the_page_says() -> None:
+    assert (len(characters()), len(words())) == (CHARACTERS, WORDS)
+    assert f"{CHARACTERS} characters" in page
+    assert f"{WORDS:,} words" in page
 
 
 def test_a_count_is_that_of_the_equations() -> None:

@@ -142,7 +142,7 @@ def score_words(scores: dict[str, object]) -> str:
         told = scores.get(part)
         value = told.get(name) if isinstance(told, dict) else None
         if isinstance(value, int | float):
-            return f"{name} {short(value)}".replace("_", " ")
+            return f"{name} {short(value)}".replace("_", " ").replace(" f1", " F1")
     return "–"
 
 

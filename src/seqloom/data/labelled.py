@@ -14,7 +14,7 @@ from numpy import ndarray
 from seqloom.data.arrays import Ragged, read, smallest_type, writers
 from seqloom.data.cache import cached
 from seqloom.data.examples import Labelled, Place
-from seqloom.data.lines import Bad, Skipped
+from seqloom.data.lines import Bad, Skipped, skipped
 from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID, batched, check_filled, part_of
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
@@ -101,7 +101,7 @@ def make(origin: Origin, folder: Path) -> None:
     check_filled(origin.names()[0], told["parts"])
     (folder / SOURCE).write_text(tokeniser.to_json(), encoding="utf-8")
     (folder / LABELS).write_text(labels.to_json(), encoding="utf-8")
-    told |= {"several": several, "skipped": bad.count if isinstance(bad, Skipped) else 0}
+    told |= {"several": several, "skipped": skipped(bad)}
     (folder / META).write_text(json.dumps(told), encoding="utf-8")
 
 

@@ -55,6 +55,11 @@ class Skipped:
             self.errors.append(error)
 
 
+def skipped(bad: Bad) -> int:
+    """How many lines were left out."""
+    return bad.count if isinstance(bad, Skipped) else 0
+
+
 class EmptyFile(DataError):
     """A file without a single character."""
 

@@ -14,7 +14,7 @@ from numpy import ndarray
 from seqloom.data.arrays import Ragged, Writer, read, smallest_type, writers
 from seqloom.data.cache import cached
 from seqloom.data.examples import Place, Sentence
-from seqloom.data.lines import Bad, Skipped
+from seqloom.data.lines import Bad, Skipped, skipped
 from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID, check_filled, part_of
 from seqloom.data.vocabulary import Vocabulary
@@ -120,7 +120,7 @@ def make(origin: Origin, folder: Path) -> None:
     check_filled(origin.names()[0], told["parts"])
     for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, vocabulary)):
         (folder / name).write_text(names.to_json(), encoding="utf-8")
-    told["skipped"] = bad.count if isinstance(bad, Skipped) else 0
+    told["skipped"] = skipped(bad)
     (folder / META).write_text(json.dumps(told), encoding="utf-8")
 
 

@@ -121,3 +121,7 @@ from seqloom.nn.vision import Patches as Patches
 from seqloom.nn.window import FixedWindow as FixedWindow
 from seqloom.nn.window import FixedWindowDirect as FixedWindowDirect
 from seqloom.nn.window import Window as Window
+from seqloom.nn.words import ConvolutionalSpelling as ConvolutionalSpelling
+from seqloom.nn.words import RecurrentSpelling as RecurrentSpelling
+from seqloom.nn.words import Spelling as Spelling
+from seqloom.nn.words import Words as Words

@@ -107,12 +107,13 @@ class Words(Stack):
         size: int,
         spelling: Spelling,
         *,
+        scaled: bool = False,
         positions: Layer | None = None,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
         super().__init__(finish("Words", size + spelling.output_size, positions, "none", dropout))
-        self.words = Tokens(vocabulary, size, word_dropout=word_dropout)
+        self.words = Tokens(vocabulary, size, scaled=scaled, word_dropout=word_dropout)
         self.spelling = spelling
 
     @property

@@ -1,6 +1,7 @@
 """A run folder from its first moment: whole as soon as it is there."""
 
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,6 +49,10 @@ def refuse_taken(folder: Path) -> None:
         what = "is a file" if folder.is_file() else "is a folder that holds something else"
         if folder.is_file() or any(folder.iterdir()):
             raise RunError(f"{folder} {what}. Pass --out another/folder.")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        what = "is a file" if above.is_file() else "can't be written to"
+        raise RunError(f"{folder} can't be made, since {above} {what}. Pass --out another/folder.")
 
 
 def keep_best(folder: Path, model: nn.Module) -> None:

@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.data.examples import Labelled
 from seqloom.data.labelled import LABELS, SOURCE, LabelledData, LabelledPart, labelled, open_part, write
-from seqloom.data.lines import refuse
+from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.tokenisers import Tokeniser
@@ -20,7 +21,7 @@ from seqloom.nn.heads.pooled import Classes, PooledClasses, SeveralLabels
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.errors import UserError
+from seqloom.spec.errors import DataError, UserError
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
@@ -87,11 +88,19 @@ class Classify(Task):
 
     def read(self, files: Sequence[str], folder: Path) -> None:
         origin = Origin.to_test(self.experiment, files)
-        examples = ((TEST, example) for example in origin.labelled(TEST, refuse))
+        bad = origin.bad()
+        examples = ((TEST, self.counted(example)) for example in origin.labelled(TEST, bad))
         told = write(origin, folder, self.tokeniser, self.labels, examples)
         parts = {TEST: open_part(folder / TEST)}
-        self._data = LabelledData(self.tokeniser, self.labels, parts, self.several, told["cut"], 0)
+        self._data = LabelledData(self.tokeniser, self.labels, parts, self.several, told["cut"], skipped(bad))
         self._origin = origin
+
+    def counted(self, example: Labelled) -> Labelled:
+        """An example with as many labels as this run's have: exactly one, or any number."""
+        if not self.several and len(example.labels) != 1:
+            what = f"{len(example.labels) or 'no'} labels, and this run gives each text one"
+            raise DataError(example.place, what, "Leave the example out, or train on such ones")
+        return example
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int, Integer
 from numpy import ndarray
 
-from seqloom.data.lines import refuse
+from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.tagged import LETTERS, TAGS, WORDS, Spellings, TaggedData, TaggedPart, open_all, tagged, write
@@ -21,6 +21,7 @@ from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.nn.words import CHARACTER_ENCODERS, Words
 from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.model import Transformer
 from seqloom.spec.errors import UserError
 from seqloom.tasks.bodies import body, positions, started, stem_dropout, tokens
 from seqloom.tasks.metrics.calibration import Calibration
@@ -80,9 +81,10 @@ class Tag(Task):
 
     def read(self, files: Sequence[str], folder: Path) -> None:
         self._origin = origin = Origin.to_test(self.experiment, files)
-        sentences = ((TEST, sentence) for sentence in origin.sentences(TEST, refuse))
+        bad = origin.bad()
+        sentences = ((TEST, sentence) for sentence in origin.sentences(TEST, bad))
         told = write(origin, folder, self.spellings, self.tags, sentences)
-        self._data = open_all(folder, self.spellings, self.tags, told | {"skipped": 0})
+        self._data = open_all(folder, self.spellings, self.tags, told | {"skipped": skipped(bad)})
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
@@ -137,6 +139,7 @@ class Tag(Task):
             len(self.spellings.words),
             part.width - beside,
             kind(len(self.spellings.letters), min(32, beside), beside),
+            scaled=isinstance(part, Transformer) and part.scaled,
             positions=positions(part, part.width),
             dropout=stem_dropout(part),
             word_dropout=part.word_dropout,

@@ -73,10 +73,12 @@ class Trainer:
             ended = progress.item >= len(self.items)
             if ended:
                 progress.epoch, progress.item, self.state = progress.epoch + 1, 0, None
-            if progress.step % part.log_every == 0 or self.finished():
+            if progress.step % part.log_every == 0:
                 self.log()
             if self.finished() or (progress.step % part.validate_every == 0 if part.validate_every else ended):
                 self.validate(keeper)
+            if self.finished():  # early, perhaps, with steps that no line has told yet
+                self.log()
             progress.seconds = time.monotonic() - begun
             keeper.step(self)
             if ended:

@@ -82,6 +82,9 @@ def disagreements(whole: Experiment) -> Iterator[str]:
     if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
         both = f"{data.valid_share} and {data.test_share}"
         yield f"data.valid_share and data.test_share are {both}, which leaves nothing to learn from. Make them smaller"
+    for name in ("length", "examples"):
+        if data.train and getattr(data, name) is not None:
+            yield f"data.{name} is of embedded corpora, and data.train names files. Leave it out"
     if train.epochs is None and train.steps is None:
         yield "train.epochs and train.steps are both none, so training would never end. Give one of them"
     if train.optimiser == "adamw" and train.l2:
