@@ -36,6 +36,11 @@ class LabelledPart:
     file: Integer[ndarray, " rows"]
     line: Integer[ndarray, " rows"]
 
+    @property
+    def rows(self) -> Ragged:
+        """What a model reads of each."""
+        return self.tokens
+
     def __len__(self) -> int:
         return len(self.tokens)
 

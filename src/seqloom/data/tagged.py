@@ -52,6 +52,11 @@ class TaggedPart:
     file: Integer[ndarray, " rows"]
     line: Integer[ndarray, " rows"]
 
+    @property
+    def rows(self) -> Ragged:
+        """What a model reads of each."""
+        return self.forms
+
     def __len__(self) -> int:
         return len(self.forms)
 

@@ -14,33 +14,36 @@ from seqloom.data.examples import Labelled
 from seqloom.data.labelled import LABELS, SOURCE, LabelledData, LabelledPart, labelled, open_part, write
 from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
-from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.split import TEST, TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.pooled import Classes, PooledClasses, SeveralLabels
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.errors import DataError
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.classes import Labels as LabelScores
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.rows import in_order, padded, training_batches
-from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.task import Batch, Evaluation, Outcome
 from seqloom.tasks.worst import Worst
 
 SEVERAL = "several.json"  # there is such a file where a text may have several labels
 
 
-class Classify(Task):
+class Classify(RowTask[LabelledData, LabelledPart]):
     """p(label | text) from one vector for the whole text."""
 
     name: ClassVar[str] = "classify"
     summary: ClassVar[str] = (
         "Choose a label for a text. Reads CSV, TSV, JSONL, or a folder with a class a file or folder."
     )
+    items: ClassVar[str] = "texts"
+    made_of: ClassVar[str] = "tokens"
     higher_is_better = True
 
     def __init__(
@@ -53,17 +56,9 @@ class Classify(Task):
         data: LabelledData | None = None,
         origin: Origin | None = None,
     ) -> None:
-        super().__init__(experiment)
+        super().__init__(experiment, data, origin)
         self.tokeniser, self.labels, self.several = tokeniser, labels, several
-        self._data, self._origin = data, origin
         self.chosen_by = "micro_f1" if several else "accuracy"
-
-    @property
-    def data(self) -> LabelledData:
-        """What was read; a task that only predicts has none."""
-        if self._data is None:
-            raise UserError("classify: this task was opened to predict, and has read no data.")
-        return self._data
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Classify":
@@ -83,9 +78,6 @@ class Classify(Task):
         told = {SOURCE: self.tokeniser.to_json(), LABELS: self.labels.to_json()}
         return told | ({SEVERAL: "true"} if self.several else {})
 
-    def parts(self) -> tuple[str, ...]:
-        return tuple(self.data.parts)
-
     def read(self, files: Sequence[str], folder: Path) -> None:
         origin = Origin.to_test(self.experiment, files)
         bad = origin.bad()
@@ -102,18 +94,8 @@ class Classify(Task):
             raise DataError(example.place, what, "Leave the example out, or train on such ones")
         return example
 
-    def describe(self) -> str:
-        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
-        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
-        cut = f"; {self.data.cut:,} cut at {self.experiment.data.max_length} tokens" if self.data.cut else ""
-        skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
-        return f"{counts} (texts; {len(self.labels)} labels{cut}{skipped})"
-
-    def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        return training_batches(self.data.parts[TRAIN].tokens, self.experiment, number)
-
-    def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
-        return self.collate(self.data.parts[TRAIN], item)
+    def told_in(self) -> str:
+        return f"{len(self.labels)} labels"
 
     def collate(self, part: LabelledPart, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some rows of a part as tensors."""
@@ -157,8 +139,7 @@ class Classify(Task):
         data = self.data.parts[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
         scores = LabelScores(self.labels.names) if self.several else ClassScores(self.labels.names)
-        for rows in in_order(data.tokens, self.experiment):
-            batch = self.collate(data, rows).to(device)
+        for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
             measured.add(loss.total, loss.count)
@@ -187,12 +168,6 @@ class Classify(Task):
                 if gold != self.told(said):
                     text = bytes(part.texts[row]).decode()
                     worst.add(probability, text=text, gold=gold, predicted=self.told(said), place=self.place(part, row))
-
-    def place(self, part: LabelledPart, row: int) -> str:
-        """Where a row stood."""
-        names = self._origin.names() if self._origin is not None else []
-        number = int(part.file[row])
-        return f"{Path(names[number]).name if number < len(names) else '?'}:{part.line[row]}"
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         most = self.experiment.data.max_length

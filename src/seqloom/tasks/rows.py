@@ -1,16 +1,12 @@
 """Rows of unequal length as one tensor and their lengths."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Int, Integer, Shaped
+from jaxtyping import Int, Shaped
 from numpy import ndarray
 from torch import Tensor
-
-from seqloom.data.arrays import Ragged
-from seqloom.data.batches import by_length
-from seqloom.spec.config.experiment import Experiment
 
 Rows = Sequence[Shaped[ndarray, " _"]]  # each of its own length
 
@@ -27,13 +23,3 @@ def padded(rows: Rows) -> tuple[Int[Tensor, "batch time"], Int[Tensor, " batch"]
     for line, row in zip(table, rows, strict=True):
         line[: len(row)] = row
     return torch.from_numpy(table), lengths
-
-
-def training_batches(rows: Ragged, experiment: Experiment, epoch: int) -> list[Integer[ndarray, " batch"]]:
-    """Rows by length, within the config's budget of tokens."""
-    return by_length(rows.lengths(), experiment.train.batch, seed=experiment.seed, epoch=epoch)
-
-
-def in_order(rows: Ragged, experiment: Experiment) -> Iterator[Integer[ndarray, " batch"]]:
-    """All rows, by length, in batches that fit where a training batch fits: the order does not matter to a score."""
-    yield from by_length(rows.lengths(), experiment.train.batch, seed=0, epoch=0)

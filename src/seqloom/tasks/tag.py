@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
-from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.split import TEST, TRAIN
 from seqloom.data.tagged import LETTERS, TAGS, WORDS, Spellings, TaggedData, TaggedPart, open_all, tagged, write
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.crf import CRF
@@ -22,22 +22,24 @@ from seqloom.nn.state import State
 from seqloom.nn.words import CHARACTER_ENCODERS, Words
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import Transformer
-from seqloom.spec.errors import UserError
 from seqloom.tasks.bodies import body, positions, started, stem_dropout, tokens
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
-from seqloom.tasks.rows import in_order, padded, training_batches
-from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.task import Batch, Evaluation, Outcome
 from seqloom.tasks.worst import Worst
 
 
-class Tag(Task):
+class Tag(RowTask[TaggedData, TaggedPart]):
     """p(tag_t | sentence) for each word, one by one or as a chain (CRF)."""
 
     name: ClassVar[str] = "tag"
     summary: ClassVar[str] = "Give each word of a sentence its tag. Reads CoNLL-U, or a word and its tag a line."
+    items: ClassVar[str] = "sentences"
+    made_of: ClassVar[str] = "words"
     higher_is_better = True
 
     def __init__(
@@ -49,18 +51,10 @@ class Tag(Task):
         data: TaggedData | None = None,
         origin: Origin | None = None,
     ) -> None:
-        super().__init__(experiment)
+        super().__init__(experiment, data, origin)
         self.spellings, self.tags = spellings, tags
-        self._data, self._origin = data, origin
         self.spans = is_span_scheme(tags.names)
         self.chosen_by = "span_f1" if self.spans else "accuracy"
-
-    @property
-    def data(self) -> TaggedData:
-        """What was read; a task that only predicts has none."""
-        if self._data is None:
-            raise UserError("tag: this task was opened to predict, and has read no data.")
-        return self._data
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Tag":
@@ -76,9 +70,6 @@ class Tag(Task):
         told = {WORDS: self.spellings.words, LETTERS: self.spellings.letters, TAGS: self.tags}
         return {name: vocabulary.to_json() for name, vocabulary in told.items()}
 
-    def parts(self) -> tuple[str, ...]:
-        return tuple(self.data.parts)
-
     def read(self, files: Sequence[str], folder: Path) -> None:
         self._origin = origin = Origin.to_test(self.experiment, files)
         bad = origin.bad()
@@ -86,18 +77,8 @@ class Tag(Task):
         told = write(origin, folder, self.spellings, self.tags, sentences)
         self._data = open_all(folder, self.spellings, self.tags, told | {"skipped": skipped(bad)})
 
-    def describe(self) -> str:
-        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
-        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
-        cut = f"; {self.data.cut:,} cut at {self.experiment.data.max_length} words" if self.data.cut else ""
-        skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
-        return f"{counts} (sentences; {len(self.spellings.words):,} words, {len(self.tags)} tags{cut}{skipped})"
-
-    def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        return training_batches(self.data.parts[TRAIN].forms, self.experiment, number)
-
-    def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
-        return self.collate(self.data.parts[TRAIN], item)
+    def told_in(self) -> str:
+        return f"{len(self.spellings.words):,} words, {len(self.tags)} tags"
 
     def collate(self, part: TaggedPart, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some sentences of a part as tensors: each word's number and letters, each word's tag."""
@@ -153,8 +134,7 @@ class Tag(Task):
         data = self.data.parts[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
         classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
-        for rows in in_order(data.forms, self.experiment):
-            batch = self.collate(data, rows).to(device)
+        for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
             measured.add(loss.total, loss.count)
@@ -178,12 +158,6 @@ class Tag(Task):
             details["per_span"] = spans.by_class()
         scores = {**tags.scores(), **spans.scores(), "macro_f1": classes.scores()["macro_f1"]}
         return Evaluation({**scores, "loss": measured.scores()["loss"]}, details)
-
-    def place(self, part: TaggedPart, row: int) -> str:
-        """Where a sentence stood."""
-        names = self._origin.names() if self._origin is not None else []
-        number = int(part.file[row])
-        return f"{Path(names[number]).name if number < len(names) else '?'}:{part.line[row]}"
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """A tag for each word; words are what stands between spaces. A long sentence is read in pieces."""
