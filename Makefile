@@ -50,6 +50,7 @@ bench: $(dev)  ## every benchmark, one after another
 docs: $(dev)  ## run the tour's code, draw its pictures, list all names, build the pages in site/
 	$(python) docs/execute.py docs/tour/*.md
 	$(python) docs/reference.py
+	$(python) docs/models.py
 	$(python) -m mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 

@@ -12,6 +12,7 @@ pages = [page for page in pages if "decisions" not in page.parts and list(blocks
 
 
 @pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(root)))
+@pytest.mark.usefixtures("unchecked")  # the shape checks would double its time
 def test_the_code_on_the_page_runs(page: Path, tmp_path: Path) -> None:
     execute(page, tmp_path)
 
