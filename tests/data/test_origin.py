@@ -26,8 +26,8 @@ def origin(task: str, seed: int = 1, **data: Any) -> Origin:
 def test_files_of_each_part() -> None:
     for name in ("a.txt", "b.txt", "v.txt"):
         Path(name).write_text(f"{name} says\n")
-    found = origin("language", train=["*.txt"], valid="v.txt")
-    assert found.names() == ["a.txt", "b.txt", "v.txt", "v.txt"]
+    found = origin("language", train=["[ab].txt"], valid="v.txt")
+    assert found.names() == ["a.txt", "b.txt", "v.txt"]
     assert [found.has(part) for part in (TRAIN, VALID, TEST)] == [True, True, False]
     assert "".join(found.text(VALID)) == "v.txt says\n"
     assert found.corpus is None
@@ -149,3 +149,11 @@ def test_what_decides_the_reading_is_told() -> None:
     ]
     told = [str(base), *(str(other.ingredients()) for other in others)]
     assert len(set(told)) == len(told)
+
+
+def test_no_file_may_be_in_two_parts_under_whatever_name() -> None:
+    """A score on what was learnt is no score."""
+    Path("a.txt").write_text("one text\n")
+    Path("b.txt").write_text("one text\n")
+    with pytest.raises(DataError, match=r"b\.txt: the same content as a\.txt, which is in the train part\."):
+        origin("language", train=["a.txt"], valid="b.txt")

@@ -56,7 +56,8 @@ def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
     told = decoded(made(valid="v.txt"))
     assert told[TRAIN] == TEXT
     assert told[VALID].endswith("text\n")
-    told = decoded(made(valid="v.txt", test="v.txt"))
+    Path("t.txt").write_text("a third text\n")
+    told = decoded(made(valid="v.txt", test="t.txt"))
     assert list(told) == [TRAIN, VALID, TEST]
 
 

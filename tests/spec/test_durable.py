@@ -4,12 +4,14 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from seqloom.spec import durable
 from seqloom.spec.durable import MARK, WriteError
+from seqloom.spec.errors import RunError
 
 OLD, NEW = b"what was there", b"what is to come" * 1000
 
@@ -18,7 +20,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-def full(*_: object, **__: object) -> None:
+def full(*_: object, **__: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -35,36 +37,23 @@ class Failing:
         return self.works(*args, **kwargs)
 
 
-class HalfWritten:
-    """A file that takes half of what it is given before the disk is full."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = path.open("wb", buffering=0)
-
-    def __enter__(self) -> "HalfWritten":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
-
-    def write(self, content: bytes) -> None:
-        self.file.write(content[: len(content) // 2])
-        full()
-
-
 def break_open(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Path, "open", full)
+    opened = os.open
+
+    def for_reading(path: object, flags: int, *args: object, **more: object) -> int:
+        return full() if flags & os.O_WRONLY else opened(path, flags, *args, **more)  # type: ignore[arg-type]
+
+    patch.setattr(os, "open", for_reading)
 
 
 def break_write(patch: pytest.MonkeyPatch) -> None:
-    opened = Path.open
+    """The disk takes half, then no more: that is how a full one is met."""
+    write, times = os.write, iter(range(9))
 
-    def open_half(path: Path, mode: str = "r", *args: object, **kwargs: object) -> object:
-        if mode != "wb" or "buffering" in kwargs:
-            return opened(path, mode, *args, **kwargs)  # type: ignore[arg-type]
-        return HalfWritten(path)
+    def half(number: int, content: memoryview) -> int:
+        return full() if next(times) else write(number, content[: len(content) // 2])
 
-    patch.setattr(Path, "open", open_half)
+    patch.setattr(os, "write", half)
 
 
 def break_fsync(patch: pytest.MonkeyPatch) -> None:
@@ -265,3 +254,30 @@ def test_make_makes_all_folders_on_the_way(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(OLD)
     with pytest.raises(WriteError):
         durable.make(tmp_path / "file")
+
+
+@pytest.mark.parametrize("write", [durable.append, durable.write, lambda path, _: durable.cut(path, 0)])
+def test_a_link_leads_no_write_out_of_a_folder(write: Callable[[Path, str], object], tmp_path: Path) -> None:
+    """Folders come from strangers: a link in place of the log, or of the file that is being made."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "run").mkdir()
+    for name in ("log", f"{MARK}log"):
+        (tmp_path / "run" / name).symlink_to(victim)
+    with suppress(WriteError):
+        write(tmp_path / "run" / "log", "mine")
+    assert victim.read_text() == "precious"
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    taken = pytest.raises(RunError, match="is being trained by another process")
+    with durable.alone(tmp_path), taken, durable.alone(tmp_path):
+        pass
+    with durable.alone(tmp_path):
+        pass
+
+
+def test_a_cut_never_makes_a_file_longer(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("12345")
+    assert (durable.cut(tmp_path / "log", 9), durable.cut(tmp_path / "log", 3)) == (5, 3)
+    assert (tmp_path / "log").read_text() == "123"

@@ -13,7 +13,7 @@ import pytest
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import (
     FORMAT,
-    LARGEST_JSON,
+    LARGEST,
     MANIFEST,
     Manifest,
     check,
@@ -153,7 +153,7 @@ def test_no_format_is_no_run(run: Path, number: object) -> None:
 )
 def test_a_manifest_that_is_not_json_is_damaged(run: Path, content: bytes) -> None:
     (run / MANIFEST).write_bytes(content)
-    assert "not JSON" in refused(run)
+    assert "so it is damaged" in refused(run)
 
 
 @pytest.mark.parametrize("content", [b"[]", b"1", b"null", b'"x"'])
@@ -164,7 +164,7 @@ def test_a_manifest_that_is_no_object_is_damaged(run: Path, content: bytes) -> N
 
 def test_a_manifest_too_large_to_be_one_is_not_read(run: Path) -> None:
     with (run / MANIFEST).open("ab") as file:
-        file.truncate(LARGEST_JSON + 1)
+        file.truncate(LARGEST + 1)
     assert "too large" in refused(run)
 
 

@@ -1,6 +1,7 @@
 """Runs that break: at the n-th write, by an error, a full disk or SIGKILL; or at any moment.
 
-A write is any call by which seqloom changes the disk: opening a file to write, fsync, rename, unlink, mkdir, rmdir.
+A write is any call by which seqloom changes the disk: opening a file to write, write, truncate, fsync, rename, unlink,
+mkdir, rmdir.
 Processes come from a fork server that has torch imported already, so that a kill costs little.
 """
 
@@ -53,8 +54,16 @@ class Breaker:
         return broken
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
-        for name in ("fsync", "rename", "replace", "unlink", "mkdir", "rmdir"):
+        for name in ("fsync", "write", "ftruncate", "rename", "replace", "unlink", "mkdir", "rmdir"):
             patch.setattr(os, name, self.around(getattr(os, name)))
+        opened_by_number = os.open
+
+        def number_broken(file: Any, flags: int, *args: Any, **more: Any) -> int:
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                self.write(file)
+            return opened_by_number(file, flags, *args, **more)
+
+        patch.setattr(os, "open", number_broken)
         opened = io.open
 
         def open_broken(file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:

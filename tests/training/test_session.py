@@ -26,6 +26,9 @@ class Enough(Exception):
     """Whatever ends a process."""
 
 
+NO_CORPUS = {"examples": None, "length": None}  # which are of embedded ones
+
+
 def of_files(folder: Path, **more: Any) -> Experiment:
     """A language model of files with absolute names."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,7 +65,7 @@ def test_no_absolute_path_is_kept(tmp_path: Path) -> None:
 
 
 def test_relative_names_stay() -> None:
-    chosen = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], "examples": None})
+    chosen = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], **NO_CORPUS})
     data = portable(chosen).data
     assert data.train == ("texts/*.txt", "more.txt")
     assert chosen.data.train[1] == "/far/away/more.txt"
@@ -167,7 +170,7 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: 
     ):
         start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
     with pytest.raises(RunError, match="already holds a run"):  # nor is anything read: these data are nowhere
-        start(tiny("language", data={"corpus": None, "train": "nowhere.txt"}), tmp_path / "run")
+        start(tiny("language", data={"corpus": None, "train": "nowhere.txt", **NO_CORPUS}), tmp_path / "run")
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
 

@@ -38,7 +38,7 @@ def label_lines(answer: Answer, width: int | None) -> Iterator[Text]:
 
 def tag_lines(answer: Answer, width: int | None) -> Iterator[Text]:
     """Words, and their tags below them; as many in a row as fit."""
-    words, tags = [one_line(word) for word in answer["words"]], answer["tags"]
+    words, tags = ([one_line(each) for each in answer[name]] for name in ("words", "tags"))
     columns = [max(cell_len(word), cell_len(tag)) for word, tag in zip(words, tags, strict=True)]
     start = 0
     while start < len(words):

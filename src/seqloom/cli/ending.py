@@ -79,6 +79,8 @@ def next_command(folder: Path, task: Task) -> str:
 def example(task: Task) -> str:
     """A short text from the validation part."""
     if isinstance(task, Language):
+        if task.experiment.decode is not None and task.experiment.decode.prompt:
+            return task.experiment.decode.prompt
         text = task.tokeniser.decode(task.data.tokens["valid"][:200].tolist())
         words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the part may begin in the middle of one
         return f"{words[0][:20]} " if words else "the "

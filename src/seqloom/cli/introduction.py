@@ -11,7 +11,10 @@ from seqloom.kernels.vendor import Vendor
 from seqloom.runs.devices import device_words
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import AnyModel, Recurrent, Transformer
+from seqloom.training.loop import total_steps
 from seqloom.training.session import Sitting
+
+FEW = 200  # steps
 
 
 def introduce(console: Console, sitting: Sitting) -> None:
@@ -23,6 +26,10 @@ def introduce(console: Console, sitting: Sitting) -> None:
         say(console, "columns", columns.describe())
     say(console, "model", f"{model_words(chosen.model)}, {parameters(sitting):,} parameters")
     say(console, "device", f"{device_words(sitting.device)}{kernel_words(chosen.model)}")
+    steps = total_steps(len(sitting.task.epoch(0)), chosen)
+    if chosen.train.steps is None and steps < FEW:
+        more = f"--train.epochs {-(-FEW // steps) * (chosen.train.epochs or 1)}"
+        say(console, "note", f"{steps} steps in all, which is little to learn from; {more} would be {FEW} or more")
 
 
 def reading(chosen: Experiment) -> str:

@@ -100,7 +100,7 @@ def make(origin: Origin, folder: Path) -> None:
         vocabulary=data.vocabulary or 0,
         min_count=data.min_count,
         lowercase=data.lowercase,
-        sample=data.sample,
+        sample=data.sample or 20_000_000,
     )
     told = write(origin, folder, tokeniser, labels, examples())
     check_filled(origin.names()[0], told["parts"])

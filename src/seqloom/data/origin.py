@@ -4,6 +4,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 from seqloom.data.cache import fingerprints
@@ -11,7 +12,7 @@ from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.examples import Labelled, Sentence
 from seqloom.data.files import expand, formats_of, without_gz
 from seqloom.data.lines import Bad, Skipped, refuse
-from seqloom.data.readers.columns import Columns, columns
+from seqloom.data.readers.columns import LOOKED_AT, Columns, columns
 from seqloom.data.readers.conll import read_conll, read_conllu
 from seqloom.data.readers.folder import read_folder
 from seqloom.data.readers.jsonl import read_jsonl
@@ -20,6 +21,7 @@ from seqloom.data.readers.text import read_text
 from seqloom.data.split import PARTS, TEST, TRAIN
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.errors import DataError
 from seqloom.spec.names import Format, Task
 
 
@@ -42,6 +44,7 @@ class Origin:
         files = {part: expand(getattr(data, part)) for part in PARTS}
         readable(files, experiment)
         prints = {part: fingerprints(paths) for part, paths in files.items()}
+        refuse_shared(files, prints)
         return Origin(experiment.task, data, experiment.seed, files, prints, corpus)
 
     @staticmethod
@@ -118,11 +121,31 @@ class Origin:
             read = read_conllu if form == "conllu" else read_conll
             yield from read(path, self.data.tag, self.data.max_characters, bad)
 
+    def tokeniser(self) -> str:
+        """What a token is: as said, or by the first texts. One word says little, its letters more."""
+        if self.data.tokeniser is not None:
+            return self.data.tokeniser
+        if self.task == "language" or self.corpus == "numbers":
+            return "character"
+        first = [len(example.text.split()) for example in islice(self.labelled(TRAIN, Skipped()), LOOKED_AT)]
+        return "character" if sorted(first)[len(first) // 2 : len(first) // 2 + 1] <= [1] else "word"
+
     def columns(self) -> Columns | None:
         """Which columns are read, of the first training file, if it has any."""
         paths = self.files[TRAIN]
         forms = formats_of(paths, self.task, self.data.format)
         return columns(paths[0], self.data) if forms and forms[0] in ("csv", "tsv", "jsonl") else None
+
+
+def refuse_shared(files: dict[str, list[Path]], prints: dict[str, list[str]]) -> None:
+    """A score on what was learnt is no score: no file may be in two parts, under whatever name."""
+    seen: dict[str, tuple[str, Path]] = {}
+    for part in PARTS:
+        for path, code in zip(files[part], prints[part], strict=True):
+            other, where = seen.setdefault(code, (part, path))
+            if other != part:
+                what = f"the same content as {where}, which is in the {other} part"
+                raise DataError(path, what, f"Name another file for {part}, or leave it out")
 
 
 def readable(files: dict[str, list[Path]], experiment: Experiment) -> None:

@@ -51,7 +51,7 @@ def make(origin: Origin, folder: Path) -> None:
         vocabulary=data.vocabulary or 0,
         min_count=data.min_count,
         lowercase=data.lowercase,
-        sample=data.sample,
+        sample=data.sample or 20_000_000,
     )
     counts: dict[str, int] = {}
     for part, (where, start, stop) in spans.items():

@@ -17,7 +17,7 @@ from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, RunError, UserError
-from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json
+from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.language import Language
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Evaluation, Task
@@ -68,8 +68,9 @@ class Run:
         with torch.device("meta"):
             model = self.task.build()
         try:
-            weights = load_file(self.folder / name, device=str(self.device))
-            model.load_state_dict(weights, assign=True)
+            with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
+                weights = load_file(self.folder / name, device=str(self.device))
+                model.load_state_dict(weights, assign=True)
         except (SafetensorError, RuntimeError, OSError) as wrong:
             why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
             what = f"{self.folder / name}: does not fit {EXPERIMENT} ({why})"
@@ -108,14 +109,14 @@ class Run:
             raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
         chosen = decode_options(self.experiment.decode or Decode(), options)
         seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
-        with torch.inference_mode():
-            for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
-                yield from pieces.values()
+        for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
+            yield from pieces.values()
 
-    def evaluate(self, files: Sequence[str]) -> Evaluation:
-        """Scores on other files."""
+    def evaluate(self, files: str | Path | Sequence[str | Path]) -> Evaluation:
+        """Scores on another file, or several."""
+        several = [files] if isinstance(files, str | Path) else files
         with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
-            self.task.read([files] if isinstance(files, str) else files, Path(folder))
+            self.task.read([str(file) for file in several], Path(folder))
             return self.task.evaluate(self.model, "test", self.device)
 
 
@@ -130,7 +131,7 @@ def read_experiment(folder: Path) -> Experiment:
 def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
     """The files of a run's vocabulary: those that the manifest knows, whatever else lies there."""
     inside = sorted(name for name in manifest.files if Path(name).parent == Path(VOCABULARY))
-    return {Path(name).name: (folder / name).read_text(encoding="utf-8") for name in inside}
+    return {Path(name).name: read_text(folder / name) for name in inside}
 
 
 def decode_options(base: Decode, options: Mapping[str, Any]) -> Decode:

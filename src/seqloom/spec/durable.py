@@ -1,5 +1,6 @@
 """Writes that are whole or absent: to a temporary name, fsync, rename. All that a run keeps goes through here."""
 
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager
 from glob import escape
 from pathlib import Path
 
-from seqloom.spec.errors import SeqloomError
+from seqloom.spec.errors import RunError, SeqloomError
 
 MARK = ".making-"  # what is not whole begins with this
 
@@ -20,11 +21,28 @@ def write(path: Path, content: bytes | str) -> None:
     """The file has all of the content, or what it had before; on the disk, not only in its cache."""
     making = path.with_name(f"{MARK}{path.name}")
     with sentence(path):
-        with making.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            sync(file.fileno())
+        making.unlink(missing_ok=True)
+        with opened(making, os.O_EXCL) as number:
+            put(number, content.encode() if isinstance(content, str) else content)
+            sync(number)
         rename(making, path)
+
+
+@contextmanager
+def opened(path: Path, how: int) -> Iterator[int]:
+    """A file to write, by its number; never one that a link leads to, since folders come from strangers too."""
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | how, 0o644)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def put(number: int, content: bytes) -> None:
+    """All of it, though a write may take less."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(number, left) :]
 
 
 def folder(path: Path, fill: Callable[[Path], None]) -> None:
@@ -56,8 +74,32 @@ def take_place(making: Path, path: Path) -> None:
 
 def append(path: Path, line: str) -> None:
     """One more line at the end of a file. A line that was cut off by a crash is for the reader to leave out."""
-    with sentence(path), path.open("ab") as file:
-        file.write(line.encode() + b"\n")
+    with sentence(path), opened(path, os.O_APPEND) as number:
+        put(number, line.encode() + b"\n")
+
+
+def cut(path: Path, size: int) -> int:
+    """A file of at most this size, what lies beyond cut off; its size then."""
+    with sentence(path), opened(path, 0) as number:
+        kept = min(size, os.fstat(number).st_size)
+        os.ftruncate(number, kept)
+        return kept
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Within: no other process works in this folder; one that tries is told so. A crash lets go of it."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunError(f"{folder} is being trained by another process. Wait for it, or stop it.") from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
+        os.close(number)
 
 
 def remove(path: Path) -> None:

@@ -24,7 +24,7 @@ from seqloom.spec import durable
 from seqloom.spec.errors import RunError
 
 FORMAT = 1
-LARGEST_JSON = 64 << 20  # bytes: folders come from strangers too
+LARGEST = 64 << 20  # bytes: folders come from strangers too
 
 MANIFEST, EXPERIMENT, LOCAL = "manifest.json", "experiment.toml", "local.json"
 METRICS, SCORES, REPORT = "metrics.jsonl", "scores.json", "report.html"
@@ -115,6 +115,9 @@ def is_inside(name: str) -> bool:
 def check(folder: Path) -> Manifest:
     """The manifest, once every file that it lists is there and is what it was; needs no torch."""
     manifest = read_manifest(folder)
+    for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, VOCABULARY, CHECKPOINTS):
+        if (folder / name).is_symlink():
+            raise RunError(f"{folder / name}: a link out of the folder. Copy the file itself into the run.")
     for name, expected in manifest.files.items():
         path = folder / name
         if not path.is_file():
@@ -126,20 +129,30 @@ def check(folder: Path) -> Manifest:
     return manifest
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """An object from a file that may have been cut off, changed, or made by a stranger."""
+def read_text(path: Path) -> str:
+    """A file of a run that may have been cut off, changed, or made by a stranger."""
     try:
         size = path.stat().st_size
-        if size > LARGEST_JSON:
+        if not path.is_file():
+            raise RunError(f"{path}: not a plain file, so it is not a run's. Restore it from a copy.")
+        if size > LARGEST:
             raise RunError(f"{path}: {size:,} bytes, too large to be a run's. Restore the file from a copy.")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except RunError:
-        raise
-    except (ValueError, RecursionError):  # not UTF-8, not JSON, a number of thousands of digits
-        raise RunError(f"{path}: not JSON, so it is damaged. Restore the file from a copy.") from None
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise RunError(f"{path}: not UTF-8, so it is damaged. Restore the file from a copy.") from None
     except OSError as wrong:
         why = (wrong.strerror or type(wrong).__name__).lower()
         raise RunError(f"{path}: can't be read ({why}). Allow it, or restore the file from a copy.") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object, from such a file."""
+    try:
+        raw = json.loads(read_text(path))
+    except RunError:
+        raise
+    except (ValueError, RecursionError):  # not JSON, a number of thousands of digits
+        raise RunError(f"{path}: not JSON, so it is damaged. Restore the file from a copy.") from None
     if not isinstance(raw, dict):
         raise RunError(f"{path}: not a JSON object, so it is damaged. Restore the file from a copy.")
     return raw

@@ -64,8 +64,9 @@ class Classify(RowTask[LabelledData, LabelledPart]):
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Classify":
         if (columns := origin.columns()) is not None:  # said once, so that every later file is read the same way
             data = columns.said_in(experiment.data).model_copy(update={"header": columns.header})
-            experiment = experiment.model_copy(update={"data": data})
             origin = replace(origin, data=data)
+        origin = replace(origin, data=origin.data.model_copy(update={"tokeniser": origin.tokeniser()}))
+        experiment = experiment.model_copy(update={"data": origin.data})
         read = labelled(origin)
         return cls(experiment, read.tokeniser, read.labels, several=read.several, data=read, origin=origin)
 
@@ -95,7 +96,7 @@ class Classify(RowTask[LabelledData, LabelledPart]):
         return example
 
     def told_in(self) -> str:
-        return f"{len(self.labels)} labels"
+        return f"{len(self.labels)} labels, {self.tokeniser.kind} tokens"
 
     def collate(self, part: LabelledPart, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some rows of a part as tensors."""

@@ -22,6 +22,7 @@ from seqloom.nn.state import State
 from seqloom.nn.words import CHARACTER_ENCODERS, Words
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import Transformer
+from seqloom.spec.errors import RunError
 from seqloom.tasks.bodies import body, positions, started, stem_dropout, tokens
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
@@ -64,6 +65,9 @@ class Tag(RowTask[TaggedData, TaggedPart]):
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
         words, letters, tags = (Vocabulary.from_json(files[name], name) for name in (WORDS, LETTERS, TAGS))
+        for name, some in ((WORDS, words), (LETTERS, letters)):
+            if some.unknown is None:
+                raise RunError(f"{name}: nothing there stands for what is unknown. Restore the file from a copy.")
         return cls(experiment, Spellings(words, letters, experiment.data.lowercase), tags)
 
     def files(self) -> dict[str, str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -63,7 +64,11 @@ def all_of(folder: Path) -> list[Path]:
 
 def check(path: Path) -> None:
     """Every file is there and is what it was."""
-    for name, expected in read_json(path / MANIFEST).items():
+    hashes = read_json(path / MANIFEST)
+    for name in (WEIGHTS, OPTIMISER, PROGRESS):
+        if name not in hashes:
+            raise RunError(f"{path / MANIFEST}: damaged, it does not list {name}. Remove the checkpoint {path}.")
+    for name, expected in hashes.items():
         file = path / Path(name).name
         if not file.is_file() or sha256(file) != expected:
             raise RunError(f"{file}: damaged, its SHA-256 is not that of {MANIFEST}. Remove the checkpoint {path}.")
@@ -72,14 +77,21 @@ def check(path: Path) -> None:
 def restore(path: Path, model: nn.Module, optimiser: Optimizer, device: torch.device) -> tuple[State | None, Progress]:
     """Put everything back where it was."""
     told = read_json(path / PROGRESS)
-    model.load_state_dict(read_tensors(path / WEIGHTS, device))
-    restore_optimiser(optimiser, read_tensors(path / OPTIMISER, device))
-    state = None
-    if (path / CARRIED).exists():
-        tensors = read_tensors(path / CARRIED, device)
-        position = tensors.pop("position", None)
-        state = State(tensors, position=position, horizon=told["horizon"] or 0)
-    return state, Progress.of(told["progress"])
+    weights, remembered = read_tensors(path / WEIGHTS, device), read_tensors(path / OPTIMISER, device)
+    try:
+        progress, horizon = Progress.of(told["progress"]), int(told["horizon"] or 0)
+        model.load_state_dict(weights)
+        restore_optimiser(optimiser, remembered)
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as wrong:
+        why = str(wrong).splitlines()[-1].strip().rstrip(".") or type(wrong).__name__
+        raise RunError(
+            f"{path}: not a checkpoint of this run ({why}). Remove it to go on from an earlier one."
+        ) from None
+    if not (path / CARRIED).exists():
+        return None, progress
+    tensors = read_tensors(path / CARRIED, device)
+    position = tensors.pop("position", None)
+    return State(tensors, position=position, horizon=horizon), progress
 
 
 def prune(folder: Path, keep: int) -> None:
@@ -100,10 +112,13 @@ def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """The reverse."""
+    """The reverse; what is remembered of a weight has its shape, or is one number."""
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".", 1)
+        if tensor.numel() != 1 and tensor.shape != weights[int(number)].shape:
+            raise ValueError(f"the optimiser's {key} is {list(tensor.shape)}")
         state.setdefault(int(number), {})[name] = tensor
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
@@ -115,8 +130,7 @@ def positions(state: State) -> dict[str, Tensor]:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Named tensors in a file of their own memory; safetensors refuses views."""
-    with durable.sentence(path):
-        save_file({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}, path)
+    durable.write(path, save_tensors({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}))
 
 
 def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:

@@ -48,12 +48,7 @@ class Disk:
 
     def cut_log(self, size: int) -> None:
         """Back to where the log stood at a checkpoint: what came after will come again."""
-        path = self.folder / METRICS
-        with durable.sentence(path):
-            if path.exists():
-                with path.open("r+b") as file:
-                    file.truncate(size)
-            self._log_bytes = size
+        self._log_bytes = durable.cut(self.folder / METRICS, size)
 
     def best(self, model: Model, evaluation: Evaluation) -> None:
         """The best weights so far."""

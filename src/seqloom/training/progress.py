@@ -40,7 +40,22 @@ class Progress:
 
     @staticmethod
     def of(told: dict[str, Any]) -> "Progress":
-        """From JSON; keys that are not known are left out."""
-        known = {each.name for each in fields(Progress)}
-        values = {name: value for name, value in told.items() if name in known}
-        return Progress(**{**values, "recent": Recent(**values.get("recent", {}))})
+        """From JSON; keys that are not known are left out, values that can't be are refused."""
+        recent = Recent(**checked(told.get("recent", {}), Recent))
+        return Progress(**{**checked(told, Progress), "recent": recent})
+
+
+def checked(told: dict[str, Any], kind: type) -> dict[str, Any]:
+    """The values of the fields that are numbers: whole where they count, none below −1."""
+    values = {}
+    for each in fields(kind):
+        value = told.get(each.name)
+        if each.name not in told or each.name == "recent" or (value is None and each.name == "best"):
+            continue
+        whole = each.type is int
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            raise ValueError(f"{each.name} is {str(value)[:50]!r}")
+        if (whole and value < -1) or (each.name.endswith("bytes") and value < 0):
+            raise ValueError(f"{each.name} is {value}")
+        values[each.name] = value
+    return values

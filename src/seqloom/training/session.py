@@ -14,10 +14,11 @@ import torch
 
 from seqloom.data.cache import fingerprints
 from seqloom.data.origin import Origin
+from seqloom.data.split import PARTS
 from seqloom.runs.devices import device_of
 from seqloom.runs.making import create, refuse_taken
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
-from seqloom.spec import durable
+from seqloom.spec import durable, names
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
@@ -70,23 +71,25 @@ def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (
 
 
 def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
-    """From the last checkpoint, or the beginning if there is none."""
+    """From the last checkpoint, or the beginning if there is none; by one process at a time."""
     same_words(sitting, folder)
-    disk = Disk(folder)
-    durable.sweep(folder)
-    durable.make(folder / CHECKPOINTS)
-    durable.sweep(folder / CHECKPOINTS)
-    trainer = sitting.trainer([disk.listen, *listeners])
-    last = checkpoints.latest(folder)
-    if last is not None:
-        trainer.state, trainer.progress = checkpoints.restore(last, trainer.model, trainer.optimiser, sitting.device)
-        disk.cut_log(trainer.progress.log_bytes)
-        trainer.tell(Resume(trainer.progress.step, now()))
-    else:
-        disk.cut_log(0)
-    with disk.signals(), determinism(sitting.experiment.train), tracked(trainer, folder):
-        trainer.run(disk)
-        finish(sitting, trainer, folder)
+    with durable.alone(folder):
+        disk = Disk(folder)
+        durable.sweep(folder)
+        durable.make(folder / CHECKPOINTS)
+        durable.sweep(folder / CHECKPOINTS)
+        trainer = sitting.trainer([disk.listen, *listeners])
+        last = checkpoints.latest(folder)
+        if last is not None:
+            restored = checkpoints.restore(last, trainer.model, trainer.optimiser, sitting.device)
+            trainer.state, trainer.progress = restored
+            disk.cut_log(trainer.progress.log_bytes)
+            trainer.tell(Resume(trainer.progress.step, now()))
+        else:
+            disk.cut_log(0)
+        with disk.signals(), determinism(sitting.experiment.train), tracked(trainer, folder):
+            trainer.run(disk)
+            finish(sitting, trainer, folder)
     return Run(folder)
 
 
@@ -151,13 +154,17 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
         lay = {
             part: [(Path(file["path"]), str(file["sha256"])) for file in files]
             for part, files in local["files"].items()
+            if part in PARTS
         }
     except (AttributeError, KeyError, TypeError):  # no manifest vouches for it
         what = f"{folder / LOCAL}: damaged, so it does not say where the data lay"
         raise RunError(f"{what}. Restore the file from a copy.") from None
     for part, files in lay.items():
         found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
-    data = experiment.data.model_copy(update=found | {"corpus": local.get("corpus")})
+    corpus = local.get("corpus")
+    if corpus is not None and corpus not in names.CORPORA:
+        raise RunError(f"{folder / LOCAL}: damaged, there is no corpus {corpus!r}. Restore the file from a copy.")
+    data = experiment.data.model_copy(update=found | {"corpus": corpus})
     return experiment.model_copy(update={"data": data})
 
 

@@ -39,7 +39,8 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",m
 blockquote{margin:0 0 1.1rem;padding:.1rem 0 .1rem 1.1rem;border-left:2px solid var(--rule)}
 blockquote p{margin:0 0 .2rem;max-width:none;overflow-wrap:anywhere;white-space:pre-line;unicode-bidi:isolate}
 blockquote footer{font-size:.85rem;color:var(--muted);overflow-wrap:anywhere}
-ruby{ruby-position:under;margin-right:.15em} rt{font-size:.62em;color:var(--muted);padding:0 .2em}
+ruby{ruby-position:under;margin-right:.15em;white-space:nowrap;overflow-wrap:normal}
+rt{font-size:.62em;color:var(--muted);padding:0 .2em}
 ruby.wrong{color:var(--warn);font-weight:600} ruby.wrong rt{color:var(--warn);font-weight:400}
 mark{background:none;color:var(--warn);font-weight:600}
 details{margin:0 0 1.2rem} summary{cursor:pointer;color:var(--muted);font-size:.92rem;margin-bottom:.9rem}

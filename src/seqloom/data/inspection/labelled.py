@@ -98,7 +98,7 @@ class Texts:
     """What can be said of each text by itself."""
 
     def __init__(self, what: Sources) -> None:
-        self.odd, self.cut = Odd(), Cut(what.data.max_length, what.data.tokeniser)
+        self.odd, self.cut = Odd(), Cut(what.data.max_length, what.data.tokeniser or "word")
         self.characters, self.words, self.longest = Lengths(), Lengths(), Longest()
         self.empty, self.padded = Tally(), Tally()
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from seqloom.data.cache import fingerprints
 from seqloom.data.corpora import default_corpus
 from seqloom.data.files import Format, Task, expand, formats_of, without_gz
 from seqloom.data.inspection.gathered import Gathered
+from seqloom.data.origin import refuse_shared
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID, part_of
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.experiment import Experiment
@@ -63,6 +65,11 @@ def sources(experiment: Experiment, found: Gathered) -> Sources:
     files = {part: with_formats(named(getattr(data, part), found), experiment, found) for part in PARTS}
     reading = data.model_copy(update={"on_bad_line": "skip"})
     told = Sources(experiment.task, reading, experiment.seed, files, corpus)
+    paths = {part: [path for path, _ in some] for part, some in files.items()}
+    try:
+        refuse_shared(paths, {part: fingerprints(some) for part, some in paths.items()})
+    except DataError as error:
+        found.refused(error)
     describe(told, found)
     return told
 

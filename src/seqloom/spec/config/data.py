@@ -67,7 +67,9 @@ class Data(Part):
     valid_share: float = Field(0.1, gt=0, lt=1, description="The part of `train` kept back where no `valid` is given.")
     test_share: float = Field(0.0, ge=0, lt=1, description="The part of `train` kept back where no `test` is given.")
     tokeniser: names.Tokeniser | None = Field(
-        None, description="What a token is. Default: characters for language, words for the rest."
+        None,
+        description="language, classify: what a token is. Unless said, characters for language; for classify words, or "
+        "characters where most texts are a single word.",
     )
     vocabulary: int | None = Field(
         None, ge=8, le=1_000_000, description="The most tokens that are told apart (word, bpe)."
@@ -82,6 +84,8 @@ class Data(Part):
     max_characters: int = Field(
         1_000_000, ge=1, description="A longer text in one line is refused as a likely mistake."
     )
-    sample: int = Field(
-        20_000_000, ge=1000, description="Tokenisers learn from at most so many characters of the training part."
+    sample: int | None = Field(
+        None,
+        ge=1000,
+        description="language, classify: tokenisers learn from at most so many characters of the training part.",
     )

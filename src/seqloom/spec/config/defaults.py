@@ -84,12 +84,15 @@ def train_defaults(task: str, kind: type) -> Values:
     return values
 
 
-def data_defaults(task: str, kind: type, given: Mapping[str, Any]) -> Values:
-    """What a token is in this task, and how many a row may have. Numerals are told apart by their letters."""
-    numerals = task == "classify" and not given.get("train") and given.get("corpus") in (None, "numbers")
-    values: Values = {"tokeniser": "character" if task == "language" or numerals else "word", "vocabulary": 20_000}
+def data_defaults(task: str, kind: type) -> Values:
+    """What a token is in this task, and how many a row may have. (A classifier's tokens are guessed from its texts.)"""
+    values: Values = {"vocabulary": 20_000}
+    if task == "language":
+        values["tokeniser"] = "character"
     if task != "language":
         values["max_length"] = 128 if kind is Mixer else 512
+    if task != "tag":
+        values["sample"] = 20_000_000
     if task == "classify":
         values |= {"on_rare_label": "refuse", "min_count": 2}
     if task == "tag":
@@ -107,7 +110,7 @@ def filled(raw: Mapping[str, Any]) -> Values:
     kind, size = MODELS.get(str(arch)), model.get("size") or "small"
     if str(task) not in ARCHITECTURE or kind is None or str(size) not in CHARACTER_WIDTH:
         return {**raw, "model": model}
-    data = said(Data, parts["data"], data_defaults(str(task), kind, parts["data"]))
+    data = said(Data, parts["data"], data_defaults(str(task), kind))
     train = said(Train, parts["train"], train_defaults(str(task), kind))
     if train.get("optimiser") == "rmsprop" and "momentum" not in parts["train"]:
         train["momentum"] = 0.0

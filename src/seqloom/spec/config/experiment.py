@@ -22,6 +22,8 @@ USED_BY: dict[str, tuple[str, ...]] = {
     "data.header": ("classify",),
     "data.label_separator": ("classify",),
     "data.on_rare_label": ("classify",),
+    "data.tokeniser": ("language", "classify"),
+    "data.sample": ("language", "classify"),
     "data.tag": ("tag",),
     "data.max_length": ("classify", "tag"),
     "model.tied": ("language",),
