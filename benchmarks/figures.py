@@ -73,9 +73,9 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "names": {
         "task": "classify",
         "files": ["names"],
-        "model": {"arch": "gru", "pool": "last", "bidirectional": False},
+        "model": {"arch": "gru", "pool": "last", "bidirectional": False, "dropout": 0.3, "word_dropout": 0.0},
         "data": {"tokeniser": "character", "test_share": 0.1},
-        "train": {},
+        "train": {"lr": 2e-3, "label_smoothing": 0.0},
         "score": ("test", "accuracy"),
         "literature": "",
     },

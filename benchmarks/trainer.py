@@ -69,7 +69,8 @@ def row(name: str, sitting: Sitting, steps: int) -> str:
 
 
 def trainer_step(trainer: Trainer) -> None:
-    """What `Trainer.run` does for a step that is no validation."""
+    """What `Trainer.run` does for a step that is no validation; an epoch is read again from its start."""
+    trainer.progress.item %= len(trainer.items)
     trainer.step()
     if trainer.progress.step % trainer.part.log_every == 0:
         trainer.last = trainer.progress.recent.loss / trainer.progress.recent.count  # type: ignore[attr-defined]
@@ -100,7 +101,7 @@ class Hand:
     def step(self, number: int) -> None:
         """One step."""
         seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
-        batch = self.task.batch(self.items[number])
+        batch = self.task.batch(self.items[number % len(self.items)])
         for group in self.optimiser.param_groups:
             group["lr"] = rate(Standing(number, 1000, 0, 0), self.experiment.train)
         self.model.train()
