@@ -111,7 +111,7 @@ def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
 
 
 def test_a_json_array_is_told_to_be_jsonl(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_bytes(gzip.compress(b'\n [{"text": "x"}]'))
+    (tmp_path / "a.json").write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
     assert "Write a record a line (JSONL)" in sentence(format_of, tmp_path / "a.json", "classify")
     (tmp_path / "a.json").write_text('{"text": "x"}\n')
     assert format_of(tmp_path / "a.json", "classify") == "jsonl"
