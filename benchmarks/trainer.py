@@ -3,8 +3,9 @@
     python benchmarks/trainer.py [--steps 60]
 
 Both run in turn, in one process, from the same weights; they must end with the same loss. The loop by hand does what
-everyone's does: zero the gradients, forward, backward, clip, step. The trainer also schedules, seeds, checks that
-numbers are finite, counts, and tells what happens to a listener that writes a line every ten steps.
+everyone's does: zero the gradients, forward, backward, clip, step; it shares the trainer's batches, seeding and
+schedule, so what those cost is not in the overhead. The trainer also checks that numbers are finite, counts, and tells
+what happens to a listener that writes a line every ten steps. Checkpoints and validations are not timed.
 """
 
 import argparse

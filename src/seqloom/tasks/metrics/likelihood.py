@@ -15,7 +15,8 @@ class Likelihood:
         bits a byte = nats / (bytes · ln 2)
 
     Perplexity depends on what a token is. The last two do not: characters and bytes are counted from the text that the
-    tokens stand for, not from the tokens, so models with different tokenisers can be compared by them. Each is among
+    tokens stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text
+    is lost, in unknown words or lower case, less has to be foretold, and the figure flatters. Each is among
     the scores if its unit was counted; for a byte tokeniser, tokens are bytes.
 
     >>> text = Likelihood()
