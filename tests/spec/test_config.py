@@ -140,6 +140,10 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
         ({"task": "tag", "data": [1]}, ["data is [1]", "a table of keys"]),
         ({"task": "tag", "modle": {}}, ["unknown key modle", "Did you mean model?"]),
         ({"task": "tag", "sed": 1}, ["unknown key sed", "Did you mean seed?"]),
+        ({"task": "tag", "lr": 1}, ["unknown key lr", "Did you mean train.lr?", "model, train and decode"]),
+        ({"task": "tag", "train": {"opimizer": "sgd"}}, ["Did you mean train.optimiser?"]),
+        ({"task": "classify", "data": {"label_separator": ""}}, ["data.label_separator", "at least 1 character)"]),
+        ({"task": "classify", "data": {"label_separator": "x" * 9}}, ["data.label_separator", "at most 8 characters)"]),
         ({"task": "tag", "model": {"arch": "lsmt"}}, ["model.arch 'lsmt'", "Did you mean 'lstm'?"]),
         ({"task": "tag", "model": {"arch": []}}, ["model.arch"]),
         ({"task": "tag", "model": {"heads": 3}}, ["model.heads is not a key of lstm", "transformer"]),
@@ -184,6 +188,23 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
 def test_what_does_not_fit_says_so(raw: dict[str, Any], words: list[str]) -> None:
     sentence = said(raw)
     assert all(word in sentence for word in words), sentence
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"task": "tag", "nonsense": 1},
+        {"task": "tag", "train": {"shuffle": True}},
+        {"task": "tag", "data": {"columns": 2}},
+        {"task": "tag", "model": {"blocks": 2}},
+        {"task": "sentiment"},
+        {"task": "tag", "model": {"arch": "bert"}},
+    ],
+)
+def test_what_is_like_nothing_is_no_occasion_for_a_guess(raw: dict[str, Any]) -> None:
+    sentence = said(raw)
+    assert "Did you mean" not in sentence
+    assert re.search("lists all|A config has|expected one of|Known", sentence)
 
 
 def test_a_value_that_a_default_follows_from_is_the_one_that_is_named() -> None:

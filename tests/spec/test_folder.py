@@ -1,7 +1,10 @@
 """A run's folder is checked before anything in it is believed; each thing wrong is one sentence."""
 
 import json
+import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +23,7 @@ from seqloom.spec.folder import (
     is_inside,
     read_json,
     read_manifest,
+    read_text,
     sha256,
     versions,
     write_manifest,
@@ -97,7 +101,10 @@ def test_a_run_behind_a_link_is_a_run(run: Path, tmp_path: Path) -> None:
     assert check(tmp_path / "latest") == check(run)
 
 
-@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b", "", ".", "..\\b", "vocabulary\\..\\..\\b"])
+OUTSIDE = ["../secret", "/etc/passwd", "a/../../b", "", ".", "..\\b", "vocabulary\\..\\..\\b"]
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, "a\0b", "a\nb", "x" * 300, "a/" * 3000 + "b"])
 def test_a_path_that_leaves_the_folder_is_not_followed(run: Path, name: str) -> None:
     (run.parent / "secret").write_bytes(b"")
     assert not is_inside(name)
@@ -105,28 +112,25 @@ def test_a_path_that_leaves_the_folder_is_not_followed(run: Path, name: str) -> 
     assert "list of files is damaged" in refused(run)
 
 
-def test_a_path_that_no_system_takes_is_a_missing_file(run: Path) -> None:
-    changed(run, files={"a\0b": "0"})
-    assert "missing" in refused(run)
-
-
-@pytest.mark.parametrize("files", [None, [], "x", {"a": 1}, ...])
+@pytest.mark.parametrize("files", [None, [], "x", {"a": 1}, {"a": "0"}, {"a": "g" * 64}, {"a": "0" * 65}, ...])
 def test_a_damaged_list_of_files_is_refused(run: Path, files: object) -> None:
     changed(run, files=files)
     assert "list of files is damaged" in refused(run)
 
 
-@pytest.mark.parametrize("key", ["task", "created"])
-@pytest.mark.parametrize("item", [..., None, 5, ["tag"]])
-def test_a_key_that_is_missing_or_of_another_kind_is_refused(run: Path, key: str, item: object) -> None:
-    changed(run, **{key: item})
-    assert f"its {key} is missing or damaged" in refused(run)
-
-
-@pytest.mark.parametrize(("key", "item"), [("versions", []), ("versions", "1"), ("parameters", "many")])
-def test_what_may_be_left_out_must_still_be_of_its_kind(run: Path, key: str, item: object) -> None:
-    changed(run, **{key: item})
-    assert f"its {key} is missing or damaged" in refused(run)
+@pytest.mark.parametrize(
+    ("key", "items"),
+    [
+        ("task", [..., None, 5, ["tag"], "tga", True]),
+        ("created", [..., None, 5, ["2026-01-31"], "", "yesterday", "2026-13-01", "x" * 10_000]),
+        ("parameters", [..., None, "many", True, -1, 1.5, 10**16, 1e300]),
+        ("versions", [..., None, [], "1", {"torch": 2}, {"torch": "x" * 10_000}]),
+    ],
+)
+def test_a_key_that_is_missing_or_can_not_be_is_refused(run: Path, key: str, items: list[object]) -> None:
+    for item in items:
+        changed(run, **{key: item})
+        assert f"its {key} is missing or damaged" in refused(run)
 
 
 def test_a_key_that_this_version_does_not_know_is_passed_over(run: Path) -> None:
@@ -141,7 +145,7 @@ def test_a_newer_format_asks_for_an_upgrade(run: Path) -> None:
     assert "Upgrade" in sentence
 
 
-@pytest.mark.parametrize("number", [..., None, 0, -1, "1", 1.5])
+@pytest.mark.parametrize("number", [..., None, 0, -1, "1", 1.5, True, 10**30])
 def test_no_format_is_no_run(run: Path, number: object) -> None:
     changed(run, format=number)
     assert "no format version" in refused(run)
@@ -195,6 +199,46 @@ def test_what_is_no_run_is_said(run: Path, what: Callable[[Path], Path], words: 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="can't be read"):
         read_json(tmp_path / "none.json")
+
+
+def as_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def as_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))  # a socket's path may be 108 bytes at most
+
+
+NO_FILES = pytest.mark.parametrize("make", [as_pipe, as_socket, Path.mkdir], ids=["pipe", "socket", "folder"])
+
+
+@NO_FILES
+@pytest.mark.parametrize("name", [*FILES, "manifest.json", "local.json", "metrics.jsonl", "scores.json", "report.html"])
+def test_what_is_no_plain_file_is_not_waited_for(run: Path, name: str, make: Callable[[Path], None]) -> None:
+    (run / name).unlink(missing_ok=True)
+    make(run / name)
+    assert re.search("not a plain file|not a run|can't be read", refused(run))
+
+
+@pytest.mark.parametrize("name", ["vocabulary", "checkpoints"])
+def test_a_file_where_a_folder_should_be_is_refused(run: Path, name: str) -> None:
+    shutil.rmtree(run / name, ignore_errors=True)
+    (run / name).write_text("")
+    assert f"{name}: not a folder" in refused(run)
+
+
+@NO_FILES
+def test_reading_what_is_no_plain_file_is_a_sentence(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "odd.json")
+    for read in (read_json, read_text):
+        with pytest.raises(RunError, match=r"not a plain file|can't be read"):
+            read(tmp_path / "odd.json")
+
+
+def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not a plain file"):
+        read_text(Path("/dev/zero"))
 
 
 def test_a_manifest_is_replaced_whole(run: Path) -> None:

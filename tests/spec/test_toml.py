@@ -1,5 +1,6 @@
 """An experiment as a file: written and read again it is the same, and what is wrong in it has a line."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
         {"train": {"steps": 5, "epochs": 2}},
         {"train": {"lr": 1e-7, "clip_value": 1e16, "optimiser": "sgd"}},
         {"data": {"train": ["a.csv", 'b "c"\\\n\t\x7f.csv', "ü\u2028.csv"], "label_separator": "\x1f"}},
-        {"data": {"text": "none", "label": "1"}},
+        {"data": {"train": "a.csv", "text": "none", "label": "1"}},
         {"model": {"dropout": 0, "bidirectional": False}},
         {"seed": 2**63 - 1},
     ],
@@ -102,6 +103,9 @@ def test_a_missing_file_and_a_folder_are_sentences(tmp_path: Path) -> None:
         read_values(tmp_path / "none.toml")
     with pytest.raises(DataError, match="is a directory"):
         read_values(tmp_path)
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(DataError, match="not a plain file"):
+        read_values(tmp_path / "pipe.toml")
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
@@ -139,6 +143,17 @@ def test_the_line_of_a_key(key: str, line: int | None) -> None:
         ("task = 'tag'\n[train]\nbatch = 2\nlearning_rat = 1\n", 4),
         ("task = 'tag'\n[model]\narch = 'lsmt'\n", 3),
         ("task = 'tag'\nseed = -1\n", 2),
+        ("task = 'tag'\n\n[modle]\narch = 'gru'\n", 3),
+        ("task = 'tag'\n[[train]]\nlr = 1\n", 2),
+        ("task = 'tag'\nsede = 1\n", 2),
+        ("task = 'tag'\nmodle.arch = 'gru'\n", 2),
+        ("task = 'tag'\n[data]\n[train.lrr]\nx = 1\n", 3),
+        ("task = 'tag'\n\ntrain = { batch = 2, lrr = 3 }\n", 3),
+        ("task = 'tag'\n[ 'train' ]\n\"lrr\" = 3\n", 3),
+        ("task = 'tag'\ntrain . lrr = 3\n", 2),
+        ("task = 'tag'\n[train]\noptimiser = 'sgd'\nmomentum = 0.9\n", 4),
+        ("task = 'tag'\n[model]\narch = 'transformer'\nwidth = 9\nheads = 2\n", 5),
+        ('task = \'language\'\n[decode]\nprompt = """\n[train]\nlrr = 1\n"""\n[train]\nlrr = 1\n', 8),
     ],
 )
 def test_an_error_is_placed_at_its_line(tmp_path: Path, text: str, line: int) -> None:

@@ -22,7 +22,12 @@ class DataError(UserError):
 
 
 class ConfigError(UserError):
-    """A key of the config that does not exist, or a value that it can't have."""
+    """A key of the config that does not exist, or a value that it can't have; `key` is its dotted name, if it is one's
+    fault."""
+
+    def __init__(self, what: str, key: str | None = None) -> None:
+        super().__init__(what)
+        self.key = key
 
 
 class RunError(UserError):

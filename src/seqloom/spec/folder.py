@@ -14,24 +14,26 @@ report.html              what happened
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from seqloom.spec import durable
+from seqloom.spec import durable, names
 from seqloom.spec.errors import RunError
+from seqloom.spec.regular import NotRegular, open_regular
 
 FORMAT = 1
 LARGEST = 64 << 20  # bytes: folders come from strangers too
+MOST_PARAMETERS = 10**15
+LONGEST_NAME = 255  # characters
 
 MANIFEST, EXPERIMENT, LOCAL = "manifest.json", "experiment.toml", "local.json"
 METRICS, SCORES, REPORT = "metrics.jsonl", "scores.json", "report.html"
 VOCABULARY, CHECKPOINTS = "vocabulary", "checkpoints"
-
-
-KINDS = {"task": str, "created": str, "parameters": int, "format": int, "versions": dict, "files": dict}
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ def versions() -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """The fingerprint of a file, a piece at a time."""
-    with path.open("rb") as file:
+    """The fingerprint of a plain file, a piece at a time."""
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -85,64 +87,114 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.is_file():
         raise RunError(f"{folder}: not a run, since it has no {MANIFEST}. `seqloom runs` lists the runs here.")
     raw = read_json(path)
-    made_by = raw.get("versions", {}).get("seqloom", "unknown") if isinstance(raw.get("versions"), dict) else "unknown"
     number = raw.get("format")
-    if not isinstance(number, int) or number < 1:
+    if not is_count(number) or number == 0:
         raise RunError(f"{path}: no format version, so it is not a run's. Is it the right folder?")
     if number > FORMAT:
+        made_by = raw["versions"].get("seqloom") if are_texts(raw.get("versions")) else None
         raise RunError(
-            f"{folder}: made by a newer seqloom ({made_by}, format {number}; this one reads format {FORMAT}). "
-            "Upgrade with `pip install -U seqloom`."
+            f"{folder}: made by a newer seqloom ({made_by or 'unknown'}, format {number}; this one reads format "
+            f"{FORMAT}). Upgrade with `pip install -U seqloom`."
         )
-    files = raw.get("files")
-    if not isinstance(files, dict) or not all(
-        is_inside(name) and isinstance(code, str) for name, code in files.items()
-    ):
+    if not are_files(raw.get("files")):
         raise RunError(f"{path}: its list of files is damaged. Restore the folder from a copy.")
-    known = {name: raw[name] for name in KINDS if name in raw}
-    for name in ("task", "created", *known):
-        if not isinstance(known.get(name), KINDS[name]):
+    for name, is_right in RIGHT.items():
+        if not is_right(raw.get(name)):
             raise RunError(f"{path}: its {name} is missing or damaged. Restore the folder from a copy.")
-    return Manifest(**known)
+    return Manifest(**{name: raw[name] for name in ("format", "files", *RIGHT)})
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """A whole number of a size that something may have; true is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_PARAMETERS
+
+
+def is_time(value: object) -> bool:
+    """A date, or a date and a time of day."""
+    try:
+        return isinstance(value, str) and bool(datetime.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+def are_texts(value: object) -> bool:
+    """Names, and a short text for each."""
+    return isinstance(value, dict) and all(
+        isinstance(each, str) and len(each) <= LONGEST_NAME for each in value.values()
+    )
+
+
+def are_files(value: object) -> bool:
+    """Paths that stay within the folder, and a SHA-256 for each."""
+    return isinstance(value, dict) and all(
+        is_inside(name) and isinstance(code, str) and re.fullmatch("[0-9a-f]{64}", code) for name, code in value.items()
+    )
+
+
+RIGHT: dict[str, Callable[[object], bool]] = {
+    "task": lambda value: value in names.TASKS,
+    "created": is_time,
+    "parameters": is_count,
+    "versions": are_texts,
+}
 
 
 def is_inside(name: str) -> bool:
-    """Whether a path from a manifest stays within the folder."""
+    """Whether a path from a manifest stays within the folder, and is one that a file can have."""
     path = Path(name)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in name and bool(path.parts)
+    stays = not path.is_absolute() and ".." not in path.parts and "\\" not in name and bool(path.parts)
+    return stays and name.isprintable() and len(name) <= LONGEST_NAME
 
 
 def check(folder: Path) -> Manifest:
     """The manifest, once every file that it lists is there and is what it was; needs no torch."""
     manifest = read_manifest(folder)
     for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, VOCABULARY, CHECKPOINTS):
-        if (folder / name).is_symlink():
-            raise RunError(f"{folder / name}: a link out of the folder. Copy the file itself into the run.")
+        path = folder / name
+        if path.is_symlink():
+            raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")
+        if path.exists() and not (path.is_dir() if name in (VOCABULARY, CHECKPOINTS) else path.is_file()):
+            what = "folder" if name in (VOCABULARY, CHECKPOINTS) else "plain file"
+            raise RunError(f"{path}: not a {what}, so it is not a run's. Remove it, or restore it from a copy.")
     for name, expected in manifest.files.items():
         path = folder / name
-        if not path.is_file():
-            raise RunError(f"{path}: missing, though {MANIFEST} lists it. Restore the folder from a copy.")
-        if path.is_symlink() or folder.resolve() not in path.resolve().parents:
+        if path.is_symlink() or (path.exists() and folder.resolve() not in path.resolve().parents):
             raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")
-        if sha256(path) != expected:
+        if fingerprint(path) != expected:
             raise RunError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}. Restore the file from a copy.")
     return manifest
+
+
+def fingerprint(path: Path) -> str:
+    """The SHA-256 of a file that a manifest lists, or a sentence."""
+    try:
+        return sha256(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunError(f"{path}: missing, though {MANIFEST} lists it. Restore the folder from a copy.") from None
+    except OSError as wrong:
+        raise unreadable(path, wrong) from None
 
 
 def read_text(path: Path) -> str:
     """A file of a run that may have been cut off, changed, or made by a stranger."""
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise RunError(f"{path}: not a plain file, so it is not a run's. Restore it from a copy.")
-        if size > LARGEST:
-            raise RunError(f"{path}: {size:,} bytes, too large to be a run's. Restore the file from a copy.")
-        return path.read_text(encoding="utf-8")
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise RunError(f"{path}: more than {LARGEST:,} bytes, too large to be a run's. Restore it from a copy.")
+        return content.decode()
     except UnicodeDecodeError:
         raise RunError(f"{path}: not UTF-8, so it is damaged. Restore the file from a copy.") from None
     except OSError as wrong:
-        why = (wrong.strerror or type(wrong).__name__).lower()
-        raise RunError(f"{path}: can't be read ({why}). Allow it, or restore the file from a copy.") from None
+        raise unreadable(path, wrong) from None
+
+
+def unreadable(path: Path, wrong: OSError) -> RunError:
+    """The sentence for a file that can't be opened."""
+    if isinstance(wrong, NotRegular):
+        return RunError(f"{path}: not a plain file, so it is not a run's. Restore it from a copy.")
+    why = (wrong.strerror or type(wrong).__name__).lower()
+    return RunError(f"{path}: can't be read ({why}). Allow it, or restore the file from a copy.")
 
 
 def read_json(path: Path) -> dict[str, Any]:

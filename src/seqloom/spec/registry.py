@@ -1,10 +1,10 @@
 """Closed registries: a name from a file or a command line to something we ship, never to any class at large."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from seqloom.spec.errors import UnknownName
+from seqloom.spec.near import near
 
 Item = TypeVar("Item")
 
@@ -40,7 +40,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
 
 
 def unknown(kind: str, name: object, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """The sentence for a name that is not known: the nearest right one, then all."""
-    nearest = get_close_matches(str(name), list(known), n=1)
-    guess = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    """The sentence for a name that is not known: the one that was likely meant, then all."""
+    meant = near(str(name), known)
+    guess = f" Did you mean {meant!r}?" if meant else ""
     return f"unknown {kind} {name!r}.{guess} Known: {', '.join(sorted(known))}."

@@ -19,39 +19,42 @@ Files = Annotated[tuple[str, ...], BeforeValidator(several)]
 class Data(Part):
     """Files in, tokens out."""
 
-    train: Files = Field((), description="Files to learn from; globs such as 'parts/*.txt' are expanded.")
+    train: Files = Field((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
     valid: Files = Field(
-        (), description="Files to choose the best model by; without them a part of `train` is kept back."
+        (), description="Files to choose the best model by; without them, a share of `train` is set aside."
     )
     test: Files = Field((), description="Files to measure the chosen model on, once, at the end.")
     corpus: names.Corpus | None = Field(
-        None, description="An embedded corpus, instead of files (`seqloom list corpora`)."
+        None, description="A built-in corpus, instead of files (`seqloom list corpora`)."
     )
-    length: int | None = Field(None, ge=1, le=100_000, description="How long the embedded corpus's examples are.")
+    length: int | None = Field(None, ge=1, le=100_000, description="How long the examples of the built-in corpus are.")
     examples: int | None = Field(
-        None, ge=10, le=10_000_000, description="How many examples the embedded corpus makes; characters, for `python`."
+        None,
+        ge=10,
+        le=10_000_000,
+        description="How many examples the built-in corpus has; for `python` in language, how many characters.",
     )
     format: Literal["auto", names.Format] = Field(
-        "auto", description="How the files are written; `auto` goes by their names."
+        "auto", description="The format of the files; `auto` goes by their names."
     )
     text: str | None = Field(
         None,
         coerce_numbers_to_str=True,
-        description="classify: the column of the text: its name, or its number from 1. Guessed unless said.",
+        description="classify: the column of the text, by its name or its number from 1. Guessed unless given.",
     )
     label: str | None = Field(
         None,
         coerce_numbers_to_str=True,
-        description="classify: the column of the label: its name, or its number from 1. Guessed unless said.",
+        description="classify: the column of the label, by its name or its number from 1. Guessed unless given.",
     )
     header: bool | None = Field(
-        None, description="classify: whether the first row names the columns. Guessed unless said."
+        None, description="classify: whether the first row names the columns. Guessed unless given."
     )
     label_separator: str | None = Field(
         None,
         min_length=1,
         max_length=8,
-        description="classify: what stands between several labels of one row, such as '|'.",
+        description="classify: what separates the labels of a row that has several, such as '|'.",
     )
     tag: str | None = Field(
         None,
@@ -59,33 +62,40 @@ class Data(Part):
         description="tag: the column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
     )
     on_bad_line: Literal["refuse", "skip"] = Field(
-        "refuse", description="A line that can't be read: refuse the file, or skip the line and count it."
+        "refuse", description="Whether a line that can't be read stops everything, or is skipped and counted."
     )
     on_rare_label: Literal["refuse", "skip", "keep"] | None = Field(
-        None, description="classify: a label seen once: refuse the data, skip its example, or keep it."
+        None, description="classify: whether a label with a single example stops everything, or is skipped or kept."
     )
-    valid_share: float = Field(0.1, gt=0, lt=1, description="The part of `train` kept back where no `valid` is given.")
-    test_share: float = Field(0.0, ge=0, lt=1, description="The part of `train` kept back where no `test` is given.")
+    valid_share: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="The share of `train` set aside to choose the best model by, where no `valid` is given.",
+    )
+    test_share: float = Field(
+        0.0, ge=0, lt=1, description="The share of `train` set aside to test on, where no `test` is given."
+    )
     tokeniser: names.Tokeniser | None = Field(
         None,
-        description="language, classify: what a token is. Unless said, characters for language; for classify words, or "
-        "characters where most texts are a single word.",
+        description="language, classify: what a token is. Unless given: characters for language; words for classify, "
+        "or characters where most texts are a single word.",
     )
     vocabulary: int | None = Field(
-        None, ge=8, le=1_000_000, description="The most tokens that are told apart (word, bpe)."
+        None, ge=8, le=1_000_000, description="The largest number of different tokens that are distinguished."
     )
     min_count: int = Field(
-        1, ge=1, le=1_000_000, description="A word or character seen less often than this is unknown."
+        1, ge=1, le=1_000_000, description="Words or characters seen less often than this are treated as unknown."
     )
-    lowercase: bool = Field(False, description="Whether capitals are made small.")
+    lowercase: bool = Field(False, description="Whether capital letters are made small.")
     max_length: int | None = Field(
         None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
     )
     max_characters: int = Field(
-        1_000_000, ge=1, description="A longer text in one line is refused as a likely mistake."
+        1_000_000, ge=1, description="A text with more characters than this is refused as a likely mistake."
     )
     sample: int | None = Field(
         None,
         ge=1000,
-        description="language, classify: tokenisers learn from at most so many characters of the training part.",
+        description="language, classify: the tokeniser learns from at most this many characters of the training data.",
     )

@@ -3,40 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
 
 from seqloom.spec import names
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.defaults import filled
+from seqloom.spec.config.layers import merged
 from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Model, Recurrent, Transformer, Window
-from seqloom.spec.config.part import Part
-from seqloom.spec.config.sentences import sentence
+from seqloom.spec.config.part import Part, spelt_out
+from seqloom.spec.config.sentences import explained
 from seqloom.spec.config.train import Train
+from seqloom.spec.config.uses import USED_BY as USED_BY
+from seqloom.spec.config.uses import useless
 from seqloom.spec.errors import ConfigError
-
-# Keys that only some tasks have a use for; elsewhere they stay None.
-USED_BY: dict[str, tuple[str, ...]] = {
-    "data.text": ("classify",),
-    "data.label": ("classify",),
-    "data.header": ("classify",),
-    "data.label_separator": ("classify",),
-    "data.on_rare_label": ("classify",),
-    "data.tokeniser": ("language", "classify"),
-    "data.sample": ("language", "classify"),
-    "data.tag": ("tag",),
-    "data.max_length": ("classify", "tag"),
-    "model.tied": ("language",),
-    "model.pool": ("classify",),
-    "model.crf": ("tag",),
-    "model.characters": ("tag",),
-    "model.character_width": ("tag",),
-    "train.bptt": ("language",),
-    "train.bptt_drawn": ("language",),
-    "train.carry": ("language",),
-    "train.loss_at": ("language", "classify"),
-    "train.samples": ("language",),
-}
 
 
 class Experiment(Part):
@@ -49,12 +29,12 @@ class Experiment(Part):
 
     task: names.Task = Field(description="What to learn (`seqloom list tasks`).")
     seed: int = Field(
-        1, ge=0, lt=2**63, description="Of weights, order, split and dropout: the same seed, the same run."
+        1, ge=0, lt=2**63, description="The same seed gives the same run: the same weights, order, split and dropout."
     )
     data: Data = Field(Data(), description="Files in, tokens out.")
-    model: Model = Field(description="What learns (`seqloom list models`).")
+    model: Model = Field(description="The model that learns (`seqloom list models`).")
     train: Train = Field(description="How it learns.")
-    decode: Decode | None = Field(None, description="language: how samples are written.")
+    decode: Decode | None = Field(None, description="language: how texts are written.")
 
     @model_validator(mode="before")
     @classmethod
@@ -69,14 +49,15 @@ class Experiment(Part):
             raise ValueError(wrong)
         return self
 
+    @model_serializer(mode="wrap")
+    def acting(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Nested values, without the keys that change nothing: what can be given to `experiment` again."""
+        return without(dump(self), {each.key for each in useless(self)})
+
 
 def disagreements(whole: Experiment) -> Iterator[str]:
     """Sentences on parts that don't fit each other."""
     task, data, model, train = whole.task, whole.data, whole.model, whole.train
-    for key, tasks in USED_BY.items():
-        part, name = key.split(".")
-        if task not in tasks and getattr(getattr(whole, part), name) is not None:
-            yield f"{key} has no use in {task}; it is a key of {' and '.join(tasks)}. Leave it out"
     if task != "language" and whole.decode is not None:
         yield f"decode has no use in {task}; it is a part of language. Leave it out"
     if data.train and data.corpus is not None:
@@ -84,30 +65,32 @@ def disagreements(whole: Experiment) -> Iterator[str]:
     if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
         both = f"{data.valid_share} and {data.test_share}"
         yield f"data.valid_share and data.test_share are {both}, which leaves nothing to learn from. Make them smaller"
-    for name in ("length", "examples"):
-        if data.train and getattr(data, name) is not None:
-            yield f"data.{name} is of embedded corpora, and data.train names files. Leave it out"
     if train.epochs is None and train.steps is None:
         yield "train.epochs and train.steps are both none, so training would never end. Give one of them"
-    if train.optimiser == "adamw" and train.l2:
-        yield "train.l2 adds to the gradient, which adamw does not do. Give train.decay, or train.optimiser adam"
-    if train.optimiser != "adamw" and train.decay:
-        yield f"train.decay is adamw's, and train.optimiser is {train.optimiser}. Give train.l2 instead"
     yield from cannot(task, model)
     if task == "language":
         yield from language_disagreements(model, train)
     elif isinstance(model, Mixer) and (data.max_length or 0) > model.length:
-        yield f"data.max_length is {data.max_length}, more than the {model.length} of model.length. Make them equal"
+        yield f"data.max_length is {data.max_length}, more than model.length, {model.length}. Make them equal"
     elif isinstance(model, Transformer) and (data.max_length or 0) > model.context:
-        yield f"data.max_length is {data.max_length}, more than the {model.context} of model.context. Make them equal"
+        yield f"data.max_length is {data.max_length}, more than model.context, {model.context}. Make them equal"
     if model.character_width is not None and model.character_width >= model.width and model.characters != "none":
         yield f"model.character_width is {model.character_width}, and must be less than model.width, {model.width}"
     if model.character_width is not None and model.character_width % 2 and model.characters == "lstm":
         yield f"model.character_width is {model.character_width}; expected an even number, half for each direction"
     if model.init == "identity" and (isinstance(model, Convolutional) or model.characters == "conv"):
         yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+    if isinstance(model, Recurrent) and not has_a_way_around(model):
+        wide = "model.width as wide as the layer's output"
+        yield f"model.connection residual needs a layer that keeps its width. Give model.depth 2 or more, or {wide}"
     if task == "classify" and train.loss_at == "every" and model.pool != "last":
         yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {model.pool}"
+
+
+def has_a_way_around(model: Recurrent) -> bool:
+    """Whether a residual connection changes anything: there is none around a layer that changes the width."""
+    output = model.hidden * (2 if model.bidirectional else 1)
+    return model.connection != "residual" or model.depth > 1 or model.width == output
 
 
 def cannot(task: str, model: AnyModel) -> Iterator[str]:
@@ -132,7 +115,7 @@ def language_disagreements(model: AnyModel, train: Train) -> Iterator[str]:
         if train.carry:
             yield "train.carry would let a transformer's cache grow without end. Leave it out, or take an lstm"
         if (train.bptt or 0) > model.context:
-            yield f"train.bptt is {train.bptt}, more than the {model.context} tokens of model.context. Make them equal"
+            yield f"train.bptt is {train.bptt}, more than model.context, {model.context}. Make them equal"
     output = getattr(model, "hidden", model.width) if not isinstance(model, Transformer) else model.width
     if isinstance(model, Window) and model.direct and model.depth == 1:
         output = model.width * model.window + model.hidden
@@ -140,18 +123,57 @@ def language_disagreements(model: AnyModel, train: Train) -> Iterator[str]:
         output = model.width + model.depth * model.hidden
     if model.tied and output != model.width:
         yield f"model.tied needs an output ({output}) as wide as a token's vector, model.width ({model.width})"
-    if train.bptt_drawn and not train.carry:
-        yield "train.bptt_drawn goes with a carried state. Leave it out, or give train.carry true"
 
 
-def experiment(raw: Mapping[str, Any]) -> Experiment:
+def experiment(raw: Mapping[str, Any], over: Mapping[str, Any] | None = None) -> Experiment:
     """An experiment from nested values, as TOML, keyword arguments or the command line give them.
+
+    over: values that lie over those of `raw`, as options over a config file; what they leave without a use there goes
 
     >>> experiment({"task": "classify", "train": {"learning_rat": 1e-3}})
     Traceback (most recent call last):
     seqloom.spec.errors.ConfigError: unknown key train.learning_rat. Did you mean train.lr? ...
+    >>> file = {"task": "tag", "train": {"optimiser": "adam", "beta1": 0.8}}
+    >>> experiment(file, over={"train": {"optimiser": "sgd"}}).train.beta1 == experiment({"task": "tag"}).train.beta1
+    True
     """
+    above = over or {}
+    both = merged(raw, above)
+    whole = validated(both)
+    gone: set[str] = set()
+    for each in useless(whole):
+        if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has(each.decided_by, above)):
+            raise ConfigError(each.sentence, each.key)
+        if is_said(each.key, raw, whole):
+            gone.add(each.key)
+    return validated(merged(without(raw, gone), above)) if gone else whole
+
+
+def validated(raw: Mapping[str, Any]) -> Experiment:
+    """As the schema says, or one sentence."""
     try:
         return Experiment.model_validate(dict(raw))
     except ValidationError as wrong:
-        raise ConfigError(sentence(wrong, raw)) from None
+        raise explained(wrong, raw) from None
+
+
+def has(key: str, raw: Mapping[str, Any]) -> bool:
+    """Whether a key stands among nested values."""
+    part, _, name = key.partition(".")
+    return name in (raw.get(part) or {})
+
+
+def is_said(key: str, raw: Mapping[str, Any], whole: Experiment) -> bool:
+    """Whether a key stands there with a value that is not none."""
+    part, _, name = key.partition(".")
+    return has(key, raw) and spelt_out(type(getattr(whole, part)), raw[part])[name] is not None
+
+
+def without(raw: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    """Nested values, less some dotted keys."""
+    return {
+        part: {name: item for name, item in inside.items() if f"{part}.{name}" not in gone}
+        if isinstance(inside, Mapping)
+        else inside
+        for part, inside in raw.items()
+    }

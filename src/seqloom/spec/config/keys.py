@@ -3,7 +3,6 @@
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -14,6 +13,7 @@ from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.model import MODELS
 from seqloom.spec.config.part import Part
 from seqloom.spec.config.train import Train
+from seqloom.spec.near import near
 
 
 @dataclass(frozen=True)
@@ -44,25 +44,52 @@ ALSO_CALLED = {
     "learning_rate": "train.lr",
     "batch_size": "train.batch",
     "max_epochs": "train.epochs",
+    "num_epochs": "train.epochs",
     "max_steps": "train.steps",
+    "num_steps": "train.steps",
+    "iterations": "train.steps",
     "optimizer": "train.optimiser",
     "weight_decay": "train.decay",
+    "eps": "train.epsilon",
     "clip": "train.clip_norm",
     "grad_clip": "train.clip_norm",
+    "max_grad_norm": "train.clip_norm",
     "patience": "train.early_stop",
+    "early_stopping": "train.early_stop",
     "scheduler": "train.schedule",
+    "lr_scheduler": "train.schedule",
+    "warmup_steps": "train.warmup",
+    "gradient_accumulation_steps": "train.accumulate",
+    "eval_every": "train.validate_every",
+    "save_every": "train.checkpoint_every",
+    "log_interval": "train.log_every",
+    "block_size": "train.bptt",
     "num_layers": "model.depth",
     "layers": "model.depth",
     "hidden_size": "model.hidden",
+    "hidden_dim": "model.hidden",
     "embedding_size": "model.width",
+    "embedding_dim": "model.width",
+    "embed_dim": "model.width",
     "d_model": "model.width",
     "num_heads": "model.heads",
+    "dropout_rate": "model.dropout",
+    "kernel_size": "model.kernel",
     "pooling": "model.pool",
+    "embedding_dropout": "model.input_dropout",
+    "architecture": "model.arch",
     "tokenizer": "data.tokeniser",
     "vocab_size": "data.vocabulary",
-    "block_size": "train.bptt",
+    "min_freq": "data.min_count",
+    "max_len": "data.max_length",
+    "max_seq_length": "data.max_length",
+    "delimiter": "data.label_separator",
     "dev": "data.valid",
+    "validation": "data.valid",
+    "validation_split": "data.valid_share",
+    "test_size": "data.test_share",
     "max_new_tokens": "decode.length",
+    "max_tokens": "decode.length",
 }
 
 
@@ -114,20 +141,18 @@ def form_of(field: FieldInfo) -> tuple[type, bool, tuple[str, ...]]:
 
 
 def nearest(dotted: str) -> str | None:
-    """The right name nearest to a wrong one.
+    """The key that was likely meant: of its own part, of another one, or by the name that it has elsewhere.
 
-    >>> nearest("train.learning_rat"), nearest("model.bidirectionl"), nearest("lr"), nearest("train.zzz")
+    >>> nearest("train.learning_rat"), nearest("model.bidirectionl"), nearest("lr"), nearest("train.shuffle")
     ('train.lr', 'model.bidirectional', 'train.lr', None)
     """
-    name = dotted.replace("-", "_")
-    last = name.rpartition(".")[2]
-    by_last = {key.name: key.dotted for key in all_keys().values()}
-    if match := get_close_matches(name, all_keys(), n=1, cutoff=0.8):
-        return match[0]
-    if last in by_last:
-        return by_last[last]
-    if match := get_close_matches(last, ALSO_CALLED, n=1, cutoff=0.75):
-        return ALSO_CALLED[match[0]]
-    if match := get_close_matches(last, by_last, n=1, cutoff=0.7):
-        return by_last[match[0]]
+    part, _, name = dotted.replace("-", "_").rpartition(".")
+    own = {key.name: key.dotted for key in all_keys().values() if key.part == part}
+    elsewhere = {key.name: key.dotted for key in all_keys().values()} | own
+    for known in (own, ALSO_CALLED, elsewhere):
+        if name in known:
+            return known[name]
+    for known in (own, ALSO_CALLED, elsewhere):
+        if meant := near(name, known):
+            return known[meant]
     return None

@@ -1,7 +1,7 @@
 """What pydantic found wrong, as one sentence: which key, what came, what is allowed."""
 
+import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
@@ -9,10 +9,14 @@ from pydantic import ValidationError
 from seqloom.spec.config.defaults import ARCHITECTURE
 from seqloom.spec.config.keys import all_keys, nearest
 from seqloom.spec.config.model import MODELS
+from seqloom.spec.errors import ConfigError
+from seqloom.spec.near import near
 from seqloom.spec.registry import unknown
 
 TOP = ("task", "seed", "data", "model", "train", "decode")
 LONGEST = 60  # characters of a wrong value that are shown
+LENGTHS = ("min_length", "max_length")
+KEY = re.compile(r"\b(?:data|model|train|decode)\.\w+")
 
 # pydantic's kinds of error, and what would have been right; {…} is what its context holds.
 EXPECTED = {
@@ -27,8 +31,8 @@ EXPECTED = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "string_type": "a text",
-    "string_too_short": "a text of at least {min_length} characters",
-    "string_too_long": "a text of at most {max_length} characters",
+    "string_too_short": "a longer text (at least {min_length})",
+    "string_too_long": "a shorter text (at most {max_length})",
     "tuple_type": "a list of texts",
     "greater_than": "a number above {gt}",
     "greater_than_equal": "at least {ge}",
@@ -40,24 +44,36 @@ EXPECTED = {
 }
 
 
-def sentence(wrong: ValidationError, raw: Mapping[str, Any]) -> str:
+def explained(wrong: ValidationError, raw: Mapping[str, Any]) -> ConfigError:
     """The first error, for a person; first of all of those in what was said, since defaults may follow from it."""
     errors = wrong.errors(include_url=False)
     error = next((each for each in errors if was_said(dotted(each["loc"]), raw)), errors[0])
     kind, key = error["type"], dotted(error["loc"])
     context: dict[str, Any] = error.get("ctx", {})
-    if kind == "extra_forbidden":
-        return unknown_key(key, raw)
     if kind == "value_error":
         said = str(context["error"]).rstrip(".")
-        return f"{key}.{said}." if key == "model" else f"{said}."
+        said = f"{key}.{said}." if key == "model" else f"{said}."
+        named = KEY.search(said)
+        return ConfigError(said, named[0] if named else None)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return unknown("model.arch", raw["model"]["arch"], tuple(MODELS))
+        return ConfigError(unknown("model.arch", raw["model"]["arch"], tuple(MODELS)), "model.arch")
+    if kind == "extra_forbidden":
+        return ConfigError(unknown_key(key, raw), key)
     if kind == "literal_error":
-        return not_a_choice(key, error["input"], str(context["expected"]))
-    expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**context)
+        return ConfigError(not_a_choice(key, error["input"], str(context["expected"])), key)
+    expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
     came = "missing" if kind == "missing" else shown(error["input"])
-    return f"{key} is {came}; expected {expected}."
+    return ConfigError(f"{key} is {came}; expected {expected}.", key)
+
+
+def counted(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Lengths with their unit.
+
+    >>> counted({"min_length": 1}), counted({"max_length": 8})
+    ({'min_length': '1 character'}, {'max_length': '8 characters'})
+    """
+    units = {name: "character" if context[name] == 1 else "characters" for name in LENGTHS if name in context}
+    return {**context, **{name: f"{context[name]} {unit}" for name, unit in units.items()}}
 
 
 def shown(came: object) -> str:
@@ -82,22 +98,24 @@ def dotted(location: Sequence[int | str]) -> str:
 
 
 def unknown_key(key: str, raw: Mapping[str, Any]) -> str:
-    """The nearest right key; or, if another architecture has this one, which."""
-    task = raw.get("task", "TASK")
-    if "." not in key and (close := get_close_matches(key, TOP, n=1)):
-        return f"unknown key {key}. Did you mean {close[0]}? (seqloom train {task} --help lists all)"
+    """The key that was likely meant, or whose it is if another architecture has it; and where all stand."""
+    task = str(raw.get("task"))
+    if key.partition(".")[0] not in TOP:
+        meant = near(key, TOP) or nearest(key)
+        guess = f" Did you mean {meant}?" if meant else ""
+        return f"unknown key {key}.{guess} A config has {', '.join(TOP[:-1])} and {TOP[-1]}."
     known = all_keys().get(key)
     if known is not None and known.archs:
         arch = (raw.get("model") or {}).get("arch", ARCHITECTURE.get(task))
         return f"{key} is not a key of {arch}; it is one of {', '.join(known.archs)}."
-    guess = nearest(key)
-    meant = f" Did you mean {guess}?" if guess else ""
-    return f"unknown key {key}.{meant} (seqloom train {task} --help lists all)"
+    meant = nearest(key)
+    guess = f" Did you mean {meant}?" if meant else ""
+    return f"unknown key {key}.{guess} (seqloom train {task if task in ARCHITECTURE else 'TASK'} --help lists all)"
 
 
 def not_a_choice(key: str, came: object, expected: str) -> str:
-    """The words that are allowed, and the nearest."""
+    """The words that are allowed, and which of them was likely meant."""
     words = [word.strip(" '") for word in expected.replace(" or ", ", ").split(",")]
-    close = get_close_matches(str(came), words, n=1)
-    meant = f" Did you mean {close[0]}?" if close else ""
-    return f"{key} is {shown(came)}; expected one of {', '.join(words)}.{meant}"
+    meant = near(str(came), words)
+    guess = f" Did you mean {meant}?" if meant else ""
+    return f"{key} is {shown(came)}; expected one of {', '.join(words)}.{guess}"

@@ -3,14 +3,17 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from seqloom.spec.config.defaults import filled
 from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.layers import merged as merged
 from seqloom.spec.config.part import NONE, Part
+from seqloom.spec.config.uses import useless
 from seqloom.spec.errors import ConfigError, DataError
+from seqloom.spec.regular import NotRegular, open_regular
 
 LARGEST = 1 << 20  # bytes: a config is small, and may come from a stranger
 
@@ -18,71 +21,100 @@ LARGEST = 1 << 20  # bytes: a config is small, and may come from a stranger
 def read_values(path: Path) -> dict[str, Any]:
     """The nested values of a TOML file."""
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise DataError(path, f"{size:,} bytes, and a config has at most {LARGEST:,}", "Name another file")
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`") from None
-    except IsADirectoryError:
-        raise DataError(path, "is a directory", "Name the file in it, such as experiment.toml") from None
-    except OSError as wrong:
-        raise DataError(path, f"can't be read ({(wrong.strerror or '').lower()})", "Name another file") from None
+        return tomllib.loads(text_of(path))
     except RecursionError:
         raise DataError(path, "not TOML of a config: nested too deeply", "Name another file") from None
-    except UnicodeDecodeError as wrong:
-        raise DataError(path, f"byte {wrong.start} is not UTF-8", "Save it as UTF-8") from None
     except tomllib.TOMLDecodeError as wrong:
         place = re.search(r"at line (\d+)", str(wrong))
         what = re.sub(r" \(at .*\)", "", str(wrong)).rstrip(".")
-        raise DataError(f"{path}:{place[1]}" if place else path, f"not TOML: {what}", "Mend the line") from None
+        raise DataError(f"{path}:{place[1]}" if place else path, f"not TOML: {what}", "Correct the line") from None
+
+
+def text_of(path: Path) -> str:
+    """What stands in a config, whoever wrote it."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise DataError(path, f"more than {LARGEST:,} bytes, too large for a config", "Name another file")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`") from None
+    except NotRegular:
+        what = "is a directory" if path.is_dir() else "not a plain file"
+        raise DataError(path, what, "Name a file, such as experiment.toml") from None
+    except OSError as wrong:
+        raise DataError(path, f"can't be read ({(wrong.strerror or '').lower()})", "Name another file") from None
+    except UnicodeDecodeError as wrong:
+        raise DataError(path, f"byte {wrong.start} is not UTF-8", "Save it as UTF-8") from None
+
+
+NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+PATH = rf"{NAME}(?:\s*\.\s*{NAME})*"
+HEADER = re.compile(rf"\s*\[\[?\s*({PATH})\s*\]")
+ASSIGNED = re.compile(rf"\s*({PATH})\s*=(.*)")
+QUOTES = re.compile(r"\"\"\"|'''")
 
 
 def line_of(text: str, dotted: str) -> int | None:
-    """The line of a TOML file on which a key stands.
+    """The line of a TOML file on which a key or a section stands.
 
     >>> line_of("task = 'tag'\\n[train]\\nlr = 1", "train.lr")
     3
     """
-    part, _, name = dotted.rpartition(".")
-    section = ""
+    wanted, section, inside = dotted.split("."), list[str](), False
     for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[([^\]]+)\]", line):
-            section = header[1].strip()
-        elif section in ("", part) and re.match(rf"\s*{re.escape(name if section == part else dotted)}\s*=", line):
+        if inside:  # a text of several lines
+            inside = len(QUOTES.findall(line)) % 2 == 0
+            continue
+        inside = len(QUOTES.findall(line)) % 2 == 1
+        if header := HEADER.match(line):
+            path, after = section, _ = names_of(header[1]), ""
+        elif assigned := ASSIGNED.match(line):
+            path, after = [*section, *names_of(assigned[1])], assigned[2]
+        else:
+            continue
+        if path[: len(wanted)] == wanted or (
+            path == wanted[:-1] and re.search(rf"\b{re.escape(wanted[-1])}\s*=", after)
+        ):
             return number
     return None
 
 
+def names_of(path: str) -> list[str]:
+    """The names in a dotted key of TOML."""
+    return [name.strip("\"'") for name in re.findall(NAME, path)]
+
+
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
-    text = path.read_text(encoding="utf-8-sig")
-    key = re.search(r"\b(?:(?:data|model|train|decode)\.\w+|task|seed)\b", str(wrong))
-    line = line_of(text, key[0]) if key else None
-    return ConfigError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}")
+    line = line_of(text_of(path), wrong.key) if wrong.key else None
+    return ConfigError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}", wrong.key)
 
 
 def written(experiment: Experiment, *, comments: bool = False) -> str:
-    """The resolved experiment as TOML; with `comments`, what each key means, and those that are none."""
+    """The resolved experiment as TOML: the keys that do something; with `comments`, what each means, and the others."""
     lines = [f"{name} = {value(getattr(experiment, name))}" for name in ("task", "seed")]
     unsaid = filled(experiment.model_dump(exclude_none=True))
+    idle = {each.key for each in useless(experiment)}
     for name in ("data", "model", "train", "decode"):
         part = getattr(experiment, name)
         if part is not None:
-            lines += ["", f"[{name}]", *part_lines(part, unsaid[name], comments)]
+            acting = [key for key in type(part).model_fields if f"{name}.{key}" not in idle]
+            lines += ["", f"[{name}]", *part_lines(part, acting, unsaid[name], comments)]
     return "\n".join(lines) + "\n"
 
 
-def part_lines(part: Part, unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
+def part_lines(part: Part, acting: Sequence[str], unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
     """The keys of one part, `arch` first; a None is said where the default, if nobody says, is something else."""
     fields = type(part).model_fields
     for name in sorted(fields, key=lambda name: name != "arch"):
         current = getattr(part, name)
         if comments and fields[name].description:
             yield f"# {fields[name].description}"
-        if current is not None:
+        if name in acting and current is not None:
             yield f"{name} = {value(current)}"
-        elif unsaid.get(name) is not None:
+        elif name in acting and unsaid.get(name) is not None:
             yield f"{name} = {value(NONE)}"
         elif comments:
             yield f"# {name} ="
@@ -98,17 +130,3 @@ def value(item: object) -> str:
         return "[" + ", ".join(value(each) for each in item) + "]"
     # JSON's escapes are TOML's too, but for DEL, which TOML wants escaped.
     return json.dumps(str(item), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested values, later ones over earlier ones, key by key.
-
-    >>> merged({"train": {"lr": 1, "batch": 2}}, {"train": {"lr": 3}})
-    {'train': {'lr': 3, 'batch': 2}}
-    """
-    whole: dict[str, Any] = {}
-    for layer in layers:
-        for key, item in layer.items():
-            inside = whole.get(key)
-            whole[key] = merged(inside, item) if isinstance(inside, dict) and isinstance(item, Mapping) else item
-    return whole
