@@ -7,7 +7,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from seqloom.runs.making import create, free_name, keep_best, refuse_taken
+from seqloom.runs.making import create, keep_best
+from seqloom.runs.places import free_name, refuse_taken
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import check
 from tests.training.small import tiny

@@ -1,9 +1,8 @@
-"""A run that is there: what it answers, what it measures, and what it says of a folder that it can't use."""
+"""A run that is there: what it answers, and what it says of a folder that it can't use."""
 
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -11,76 +10,10 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom.runs.run import LONGEST_TEXT, Run
-from seqloom.spec.config.experiment import experiment
-from seqloom.spec.errors import ConfigError, DataError, RunError, UserError
-from seqloom.spec.folder import sha256
-from seqloom.verbs import start
-from tests.training.small import words
+from seqloom.spec.errors import ConfigError, RunError, UserError
+from tests.runs.small import TEXTS, close, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")
-
-TRAIN = {"steps": 8, "validate_every": 4, "device": "cpu"}
-SMALL = {"arch": "gru", "size": "tiny"}
-
-
-def text(folder: Path, name: str, number: int) -> None:
-    (folder / f"{name}.txt").write_text(words(600, number), encoding="utf-8")
-
-
-def reviews(folder: Path, name: str, number: int) -> None:
-    rows = [f"{words(9 + 3 * i, number + i).strip() or 'x'}\t{'good' if i % 3 else 'bad'}" for i in range(24)]
-    told = "\n".join(row.replace("\n", " ") for row in rows)
-    (folder / f"{name}.tsv").write_text(f"text\tlabel\n{told}\n", encoding="utf-8")
-
-
-def tagged(folder: Path, name: str, number: int) -> None:
-    sentences = []
-    for i in range(20):
-        forms = (words(20, number + i) + " end").split()
-        sentences.append("\n".join(f"{form}\t{'B-X' if form[0] in 'abc' else 'O'}" for form in forms))
-    (folder / f"{name}.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
-
-
-KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
-    "language": (text, "txt", {"batch": 4, "bptt": 8, "samples": 0}),
-    "classify": (reviews, "tsv", {"batch": 128}),
-    "tag": (tagged, "conll", {"batch": 128}),
-}
-
-
-@pytest.fixture(scope="module", params=list(KINDS))
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of each task, of files that lie beside it."""
-    folder = tmp_path_factory.mktemp(request.param)
-    write, ending, train = KINDS[request.param]
-    for number, name in enumerate(("train", "valid", "test")):
-        write(folder, name, 100 * number)
-    data = {name: str(folder / f"{name}.{ending}") for name in ("train", "valid", "test")}
-    raw = {"task": request.param, "model": SMALL, "data": data, "train": {**TRAIN, **train}}
-    start(experiment(raw), folder / "run")
-    return seqloom.load(folder / "run")
-
-
-def data_of(run: Run, part: str) -> str:
-    return str(run.folder.parent / f"{part}.{KINDS[run.task.name][1]}")
-
-
-TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢"]
-
-
-def close(one: object, other: object) -> None:
-    """Equal, numbers to rounding."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        assert list(one) == list(other)
-        close(list(one.values()), list(other.values()))
-    elif isinstance(one, list) and isinstance(other, list):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            close(a, b)
-    elif isinstance(one, float):
-        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
-    else:
-        assert one == other
 
 
 # Answers ----------------------------------------------------------------------------------------------------------
@@ -126,22 +59,28 @@ def test_only_a_language_model_writes(run: Run) -> None:
         run.generate("a", temperatur=1.0)
 
 
-# Measures ---------------------------------------------------------------------------------------------------------
+def test_between_pieces_torch_is_as_it_was(run: Run) -> None:
+    """What a caller makes while a text is being written is ordinary, and can be learnt with."""
+    if run.task.name != "language":
+        return
+    for _ in run.stream("abc", length=5, seed=1):
+        assert not torch.is_inference_mode_enabled()
+        assert torch.is_grad_enabled()
+        made = torch.ones(2, requires_grad=True)
+        assert not made.is_inference()
+        (made * 2).sum().backward()
+        assert made.grad is not None
 
 
-@pytest.mark.parametrize("part", ["valid", "test"])
-def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
-    evaluation = run.evaluate([data_of(run, part)])
-    assert evaluation.scores == pytest.approx(run.scores[part], rel=1e-6)
-    assert run.evaluate(data_of(run, part)).scores == evaluation.scores  # one name will do
-    if part == "valid" and run.task.name != "language":
-        assert evaluation.details["confusion"] == run.scores["details"]["confusion"]
-        close(evaluation.details["per_class"], run.scores["details"]["per_class"])
-
-
-def test_evaluate_a_file_that_is_not_there(run: Run) -> None:
-    with pytest.raises(DataError, match="nowhere"):
-        run.evaluate([data_of(run, "nowhere")])
+def test_the_weights_of_a_run_that_has_answered_can_be_trained_on(run: Run) -> None:
+    """Though `predict`, which opens them, is in inference mode."""
+    fresh = seqloom.load(run.folder)
+    fresh.predict(TEXTS)
+    assert not any(each.is_inference() for each in (*fresh.model.parameters(), *fresh.model.buffers()))
+    source = torch.zeros((2, 3, 5) if run.task.name == "tag" else (2, 3), dtype=torch.int64)
+    y, _ = fresh.model.train()(source)
+    y.sum().backward()
+    torch.optim.SGD(fresh.model.parameters(), lr=0.1).step()
 
 
 def test_it_says_what_it_is(run: Run) -> None:
@@ -151,11 +90,6 @@ def test_it_says_what_it_is(run: Run) -> None:
 
 
 # Folders ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def copy(run: Run, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(run.folder, tmp_path / "far" / "copy"))
 
 
 def test_a_copy_elsewhere_answers_the_same(run: Run, copy: Path) -> None:
@@ -176,13 +110,6 @@ def test_a_flipped_byte_anywhere_is_a_sentence(copy: Path) -> None:
         assert str(copy / name) in str(wrong.value)
         assert "\n" not in str(wrong.value)
         (copy / name).write_bytes(content)
-
-
-def recommitted(folder: Path, **more: Any) -> None:
-    """The manifest as it would be if the files were meant to be so."""
-    told = json.loads((folder / "manifest.json").read_text())
-    told["files"] = {name: sha256(folder / name) for name in told["files"]}
-    (folder / "manifest.json").write_text(json.dumps({**told, **more}))
 
 
 def weights_of(folder: Path) -> Path:

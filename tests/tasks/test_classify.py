@@ -61,7 +61,9 @@ def test_several_labels_from_file_to_answer(tmp_path: Path) -> None:
     assert told.html()
     assert told.problems == ()
     assert {each.label for each in told.per_class} <= {"glad", "long"}
-    assert run.evaluate([str(tmp_path / "moods.csv")]).scores["micro_f1"] > 0.8
+    evaluation = run.evaluate([str(tmp_path / "moods.csv")])
+    assert evaluation.scores["micro_f1"] > 0.8
+    assert "baseline" not in evaluation.details  # which one label would it be?
 
 
 def test_several_labels_with_the_loss_at_every_step(tmp_path: Path) -> None:
@@ -116,9 +118,12 @@ def test_a_batch_holds_the_rows_it_names() -> None:
 
 def test_a_long_text_is_cut_where_training_cuts() -> None:
     task, model = task_of(data={"max_length": 4})
+    assert task.tokeniser.kind == "character"
     with torch.inference_mode():
-        long, short = task.predict(model, ["one two three four five six", "one two three four"], CPU)
+        long, short = task.predict(model, ["one two three", "one "], CPU)
     assert long["probabilities"] == pytest.approx(short["probabilities"])
+    assert long["cut"] is True
+    assert short["cut"] is False
 
 
 def test_a_text_without_a_known_token_has_an_answer() -> None:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import seqloom
+from seqloom.decoding.sampling import collect, write
 from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import UserError
-from seqloom.tasks import language as room
+from seqloom.tasks import scoring
 from seqloom.tasks.language import Language, evaluation_stretches
+from seqloom.training.session import Sitting
 from seqloom.verbs import start
 from tests.training.small import sitting, tiny
 
@@ -79,7 +82,7 @@ def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
 def test_a_text_is_scored_the_same_in_pieces_of_any_size(
     arch: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "AT_ONCE", at_once)
+    monkeypatch.setattr(scoring, "AT_ONCE", at_once)
     task, model = ready(arch)
     with torch.inference_mode():
         (told,) = task.predict(model, [TEXT], CPU)
@@ -92,6 +95,105 @@ def test_a_text_is_scored_the_same_in_pieces_of_any_size(
     assert told["next"][0]["probability"] == pytest.approx(float(likely.max()), rel=1e-4)
     assert told["next"][0]["token"] == task.tokeniser.decode([int(likely.argmax())])
     assert len(told["next"]) == 5
+
+
+WORDS = "The cat sat. The dog sat, the cat ran.\nA dog and A cat Ran on.\n" * 20
+
+
+def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
+    """A model of some words; the part that it is measured on has a character that the first part has not."""
+    (folder / "train.txt").write_text(WORDS, encoding="utf-8")
+    (folder / "valid.txt").write_text(WORDS[:100] + "é", encoding="utf-8")
+    files = {"train": str(folder / "train.txt"), "valid": str(folder / "valid.txt"), **data}
+    chosen = experiment({"task": "language", "data": files, "model": {"arch": "gru", "size": "tiny"}})
+    trainer = Sitting.of(chosen).trainer([])
+    assert isinstance(trainer.task, Language)
+    return trainer.task, trainer.model.eval()
+
+
+@pytest.mark.parametrize(
+    ("data", "whole"),
+    [
+        ({"tokeniser": "character"}, True),
+        ({"tokeniser": "byte"}, True),
+        ({"tokeniser": "bpe", "vocabulary": 300}, True),
+        ({"tokeniser": "word"}, False),
+        ({"tokeniser": "character", "lowercase": True}, False),
+        ({"tokeniser": "byte", "lowercase": True}, False),
+    ],
+)
+def test_bits_a_character_are_of_the_text_itself_or_left_out(data: dict[str, Any], whole: bool, tmp_path: Path) -> None:
+    task, model = of_text(tmp_path, **data)
+    with torch.inference_mode():
+        scores = task.evaluate(model, "valid", CPU).scores
+        (told,) = task.predict(model, ["A cat é."], CPU)
+    assert ("bits_per_character" in scores) == ("bits_per_character" in told) == whole
+    assert {"loss", "perplexity"} <= scores.keys() & told.keys()
+
+
+def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -> None:
+    """p(é) = p(unknown) / (characters that are not known), so that all characters have 1 together."""
+    task, model = of_text(tmp_path, tokeniser="character")
+    text = "A é é"
+    with torch.inference_mode():
+        (told,) = task.predict(model, [text], CPU)
+    known = len(task.tokeniser) - 1  # without the one that says: unknown
+    bits = told["loss"] * 4 / math.log(2) + 2 * math.log2(0x110000 - 0x800 - known)
+    assert told["bits_per_character"] == pytest.approx(bits / 4)
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "unknown"),
+    [
+        ({"tokeniser": "character"}, "A cat, naïve ï 漢!", ["ï", "v", "漢", "!"]),
+        ({"tokeniser": "character", "lowercase": True}, "CAT É é", ["É", "é"]),
+        ({"tokeniser": "word"}, "The naïve cat (naïve) ran!", ["naïve", "(", ")", "!"]),
+        ({"tokeniser": "word", "lowercase": True}, "THE CAT Hid", ["Hid"]),
+        ({"tokeniser": "byte"}, "naïve 漢!", []),
+        ({"tokeniser": "bpe", "vocabulary": 300}, "naïve 漢!", []),
+        ({"tokeniser": "character"}, "", []),
+    ],
+)
+def test_what_a_model_has_never_seen_is_named(
+    data: dict[str, Any], text: str, unknown: list[str], tmp_path: Path
+) -> None:
+    assert of_text(tmp_path, **data)[0].unknown(text) == unknown
+
+
+@pytest.mark.parametrize("arch", ["gru", "transformer", "conv", "window"])
+def test_texts_are_scored_together_as_if_alone(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, model = ready(arch)
+    calls = []
+    step = model.step
+    monkeypatch.setattr(model, "step", lambda *given: calls.append(given[0].shape) or step(*given))
+    texts = [TEXT[start:end] for start, end in ((0, 5), (3, 21), (7, 8), (2, 7), (0, 39), (9, 12))]
+    with torch.inference_mode():
+        together = task.predict(model, texts, CPU)
+        assert len(calls) == 1  # all that fit at once
+        for text, told in zip(texts, together, strict=True):
+            (alone,) = task.predict(model, [text], CPU)
+            assert alone.keys() == told.keys()
+            assert alone.get("loss", 0) == pytest.approx(told.get("loss", 0), abs=1e-6)
+            one, other = ([each["probability"] for each in answer["next"]] for answer in (alone, told))
+            assert one == pytest.approx(other, abs=1e-6)
+
+
+@pytest.mark.parametrize("tokeniser", ["character", "byte", "bpe", "word"])
+def test_the_pieces_of_a_text_are_the_text(tokeniser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no more is decoded for the last token than for the first."""
+    task, model = of_text(tmp_path, tokeniser=tokeniser, **({"vocabulary": 300} if tokeniser == "bpe" else {}))
+    options = Decode(length=60, temperature=1.0)
+    ids = [torch.tensor(task.prompt("A cat"))]
+    tokens = collect(write(model, ids, options=options, seed=5, never=task.never(), context=task.context()), 1)[0]
+    whole = task.tokeniser.decode(tokens)
+    decoded: list[int] = []
+    decode = task.tokeniser.decode
+    monkeypatch.setattr(task.tokeniser, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
+    said = "".join(step[0] for step in task.write(model, ["A cat"], options, 5, CPU))
+    assert said
+    assert whole.startswith(said)
+    assert whole[len(said) :] in ("", "\ufffd")
+    assert max(decoded, default=0) <= 2
 
 
 def test_a_transformer_reads_no_more_than_its_context() -> None:

@@ -1,15 +1,25 @@
-"""Every architecture learns every task that it can: twenty steps, saved, loaded, asked; those that can't say so."""
+"""Every architecture learns every task that it can: twenty steps, saved, loaded, asked; those that can't say so.
+
+What a loaded run says is what the model said that had learnt, while it was in memory.
+"""
 
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import seqloom
+from seqloom.nn.models import Model
 from seqloom.runs.run import Run
+from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, CELLS, TASKS
+from seqloom.tasks.language import Language
+from seqloom.tasks.task import Task
+from seqloom.training import session
+from seqloom.training.loop import Trainer
 from seqloom.verbs import start
 from tests.training.small import tiny
 
@@ -17,7 +27,8 @@ pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that o
 
 CANNOT = {("mixer", "language")}
 CELLS_OF_THE_MATRIX = [(arch, task) for arch in ARCHITECTURES for task in TASKS if (arch, task) not in CANNOT]
-BRIEF = {"steps": 20, "validate_every": 20, "log_every": 20}
+BRIEF = {"steps": 20, "validate_every": 20, "log_every": 20}  # one validation, so the last weights are the best
+TEXTS = ["one two", "(())"]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -30,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def answers(run: Run) -> list[object]:
     """What a run says to two texts, and what it writes if it can; and that it makes sense."""
-    first, second = run.predict(["one two", "(())"])
+    first, second = run.predict(TEXTS)
     if run.task.name == "classify":
         assert first["label"] in first["probabilities"]
         assert sum(first["probabilities"].values()) == pytest.approx(1, abs=1e-5)
@@ -46,8 +57,33 @@ def answers(run: Run) -> list[object]:
     return [first, second]
 
 
+def answers_in_memory(task: Task, model: Model) -> list[object]:
+    """The same, of a model that no file has seen."""
+    device = torch.device("cpu")
+    with torch.inference_mode():
+        told: list[object] = list(task.predict(model.eval(), TEXTS, device))
+        if isinstance(task, Language):
+            options = (task.experiment.decode or Decode()).model_copy(update={"length": 7})
+            told.append("".join(piece[0] for piece in task.write(model, ["(("], options, 1, device)))
+    return told
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
+    """Those who came to the end of their training."""
+    seen: list[Trainer] = []
+    finish = session.finish
+
+    def seeing(sitting: session.Sitting, trainer: Trainer, folder: Path) -> None:
+        seen.append(trainer)
+        finish(sitting, trainer, folder)
+
+    monkeypatch.setattr(session, "finish", seeing)
+    return seen
+
+
 @pytest.mark.parametrize(("arch", "task"), CELLS_OF_THE_MATRIX, ids=lambda name: name)
-def test_a_cell_of_the_matrix(arch: str, task: str, tmp_path: Path) -> None:
+def test_a_cell_of_the_matrix(arch: str, task: str, trained: list[Trainer], tmp_path: Path) -> None:
     run = start(tiny(task, arch, train=BRIEF), tmp_path / "run")
     scores = run.scores
     assert scores["cost"]["steps"] == 20
@@ -55,7 +91,9 @@ def test_a_cell_of_the_matrix(arch: str, task: str, tmp_path: Path) -> None:
     assert all(isinstance(score, float) for score in scores["valid"].values())  # not a word, such as "nan"
     again = seqloom.load(tmp_path / "run")
     assert again.experiment.model.arch == arch
-    assert answers(again) == answers(again)
+    (trainer,) = trained
+    assert trainer.progress.best_step == 20
+    assert answers(again) == answers_in_memory(trainer.task, trainer.model)
 
 
 @pytest.mark.parametrize(("arch", "task"), sorted(CANNOT), ids=lambda name: name)

@@ -13,6 +13,7 @@ from seqloom.nn.stems import Tokens
 from seqloom.nn.words import ConvolutionalSpelling, RecurrentSpelling, Words
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.metrics.spans import Spans, Tags
 from seqloom.tasks.tag import Tag
 from seqloom.training.session import Sitting
 from seqloom.verbs import start
@@ -133,6 +134,81 @@ def test_a_long_sentence_is_read_in_pieces() -> None:
         pieces = [task.predict(model, [" ".join(words[i : i + 4])], CPU)[0] for i in (0, 4, 8)]
     assert whole["words"] == words
     assert whole["tags"] == [tag for piece in pieces for tag in piece["tags"]]
+
+
+def long_sentences(folder: Path, most: int, **model: Any) -> Sitting:
+    """Sentences of 1 to 11 words, of which `most` are read together."""
+    kinds = ("B-X", "I-X", "O", "O")
+    rows = [[(f"w{(5 * i + j) % 7}", kinds[(i + j) % 4]) for j in range(1 + i % 11)] for i in range(40)]
+    sentences = ["\n".join(f"{word}\t{tag}" for word, tag in row) for row in rows]
+    for name, some in (("train", sentences), ("valid", sentences[:23])):
+        (folder / f"{name}.conll").write_text("\n\n".join(some) + "\n", encoding="utf-8")
+    data = {"train": str(folder / "train.conll"), "valid": str(folder / "valid.conll"), "max_length": most}
+    raw = {"task": "tag", "data": data, "train": {"device": "cpu", "batch": 24}}
+    return Sitting.of(experiment({**raw, "model": {"arch": "gru", "size": "tiny", **model}}))
+
+
+@pytest.mark.parametrize("crf", [False, True])
+def test_a_score_is_of_every_word_of_a_long_sentence(crf: bool, tmp_path: Path) -> None:
+    trainer = long_sentences(tmp_path, most=4, crf=crf).trainer([])
+    task, model = trainer.task, trainer.model.eval()
+    assert isinstance(task, Tag)
+    part = task.data.parts["valid"]
+    sentences = [task.data.words(part.forms[row]) for row in range(len(part))]
+    gold = [[task.tags[tag] for tag in part.tags[row]] for row in range(len(part))]
+    assert sum(map(len, sentences)) == sum(1 + i % 11 for i in range(23))
+    with torch.inference_mode():
+        evaluation = task.evaluate(model, "valid", CPU)
+        said = [answer["tags"] for answer in task.predict(model, [" ".join(words) for words in sentences], CPU)]
+    tags, spans = Tags(), Spans()
+    for one, other in zip(gold, said, strict=True):
+        tags.add(one, other)
+        spans.add(one, other)
+    expected = {**tags.scores(), **spans.scores()}
+    assert {name: evaluation.scores[name] for name in expected} == pytest.approx(expected)
+    assert sum(map(sum, evaluation.details["confusion"])) == sum(map(len, sentences))
+    assert sum(each["count"] for each in evaluation.details["calibration"]) == sum(map(len, sentences))
+    for wrong in evaluation.details["worst"]:
+        assert wrong["text"] in sentences
+        assert len(wrong["text"]) == len(wrong["gold"]) == len(wrong["predicted"])
+
+
+def test_only_the_beginning_of_a_long_sentence_is_learnt_from(tmp_path: Path) -> None:
+    task = long_sentences(tmp_path, most=4).task
+    batches = [task.batch(item) for item in task.epoch(0)]
+    assert max(batch.source.shape[1] for batch in batches) == 4
+    assert sum(batch.tokens for batch in batches) == sum(min(4, 1 + i % 11) for i in range(40))
+    cut = sum(1 + i % 11 > 4 for i in range(40))
+    assert f"; {cut} cut at 4 words" in task.describe()
+    assert all(len(line.split()) <= 4 for batch in batches for line in task.show(batch))
+
+
+@pytest.mark.parametrize("crf", [False, True])
+@pytest.mark.parametrize("arch", ["gru", "transformer", "mixer", "conv"])
+def test_sentences_are_tagged_together_as_if_alone(arch: str, crf: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = sitting("tag", arch, model={"crf": crf}, data={"max_length": 5}).trainer([])
+    task, model = trainer.task, trainer.model.eval()
+    texts = ["a b c", "d", "a b c d e f g h i j k l", "b a longerword", "a a"]
+    with torch.inference_mode():
+        together = task.predict(model, texts, CPU)
+        for text, told in zip(texts, together, strict=True):
+            (alone,) = task.predict(model, [text], CPU)
+            assert (told["text"], told["words"], told["tags"]) == (text, text.split(), alone["tags"])
+            assert told["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-6)
+        calls: list[int] = []
+        monkeypatch.setattr(model, "forward", counted(model.forward, calls))
+        task.predict(model, ["a b"] * 20, CPU)
+    assert calls == [20]
+
+
+def counted(forward: Any, calls: list[int]) -> Any:
+    """The same, and how many rows it was asked for."""
+
+    def asked(source: torch.Tensor, *more: Any) -> Any:
+        calls.append(len(source))
+        return forward(source, *more)
+
+    return asked
 
 
 def test_a_batch_holds_the_sentences_it_names() -> None:

@@ -1,7 +1,6 @@
 """A run folder from its first moment: whole as soon as it is there."""
 
 import json
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,11 +8,11 @@ from pathlib import Path
 from safetensors.torch import save
 from torch import nn
 
+from seqloom.runs.places import refuse_taken
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.toml import written
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import EXPERIMENT, LOCAL, MANIFEST, VOCABULARY, Manifest, read_manifest, sha256, versions
+from seqloom.spec.folder import EXPERIMENT, LOCAL, VOCABULARY, Manifest, read_manifest, sha256, versions
 from seqloom.spec.folder import write_manifest as commit
 
 
@@ -39,22 +38,6 @@ def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], 
     durable.folder(folder, fill)
 
 
-def refuse_taken(folder: Path) -> None:
-    """Nothing is written over."""
-    if (folder / MANIFEST).exists():
-        raise RunError(
-            f"{folder} already holds a run. Continue it with `seqloom resume {folder}`, or pass --out another/folder."
-        )
-    if folder.exists():
-        what = "is a file" if folder.is_file() else "is a folder that holds something else"
-        if folder.is_file() or any(folder.iterdir()):
-            raise RunError(f"{folder} {what}. Pass --out another/folder.")
-    above = next(parent for parent in folder.absolute().parents if parent.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        what = "is a file" if above.is_file() else "can't be written to"
-        raise RunError(f"{folder} can't be made, since {above} {what}. Pass --out another/folder.")
-
-
 def keep_best(folder: Path, model: nn.Module) -> None:
     """The best weights so far: written beside the old ones, committed by the manifest, then the old ones go."""
     manifest = read_manifest(folder)
@@ -71,13 +54,3 @@ def keep_best(folder: Path, model: nn.Module) -> None:
     for old in folder.glob("model-*.safetensors"):
         if old.name != name:
             durable.remove(old)
-
-
-def free_name(runs: Path, task: str) -> Path:
-    """runs/TASK-DATE-TIME, with a number if that is taken."""
-    stem = f"{task}-{datetime.now():%Y-%m-%d-%H%M}"  # the person's own time
-    for number in range(1, 1000):
-        path = runs / (stem if number == 1 else f"{stem}-{number}")
-        if not path.exists():
-            return path
-    raise RunError(f"{runs}: a thousand runs began in this minute. Pass --out another/folder.")

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from seqloom.nn.models import Model
 from seqloom.runs.devices import device_of
+from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import read_values
@@ -24,6 +23,7 @@ from seqloom.tasks.task import Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
+HOW_TO_READ = ("format", "header", "label", "label_separator", "tag", "text")  # keys of `data` that are a file's own
 
 
 class Run:
@@ -49,9 +49,12 @@ class Run:
     @cached_property
     def task(self) -> Task:
         """The task, with the run's vocabularies."""
-        kind = TASKS[self.experiment.task]
+        return self.task_by(self.experiment)
+
+    def task_by(self, chosen: Experiment) -> Task:
+        """The run's task with its vocabularies, by this config."""
         try:
-            return kind.from_files(self.experiment, vocabulary_of(self.folder, self.manifest))
+            return TASKS[chosen.task].from_files(chosen, vocabulary_of(self.folder, self.manifest))
         except KeyError as missing:
             what = f"{self.folder / VOCABULARY}: {missing} is missing"
             raise RunError(f"{what}. Restore the folder from a copy.") from None
@@ -65,16 +68,10 @@ class Run:
                 f"{self.folder}: no weights yet, since it was stopped before its first validation. "
                 f"Continue it with `seqloom resume {self.folder}`."
             )
-        with torch.device("meta"):
-            model = self.task.build()
-        try:
-            with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
-                weights = load_file(self.folder / name, device=str(self.device))
-                model.load_state_dict(weights, assign=True)
-        except (SafetensorError, RuntimeError, OSError) as wrong:
-            why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
-            what = f"{self.folder / name}: does not fit {EXPERIMENT} ({why})"
-            raise RunError(f"{what}. Restore the folder from a copy.") from None
+        with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
+            with torch.device("meta"):
+                model = self.task.build()
+            restore(model, self.folder / name, self.device)
         return model.eval()
 
     @property
@@ -112,12 +109,18 @@ class Run:
         for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
             yield from pieces.values()
 
-    def evaluate(self, files: str | Path | Sequence[str | Path]) -> Evaluation:
-        """Scores on another file, or several."""
-        several = [files] if isinstance(files, str | Path) else files
+    def evaluate(self, files: str | Path | Sequence[str | Path], data: Mapping[str, Any] | None = None) -> Evaluation:
+        """Scores on another file, or several; its details say under `data` what was read.
+
+        data: how these files are written, where it is not as the run's own were: format, text, label, header,
+            label_separator, tag. A None lets it be guessed again.
+        """
+        names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
+        task = self.task_by(reading(self.experiment, names, data or {}))
         with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
-            self.task.read([str(file) for file in several], Path(folder))
-            return self.task.evaluate(self.model, "test", self.device)
+            task.read(names, Path(folder))
+            found = task.evaluate(self.model, "test", self.device)
+            return Evaluation(found.scores, {**found.details, "data": task.describe()})
 
 
 def read_experiment(folder: Path) -> Experiment:
@@ -126,6 +129,19 @@ def read_experiment(folder: Path) -> Experiment:
         return experiment(read_values(folder / EXPERIMENT))
     except ConfigError as wrong:
         raise RunError(f"{folder / EXPERIMENT}: {wrong}") from None
+
+
+def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
+    """The config of a run, with what is said anew of how files are written."""
+    for name in data:
+        if name not in HOW_TO_READ:
+            known = f"{', '.join(HOW_TO_READ[:-1])} and {HOW_TO_READ[-1]}"
+            raise UserError(f"evaluate: data.{name} is the run's, and can't be said anew; {known} can.")
+    # Whether it can be said is judged by itself: what the run says of its own files has no part in that.
+    said = experiment({"task": chosen.task, "data": {"train": files, "format": chosen.data.format, **data}}).data
+    return chosen.model_copy(
+        update={"data": chosen.data.model_copy(update={name: getattr(said, name) for name in data})}
+    )
 
 
 def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:

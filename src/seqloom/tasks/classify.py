@@ -22,6 +22,7 @@ from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
@@ -40,7 +41,7 @@ class Classify(RowTask[LabelledData, LabelledPart]):
 
     name: ClassVar[str] = "classify"
     summary: ClassVar[str] = (
-        "Choose a label for a text. Reads CSV, TSV, JSONL, or a folder with a class a file or folder."
+        "Choose a label for a text. Reads CSV, TSV, JSONL, or a folder with one file or folder per class."
     )
     items: ClassVar[str] = "texts"
     made_of: ClassVar[str] = "tokens"
@@ -52,13 +53,15 @@ class Classify(RowTask[LabelledData, LabelledPart]):
         tokeniser: Tokeniser,
         labels: Vocabulary,
         *,
-        several: bool,
+        usual: str | None,
         data: LabelledData | None = None,
         origin: Origin | None = None,
     ) -> None:
+        """usual: the most frequent label of the training part; None where a text may have several."""
         super().__init__(experiment, data, origin)
-        self.tokeniser, self.labels, self.several = tokeniser, labels, several
-        self.chosen_by = "micro_f1" if several else "accuracy"
+        self.tokeniser, self.labels, self.usual = tokeniser, labels, usual
+        self.several = usual is None
+        self.chosen_by = "micro_f1" if self.several else "accuracy"
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Classify":
@@ -68,16 +71,18 @@ class Classify(RowTask[LabelledData, LabelledPart]):
         origin = replace(origin, data=origin.data.model_copy(update={"tokeniser": origin.tokeniser()}))
         experiment = experiment.model_copy(update={"data": origin.data})
         read = labelled(origin)
-        return cls(experiment, read.tokeniser, read.labels, several=read.several, data=read, origin=origin)
+        usual = None if read.several else most_frequent(read.parts[TRAIN].labels.flat, read.labels)
+        return cls(experiment, read.tokeniser, read.labels, usual=usual, data=read, origin=origin)
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Classify":
         labels = Vocabulary.from_json(files[LABELS], LABELS)
-        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE), labels, several=SEVERAL in files)
+        usual = None if SEVERAL in files else restored(files, labels)
+        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE), labels, usual=usual)
 
     def files(self) -> dict[str, str]:
         told = {SOURCE: self.tokeniser.to_json(), LABELS: self.labels.to_json()}
-        return told | ({SEVERAL: "true"} if self.several else {})
+        return told | ({SEVERAL: "true"} if self.usual is None else {USUAL: saved(self.usual)})
 
     def read(self, files: Sequence[str], folder: Path) -> None:
         origin = Origin.to_test(self.experiment, files)
@@ -151,7 +156,8 @@ class Classify(RowTask[LabelledData, LabelledPart]):
                 calibration.add(p.amax(dim=1), said == batch.target)
             self.note_worst(worst, data, batch, p)
         details: dict[str, Any] = {"per_class": scores.by_class(), "worst": worst.told()}
-        if isinstance(scores, ClassScores):
+        if isinstance(scores, ClassScores) and self.usual is not None:
+            details["baseline"] = baseline(self.usual, self.labels, scores.confusion)
             details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}
             details |= calibration.told()
         return Evaluation({**scores.scores(), "loss": measured.scores()["loss"]}, details)
@@ -171,17 +177,18 @@ class Classify(RowTask[LabelledData, LabelledPart]):
                     worst.add(probability, text=text, gold=gold, predicted=self.told(said), place=self.place(part, row))
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
-        most = self.experiment.data.max_length
-        ids = [row[:most] for row in self.tokeniser.encode_batch(list(texts))]
-        source, lengths = padded(ids)
+        """The likeliest label, or all that are likely; `cut` says whether a text was too long to be read to its end."""
+        rows = self.tokeniser.encode_batch(list(texts))
+        source, lengths = padded([row[: self.most] for row in rows])
         y, _ = model(source.to(device), lengths)
         answers: list[dict[str, Any]] = []
-        for text, p in zip(texts, model.head.probabilities(y, lengths).cpu(), strict=True):  # type: ignore[operator]
+        every = model.head.probabilities(y, lengths).cpu()  # type: ignore[operator]
+        for text, row, p in zip(texts, rows, every, strict=True):
             told = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}
             if self.several:
                 answers.append({"text": text, "labels": [name for name, q in told.items() if q >= 0.5]})
             else:
                 label = next(iter(told))
                 answers.append({"text": text, "label": label, "probability": told[label]})
-            answers[-1]["probabilities"] = told
+            answers[-1] |= {"probabilities": told, "cut": len(row) > self.most}
         return answers

@@ -1,5 +1,6 @@
 """Language modelling: which token comes next."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +17,9 @@ from seqloom.data.readers.text import read_text
 from seqloom.data.split import TEST, TRAIN, VALID, at_lines
 from seqloom.data.streams import PIECE, SOURCE, Streams, streams
 from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.tokenisers.tokeniser import refuse_surrogates
 from seqloom.decoding.sampling import collect, write
+from seqloom.decoding.text import reading
 from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
@@ -26,16 +29,17 @@ from seqloom.spec.config.model import Transformer
 from seqloom.spec.errors import ArgumentError, DataError, UserError
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.scoring import Scored, scored
 from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
 
-AT_ONCE = 1024  # tokens of a text to be scored: their logits are held together
+UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
 
 
 class Language(Task):
     """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
 
     name: ClassVar[str] = "language"
-    summary: ClassVar[str] = "Foretell the next token of a text, and so write texts like it. Reads plain text."
+    summary: ClassVar[str] = "Predict the next token of a text, and so write texts like it. Reads plain text."
     chosen_by, higher_is_better = "loss", False
 
     def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
@@ -80,7 +84,7 @@ class Language(Task):
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
         counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
-        return f"{counts} (characters; {len(self.tokeniser):,} {self.tokeniser.kind} tokens are told apart)"
+        return f"{counts} (characters; {len(self.tokeniser):,} different {self.tokeniser.kind} tokens)"
 
     def epoch(self, number: int) -> Sequence[Stretch]:
         train, seed = self.experiment.train, self.experiment.seed
@@ -113,42 +117,54 @@ class Language(Task):
 
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         whole = self.data.tokens[part]
-        measured = Likelihood()
+        measured, unknown = Likelihood(), 0
         state: State | None = None
         for item in evaluation_stretches(len(whole), self.experiment):
-            batch = stretch(whole, item).to(device)
+            batch = stretch(whole, item)
+            unknown += self.unknown_among(batch.target)
+            batch = batch.to(device)
             y, after = model(batch.source, None, state if item.goes_on else None)
             state = after if self.experiment.train.carry else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
-        first = len(self.tokeniser.decode(whole[:1].tolist()))
-        measured.add(0.0, 0, characters=self.data.characters[part] - first)
-        return Evaluation(measured.scores())
+        given = len(self.tokeniser.decode(whole[:1].tolist()))
+        return Evaluation(self.scores(measured, self.data.characters[part] - given, unknown))
+
+    def scores(self, measured: Likelihood, characters: int, unknown: int) -> dict[str, float]:
+        """Of tokens; and of the text's characters, if its tokens hold all of it.
+
+        Words don't hold its spaces, lower case not its capitals: bits a character would be those of another text. An
+        unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
+        """
+        told = measured.scores()
+        if told and characters > 0 and self.tokeniser.kind != "word" and not self.tokeniser.learned.lowercase:
+            known = len(self.tokeniser) - 1
+            measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
+            told["bits_per_character"] = measured.scores()["bits_per_character"]
+        return told
+
+    def unknown_among(self, tokens: Tensor) -> int:
+        """How many of these stand for something unknown."""
+        return 0 if self.tokeniser.unknown is None else int((tokens == self.tokeniser.unknown).sum())
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
-        return [self.score(model, text, device) for text in texts]
+        """How likely each text is, and what may follow it; a Transformer reads a long one in pieces of its context."""
+        rows = [self.prompt(text) for text in texts]
+        both = zip(texts, rows, scored(model, rows, self.context(), device), strict=True)
+        return [{"text": text, **self.likelihood(text, row, each)} for text, row, each in both]
 
-    def score(self, model: Model, text: str, device: torch.device) -> dict[str, Any]:
-        """How likely a text is, and what may follow it."""
-        ids, context = self.prompt(text), self.context()
-        measured, state, logits = Likelihood(), None, torch.empty(0)
-        last: Tensor | None = None  # what the piece before foretold of this one's first token
-        for start in range(0, len(ids), context or AT_ONCE):
-            piece = torch.as_tensor(ids[start : start + (context or AT_ONCE)], dtype=torch.int64, device=device)[None]
-            before = model.start(piece) if state is None or context is not None else state
-            logits, state = model.step(piece, before)
-            foretold = logits[0, :-1] if last is None else torch.cat([last, logits[0, :-1]])
-            known = piece[0, 1:] if last is None else piece[0]
-            if known.numel():
-                loss = torch.nn.functional.cross_entropy(foretold.float(), known, reduction="sum")
-                measured.add(loss, known.numel(), characters=len(self.tokeniser.decode(known.tolist())))
-            last = logits[0, -1:] if context is None else None
-        likely = logits[0, -1].float().softmax(dim=0).topk(min(5, len(self.tokeniser)))
+    def likelihood(self, text: str, row: list[int], told: Scored) -> dict[str, Any]:
+        """The scores of one text, and the tokens that may well follow it."""
+        measured = Likelihood()
+        measured.add(told.nats, len(row) - len(told.given))
+        characters = len(text) - sum(len(self.tokeniser.decode([token])) for token in told.given)
+        unknown = self.unknown_among(torch.tensor(row)) - self.unknown_among(torch.tensor(told.given))
+        likely = told.following.softmax(dim=0).topk(min(5, len(self.tokeniser)))
         after = [
-            {"token": self.tokeniser.decode([int(token)]), "probability": float(p)}
-            for p, token in zip(likely.values, likely.indices, strict=True)
+            {"token": self.tokeniser.decode([token]), "probability": p}
+            for p, token in zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
         ]
-        return {"text": text, **measured.scores(), "next": after}
+        return {**self.scores(measured, characters, unknown), "next": after}
 
     def context(self) -> int | None:
         """The most tokens that the model reads at once; None for any number."""
@@ -158,6 +174,15 @@ class Language(Task):
     def never(self) -> list[int]:
         """What is not to be written: the token that stands for all unknown ones says nothing."""
         return [] if self.tokeniser.unknown is None else [self.tokeniser.unknown]
+
+    def unknown(self, text: str) -> list[str]:
+        if self.tokeniser.unknown is None:
+            return []
+        refuse_surrogates(text)
+        looked_at = text if self.tokeniser.kind == "word" else "".join(dict.fromkeys(text))
+        seen = self.tokeniser.library.encode(looked_at)
+        places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.tokeniser.unknown)
+        return list(dict.fromkeys(looked_at[start:end] for start, end in places))
 
     def prompt(self, text: str) -> list[int]:
         """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
@@ -169,16 +194,9 @@ class Language(Task):
     ) -> Iterator[dict[int, str]]:
         """Text after each prompt, piece by piece as it comes, by the prompt's number."""
         ids = [torch.as_tensor(self.prompt(text), device=device) for text in prompts]
-        written: list[list[int]] = [[] for _ in ids]
-        told = [""] * len(ids)
+        readings = [reading(self.tokeniser) for _ in ids]
         for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
-            pieces = {}
-            for row, token in step.items():
-                written[row].append(token)
-                whole = self.tokeniser.decode(written[row])
-                if not whole.endswith("\ufffd"):  # a character whose bytes have not all come
-                    pieces[row], told[row] = whole[len(told[row]) :], whole
-            yield pieces
+            yield {row: readings[row].say(token) for row, token in step.items()}
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options = self.experiment.decode or Decode()

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
@@ -67,6 +68,7 @@ class RowTask(Task, Generic[SomeData, SomePart]):
     def __init__(self, experiment: Experiment, data: SomeData | None, origin: Origin | None) -> None:
         super().__init__(experiment)
         self._data, self._origin = data, origin
+        self.most = experiment.data.max_length or 1 << 62  # tokens or words of a row that are read together
 
     @property
     def data(self) -> SomeData:
@@ -89,12 +91,16 @@ class RowTask(Task, Generic[SomeData, SomePart]):
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
         counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
-        cut = f"; {self.data.cut:,} cut at {self.experiment.data.max_length} {self.made_of}" if self.data.cut else ""
+        cut = f"; {self.cut():,} cut at {self.most:,} {self.made_of}" if self.cut() else ""
         skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
         return f"{counts} ({self.items}; {self.told_in()}{cut}{skipped})"
 
+    def cut(self) -> int:
+        """How many rows are not read to their end."""
+        return self.data.cut
+
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        lengths = self.data.parts[TRAIN].rows.lengths()
+        lengths = np.minimum(self.data.parts[TRAIN].rows.lengths(), self.most)
         return by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:

@@ -26,6 +26,7 @@ class Batch:
     lengths: Int[Tensor, " batch"] | None = None  # on the host: layers then know how long rows are without waiting
     goes_on: bool = False
     rows: tuple[int, ...] = ()  # of the part, for who wants to show them
+    starts: tuple[int, ...] = ()  # where in its row each begins, if long rows are read in pieces
 
     @property
     def tokens(self) -> int:
@@ -33,10 +34,11 @@ class Batch:
         return int(self.lengths.sum()) if self.lengths is not None else self.source.shape[0] * self.source.shape[1]
 
     def to(self, device: torch.device) -> "Batch":
-        """On another device."""
+        """On another device, without waiting for what that is doing."""
         if device.type == "cpu":
             return self
-        return replace(self, source=self.source.to(device), target=self.target.to(device))
+        source, target = (tensor.to(device, non_blocking=True) for tensor in (self.source, self.target))
+        return replace(self, source=source, target=target)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,10 @@ class Task(ABC):
     @abstractmethod
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """An answer for each text."""
+
+    def unknown(self, text: str) -> list[str]:
+        """The characters or words of a prompt that a model which writes has never seen, each once."""
+        return []
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         """Texts for the log, each with its prompt; a task that does not write has none."""

@@ -16,8 +16,8 @@ class Likelihood:
 
     Perplexity depends on what a token is. The last two do not: characters and bytes are counted from the text that the
     tokens stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text
-    is lost, in unknown words or lower case, less has to be foretold, and the figure flatters. Each is among
-    the scores if its unit was counted; for a byte tokeniser, tokens are bytes.
+    is lost, in words or lower case, less has to be foretold: don't count characters there. Each is among the scores if
+    its unit was counted; for a byte tokeniser, tokens are bytes.
 
     >>> text = Likelihood()
     >>> text.add(nats=4 * math.log(2), tokens=4, characters=8)

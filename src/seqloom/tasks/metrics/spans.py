@@ -39,7 +39,7 @@ class Tags:
         self.tags = self.right = self.sentences = self.right_sentences = 0
 
     def add(self, gold: Sequence[str], predicted: Sequence[str]) -> None:
-        """The tags of one sequence; a gold tag that the model does not know is one that it got wrong."""
+        """The tags of one whole sequence, one predicted for each gold one."""
         check_as_many(type(self).__name__, gold, predicted)
         right = sum(one == other for one, other in zip(gold, predicted, strict=True))
         self.tags += len(gold)

@@ -1,0 +1,34 @@
+"""Where a new run goes. Nothing here needs torch, so that a place that is taken is told at once."""
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import MANIFEST
+
+
+def refuse_taken(folder: Path) -> None:
+    """Nothing is written over."""
+    if (folder / MANIFEST).exists():
+        raise RunError(
+            f"{folder} already holds a run. Continue it with `seqloom resume {folder}`, or pass --out another/folder."
+        )
+    if folder.exists():
+        what = "is a file" if folder.is_file() else "is a folder that holds something else"
+        if folder.is_file() or any(folder.iterdir()):
+            raise RunError(f"{folder} {what}. Pass --out another/folder.")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        what = "is a file" if above.is_file() else "can't be written to"
+        raise RunError(f"{folder} can't be made, since {above} {what}. Pass --out another/folder.")
+
+
+def free_name(runs: Path, task: str) -> Path:
+    """runs/TASK-DATE-TIME, with a number if that is taken."""
+    stem = f"{task}-{datetime.now():%Y-%m-%d-%H%M}"  # the person's own time
+    for number in range(1, 1000):
+        path = runs / (stem if number == 1 else f"{stem}-{number}")
+        if not path.exists():
+            return path
+    raise RunError(f"{runs}: a thousand runs began in this minute. Pass --out another/folder.")

@@ -1,0 +1,40 @@
+"""The weights of a run, from its file into a model: all of them, of the right shape and kind, and finite."""
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from seqloom.nn.models import Model
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import EXPERIMENT
+
+
+def restore(model: Model, path: Path, device: torch.device) -> None:
+    """Give a model the weights of a file; what it had, which may be none (`meta`), says which are expected."""
+    expected = {name: tensor.dtype for name, tensor in model.state_dict().items()}
+    try:
+        weights = load_file(path, device=str(device))
+        for name, tensor in weights.items():
+            check(path, name, tensor, expected.get(name, tensor.dtype))
+        model.load_state_dict(weights, assign=True)
+    except (SafetensorError, RuntimeError, OSError) as wrong:
+        why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
+        raise unfit(path, why) from None
+
+
+def check(path: Path, name: str, tensor: Tensor, expected: torch.dtype) -> None:
+    """One weight: of the kind that is expected, and finite."""
+    if tensor.dtype != expected:
+        came, wanted = (str(kind).removeprefix("torch.") for kind in (tensor.dtype, expected))
+        raise unfit(path, f"{name} is {came}, expected {wanted}")
+    if not bool(tensor.isfinite().all()):
+        what = f"{path}: {name} has values that are not finite, so no answer can come of it"
+        raise RunError(f"{what}. Restore the folder from a copy, or train again with a lower train.lr.")
+
+
+def unfit(path: Path, why: str) -> RunError:
+    """Weights of another model."""
+    return RunError(f"{path}: does not fit {EXPERIMENT} ({why}). Restore the folder from a copy.")

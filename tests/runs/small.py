@@ -1,0 +1,80 @@
+"""Runs of each task, of files that lie beside them, small enough to train in a test."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.runs.run import Run
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.folder import sha256
+from seqloom.verbs import start
+from tests.training.small import words
+
+TRAIN = {"steps": 8, "validate_every": 4, "device": "cpu"}
+SMALL = {"arch": "gru", "size": "tiny"}
+
+
+def text(folder: Path, name: str, number: int) -> None:
+    (folder / f"{name}.txt").write_text(words(600, number), encoding="utf-8")
+
+
+def reviews(folder: Path, name: str, number: int) -> None:
+    rows = [f"{words(9 + 3 * i, number + i).strip() or 'x'}\t{'good' if i % 3 else 'bad'}" for i in range(24)]
+    told = "\n".join(row.replace("\n", " ") for row in rows)
+    (folder / f"{name}.tsv").write_text(f"text\tlabel\n{told}\n", encoding="utf-8")
+
+
+def tagged(folder: Path, name: str, number: int) -> None:
+    sentences = []
+    for i in range(20):
+        forms = (words(20, number + i) + " end").split()
+        sentences.append("\n".join(f"{form}\t{'B-X' if form[0] in 'abc' else 'O'}" for form in forms))
+    (folder / f"{name}.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
+
+
+KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "language": (text, "txt", {"batch": 4, "bptt": 8, "samples": 0}),
+    "classify": (reviews, "tsv", {"batch": 128}),
+    "tag": (tagged, "conll", {"batch": 128}),
+}
+
+
+def trained(task: str, folder: Path, **more: Any) -> Run:
+    """A run in a folder, beside its files; `more` are keys of `train`."""
+    write, ending, train = KINDS[task]
+    for number, name in enumerate(("train", "valid", "test")):
+        write(folder, name, 100 * number)
+    data = {name: str(folder / f"{name}.{ending}") for name in ("train", "valid", "test")}
+    raw = {"task": task, "model": SMALL, "data": data, "train": {**TRAIN, **train, **more}}
+    return start(experiment(raw), folder / "run")
+
+
+def data_of(run: Run, part: str) -> str:
+    return str(run.folder.parent / f"{part}.{KINDS[run.task.name][1]}")
+
+
+TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢"]
+
+
+def close(one: object, other: object) -> None:
+    """Equal, numbers to rounding."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        assert list(one) == list(other)
+        close(list(one.values()), list(other.values()))
+    elif isinstance(one, list) and isinstance(other, list):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            close(a, b)
+    elif isinstance(one, float):
+        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+    else:
+        assert one == other
+
+
+def recommitted(folder: Path, **more: Any) -> None:
+    """The manifest as it would be if the files were meant to be so."""
+    told = json.loads((folder / "manifest.json").read_text())
+    told["files"] = {name: sha256(folder / name) for name in told["files"]}
+    (folder / "manifest.json").write_text(json.dumps({**told, **more}))

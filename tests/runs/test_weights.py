@@ -1,0 +1,60 @@
+"""Weights from a file: of the right shape and kind, and finite, or a sentence."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
+from seqloom.nn.models import Model
+from seqloom.runs.weights import restore
+from seqloom.spec.errors import RunError
+
+CPU = torch.device("cpu")
+
+
+def model() -> Model:
+    return Model(Tokens(7, 4), Recurrent(GRU(4, 5)), PerPosition(5, 7))
+
+
+@pytest.fixture
+def weights() -> dict[str, torch.Tensor]:
+    torch.manual_seed(1)
+    return {name: tensor.clone() for name, tensor in model().state_dict().items()}
+
+
+def test_a_model_of_no_weights_gets_those_of_the_file(weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+    save_file(weights, tmp_path / "model.safetensors")
+    with torch.device("meta"):
+        empty = model()
+    restore(empty, tmp_path / "model.safetensors", CPU)
+    assert all(tensor.equal(weights[name]) for name, tensor in empty.state_dict().items())
+    assert all(parameter.requires_grad for parameter in empty.parameters())
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16, torch.int32])
+def test_another_kind_of_number_is_refused(kind: torch.dtype, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_file({**weights, "head.output.bias": weights["head.output.bias"].to(kind)}, path)
+    expected = r"model\.safetensors: does not fit experiment\.toml \(.*head\.output\.bias.*float32.*\)\. Restore"
+    with pytest.raises(RunError, match=expected) as wrong:
+        restore(model(), path, CPU)
+    assert str(kind).removeprefix("torch.") in str(wrong.value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    weights["head.output.bias"][3] = value
+    save_file(weights, path)
+    with pytest.raises(RunError, match=r"model\.safetensors: head\.output\.bias has values that are not finite, so "):
+        restore(model(), path, CPU)
+
+
+def test_another_shape_is_refused(weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_file({**weights, "head.output.bias": torch.zeros(8)}, path)
+    with pytest.raises(RunError, match=r"does not fit experiment\.toml \(size mismatch for head\.output\.bias"):
+        restore(model(), path, CPU)

@@ -1,0 +1,49 @@
+"""Texts scored together: each as if it were alone."""
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
+from seqloom.nn.models import Model
+from seqloom.tasks import scoring
+from seqloom.tasks.scoring import scored
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+CPU = torch.device("cpu")
+TEXTS = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=20), min_size=1, max_size=6)
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    torch.manual_seed(1)
+    return Model(Tokens(7, 4), Recurrent(GRU(4, 5)), PerPosition(5, 7)).double().eval()
+
+
+def alone(model: Model, tokens: list[int]) -> tuple[float, Tensor]:
+    """−log p of all tokens but the first, and the scores of what follows, in one reading."""
+    y, _ = model(torch.tensor([tokens]))
+    logits = model.head(y)[0]
+    return float(F.cross_entropy(logits[:-1], torch.tensor(tokens[1:], dtype=torch.int64), reduction="sum")), logits[
+        -1
+    ].float()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(TEXTS, st.sampled_from([1, 5, 16, 1024]), st.sampled_from([None, 1, 4]))
+def test_each_text_is_scored_as_if_it_were_alone(
+    model: Model, texts: list[list[int]], at_once: int, most: int | None
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
+        patch.setattr(scoring, "AT_ONCE", at_once)
+        together = scored(model, texts, most, CPU)
+        for text, told in zip(texts, together, strict=True):
+            size = most or len(text)
+            pieces = [text[i : i + size] for i in range(0, len(text), size)]
+            expected = [alone(model, piece) for piece in pieces]
+            assert told.nats == pytest.approx(sum(nats for nats, _ in expected), abs=1e-6)
+            assert sorted(told.given) == sorted(piece[0] for piece in pieces)
+            torch.testing.assert_close(told.following, expected[-1][1], rtol=0, atol=1e-6)
