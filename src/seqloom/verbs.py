@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.lens.report import report
-from seqloom.runs.making import free_name, refuse_taken
+from seqloom.runs.places import free_name, refuse_taken
 from seqloom.runs.run import Run
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment, experiment
-from seqloom.spec.config.toml import merged
+from seqloom.spec.config.layers import merged
 from seqloom.spec.errors import SeqloomError, UserError
 from seqloom.spec.folder import REPORT
 from seqloom.training import session
@@ -65,7 +65,7 @@ def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence
 
 
 def resume(folder: str | Path, data: Sequence[str] = (), listeners: Sequence[Listener] = ()) -> Run:
-    """Go on with a run from its last checkpoint, wherever it was stopped; `data` says where moved files lie."""
+    """Continue a run from its last checkpoint, wherever it was stopped; `data` says where moved files are now."""
     return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data))
 
 

@@ -103,9 +103,11 @@ def test_a_label_only_in_validation(seqloom: Seqloom) -> None:
     ("words", "sentence"),
     [
         (("train", "language", "."), ".: is a directory"),
-        (("train", "classify", "a.csv", "--train.lr", "abc"), "train.lr is 'abc'; expected a number"),
-        (("train", "classify", "a.csv", "--model", "lsmt"), "'lsmt'. Did you mean 'lstm'?"),
-        (("train", "classify", "a.csv", "--model.heads", "2"), "model.heads is not a key of lstm"),
+        (("train", "classify", "a.csv", "--train.lr", "abc"), "seqloom: --train.lr is 'abc'; expected a number"),
+        (("train", "classify", "a.csv", "--model", "lsmt"), "unknown --model 'lsmt'. Did you mean 'lstm'?"),
+        (("train", "classify", "a.csv", "--device", "gpu"), "seqloom: --device is 'gpu'; expected one of"),
+        (("train", "classify", "a.csv", "--data.text", "nope"), "a.csv: there is no such file"),
+        (("train", "classify", "a.csv", "--model.heads", "2"), "seqloom: --model.heads is not a key of lstm"),
         (("train", "language", "--model", "mixer"), "mixer reads a whole sequence at once"),
         (("train", "classify", "a.csv", "--train.lr"), "requires an argument. (seqloom train --help"),
         (("train", "--config", "nope.toml"), "nope.toml: no such file"),
@@ -146,7 +148,7 @@ def test_a_flipped_byte_and_a_newer_version_are_told(seqloom: Seqloom, runs: Pat
         said = seqloom(*words)
         assert said.code == 2
         assert "made by a newer seqloom" in said.err
-    assert "broken" in seqloom("runs", ".").out
+    assert "damaged  r: made by a newer seqloom" in seqloom("runs", ".").out
 
 
 def test_the_program_itself_ends_with_the_code_and_without_a_traceback(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 import subprocess
 import sys
+from importlib.metadata import metadata
+from pathlib import Path
 
 import pytest
 
+from seqloom.cli.doctor import EXTRAS, packages_of
 from seqloom.cli.listing import MODELS
 from seqloom.cli.main import GROUPS
 from seqloom.cli.teaching import LESSONS, NOTES, example_lines
@@ -14,17 +17,52 @@ from tests.cli.conftest import Seqloom
 COMMANDS = [str(each.name) for some in GROUPS.values() for each in some]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "tag", "--help"], ["list", "models"], ["runs"]])
+WITHOUT_TORCH = """
+import sys
+from seqloom.cli.main import main
+code = main(sys.argv[1:])
+sys.exit(7 if {"torch", "tokenizers", "numpy"} & set(sys.modules) else code)
+"""
+
+
+def without_torch(*words: object) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, which ends with 7 if it imported what takes long."""
+    told = [sys.executable, "-c", WITHOUT_TORCH, *map(str, words)]
+    return subprocess.run(told, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "tag", "--help"], ["list"], ["runs"]])
 def test_no_torch_and_no_tokenizers_until_they_are_needed(words: list[str]) -> None:
-    code = "import sys; from seqloom.cli.main import main; main(sys.argv[1:]); heavy = {'torch', 'tokenizers', 'numpy'}"
-    ended = subprocess.run(
-        [sys.executable, "-c", f"{code}; sys.exit(7 if heavy & set(sys.modules) else 0)", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = without_torch(*words)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train tag nope.conllu",
+        "train classify reviews.csv --data.label nope",
+        "train classify reviews.csv --train.lr abc",
+        "train classify reviews.csv --frobnicate",
+        "train classify reviews.csv --out RUNS/tag",
+        "train language reviews.csv --valid nope.txt",
+        "train --config nope.toml",
+        "resume nope",
+        "evaluate nope reviews.csv",
+        "evaluate RUNS/classify nope.csv",
+        "evaluate RUNS/classify reviews.csv --device gpu",
+        "predict RUNS/classify --file nope.txt",
+        "predict RUNS/classify x --device gpu",
+        "generate RUNS/classify",
+        "generate RUNS/language --temperature hot",
+    ],
+)
+def test_a_mistake_is_told_before_torch_is_started(words: str, files: Path, runs: Path) -> None:
+    ended = without_torch(*words.replace("RUNS", str(runs)).split())
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("seqloom: ")
+    assert ended.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -77,10 +115,32 @@ def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
     assert set(MODELS) == set(ARCHITECTURES)
     assert set(LESSONS) == set(TASKS)
     said = seqloom("list", "models").out.splitlines()
-    assert "mixer\t" in said[1]
-    assert said[1].endswith("\tclassify, tag")
-    assert len(seqloom("list", "corpora").out.splitlines()) == 4
+    assert said[0].startswith("--model ")
+    column = said[0].index("tasks")
+    assert {line[column - 2 : column] for line in said} == {"  "}
+    assert next(line for line in said if line.startswith("mixer "))[column:] == "classify, tag"
+    assert len(seqloom("list", "corpora").out.splitlines()) == 5
     assert "CoNLL-U" in seqloom("list", "tasks").out
+
+
+def test_a_list_of_nothing_in_particular_is_all_three(seqloom: Seqloom) -> None:
+    parts = [seqloom("list", kind).out for kind in ("tasks", "models", "corpora")]
+    assert seqloom("list").out == "\n".join(parts)
+
+
+def test_a_check_offers_only_what_changes_it_and_takes_the_rest(seqloom: Seqloom, files: Path) -> None:
+    for words in (("check", "--help"), ("check", "classify", "--help")):
+        shown = seqloom(*words).out
+        assert "--valid" in shown
+        assert not [word for word in ("--model", "--size", "--device", "--train.", "--decode.") if word in shown]
+    assert "--data.label " in shown
+    assert seqloom("check", "classify", "reviews.csv", "--train.lr", "0.1", "--model", "gru").code == 0
+    assert "--train.lr" in seqloom("init", "classify", "--help").out  # which writes it down
+
+
+def test_the_doctor_names_extras_that_there_are() -> None:
+    assert set(EXTRAS) <= set(metadata("seqloom").get_all("Provides-Extra") or ())
+    assert all(packages_of(extra) for extra in EXTRAS)
 
 
 def test_the_doctor_tells_versions_and_backends(seqloom: Seqloom) -> None:

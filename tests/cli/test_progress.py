@@ -26,16 +26,45 @@ def test_the_line_has_epoch_share_loss_rate_and_time_left() -> None:
     for step in range(1, 61):
         shown(tick(step))
     words = shown.words()
-    assert words[:3] == ["epoch 2", " 60%", "loss 2.000"]
-    assert words[3].endswith("tokens/s")
-    assert words[4].endswith("left")
+    assert words[:2] == ["epoch 2", "60% of the run"]
+    assert words[2].endswith("left")
+    assert words[3] == "loss 2.000"
+    assert words[4].endswith("tokens/s")
+
+
+def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    shown = Progress(console(terminal=False)[0])
+    for step in range(1, 21):
+        now += 1.0
+        shown(tick(step))
+        if step % 5 == 0:
+            now += 100.0
+            shown(Valid(step, 1.0, {"loss": 1.0}, False))
+    assert shown.words()[-1] == "1,000 tokens/s"
+    assert shown.words()[2] == "29:24 left"  # which does not: 80 steps at 419 seconds for 19
 
 
 def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not_finite() -> None:
     shown = Progress(console(terminal=False)[0])
     for loss in (4.0, math.nan, math.inf, 4.0):
         shown(tick(1, loss))
-    assert shown.words()[2] == "loss 4.000"
+    assert "loss 4.000" in shown.words()
+
+
+@pytest.mark.parametrize(("width", "last"), [(30, "run"), (40, "left"), (60, "loss"), (80, "tokens/s")])
+def test_a_narrow_terminal_has_the_first_words_whole(width: int, last: str) -> None:
+    terminal, _ = console(terminal=True, width=width)
+    shown = Progress(terminal)
+    for step in range(1, 61):
+        shown(tick(step))
+    lines = terminal.render_lines(shown.line(), terminal.options)
+    assert len(lines) == 1
+    said = "".join(part.text for part in lines[0]).rstrip()
+    assert said.startswith("epoch 2")
+    assert last in said.split("  ")[-1]
+    assert "…" not in said
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 120])
@@ -44,7 +73,7 @@ def test_on_a_terminal_the_moving_line_is_one_line_and_leaves_no_trace(width: in
     with Progress(terminal) as shown:
         shown(tick(1))
         shown(tick(50))
-        assert len(terminal.render_lines(shown.line(), terminal.options)) == 1 or width < 60
+        assert len(terminal.render_lines(shown.line(), terminal.options)) == 1
         shown(Valid(50, 1.0, {"accuracy": 0.5, "loss": 1.0}, True))
     assert "accuracy 0.5" in out.getvalue().replace("\n", " ") or width < 60
     assert out.getvalue().rstrip().endswith("\x1b[2K")  # the line is wiped
@@ -57,7 +86,8 @@ def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch)
         assert out.getvalue() == ""
         monkeypatch.setattr(module, "EVERY", -1.0)
         shown(tick(2))
-    assert out.getvalue().startswith("epoch 1    2%  loss 2.000")
+    assert out.getvalue().startswith("train    epoch 1, 2% of the run, ")
+    assert "loss 2.000" in out.getvalue()
 
 
 def test_validations_resumptions_and_skipped_steps_are_lines() -> None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.cli.naming import dotted_option, with_options
 from seqloom.cli.request import Request, without_overruled
 from seqloom.cli.train import train
 from seqloom.cli.unknown import nearest_option
@@ -78,6 +79,25 @@ def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_l
         chosen("--config", str(config))
     with pytest.raises(ConfigError, match=r"^train\.batch is 'x'"):
         chosen("--config", str(config), "--train.lr", "1", "--train.batch", "x")
+
+
+def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file_has_it(seqloom: Seqloom) -> None:
+    Path("e.toml").write_text('task = "language"\n[train]\nbptt = 64\n')
+    said = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.context", "32")
+    assert said.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.context, 32.")
+    said = seqloom("train", "language", "--model", "transformer", "--model.context", "32", "--train.bptt", "64")
+    assert said.err.startswith("seqloom: --train.bptt is 64, more than --model.context, 32.")
+
+
+@pytest.mark.parametrize("name", ["data.text", "runs/data.text", "data.text.csv", "my-data.text"])
+def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
+    assert with_options(f"{name}: there is no such file.", dotted_option) == f"{name}: there is no such file."
+
+
+def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text('task = "classify"\n[train]\noptimiser = "adam"\nbeta1 = 0.8\n')
+    assert chosen("--config", str(config), "--train.optimiser", "sgd").train.optimiser == "sgd"
 
 
 @pytest.mark.parametrize(

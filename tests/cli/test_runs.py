@@ -1,10 +1,14 @@
+import io
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from seqloom.cli.answers import answer_lines
+from seqloom.cli.baseline import show_baseline
 from tests.cli.conftest import Seqloom
 
 
@@ -36,6 +40,11 @@ def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
     assert [line.plain for line in narrow] == ["ab  cd", "X   Y", "ef", "Z", ""]
 
 
+def test_a_text_that_was_not_read_to_its_end_is_told(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "classify", "good " * 600, "good")
+    assert said.out.count("only its beginning was read") == 1
+
+
 def test_a_language_model_answers_with_its_perplexity(seqloom: Seqloom, runs: Path) -> None:
     said = seqloom("predict", runs / "language", "the fox")
     assert said.out.startswith("perplexity ")
@@ -55,7 +64,7 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
         ((), b"caf\xe9\n", "standard input:1: not UTF-8"),
         ((" ",), None, "text 1 is empty"),
         (("--file", "nope.txt"), None, "there is no such file"),
-        (("x", "--device", "gpu"), None, "unknown device 'gpu'"),
+        (("x", "--device", "gpu"), None, "unknown --device 'gpu'"),
     ],
 )
 def test_what_can_not_be_asked(
@@ -89,6 +98,52 @@ def test_evaluate_tells_scores_and_classes(seqloom: Seqloom, runs: Path, files: 
     assert "per_class" in told["details"]
 
 
+def test_a_file_to_test_on_may_be_written_otherwise(seqloom: Seqloom, runs: Path, files: Path) -> None:
+    rows = (files / "reviews.csv").read_text().splitlines()[1:]
+    Path("test.txt").write_text("".join("{1}\t{0}\n".format(*row.split(",")) for row in rows))
+    assert seqloom("evaluate", runs / "classify", "test.txt").code == 2
+    how = ("--data.format", "tsv", "--no-data.header", "--data.text", "2", "--data.label", "1")
+    said = seqloom("evaluate", runs / "classify", "test.txt", *how, "--json")
+    assert (said.code, said.err) == (0, "")
+    plain = seqloom("evaluate", runs / "classify", "reviews.csv", "--json")
+    assert json.loads(said.out)["scores"] == pytest.approx(json.loads(plain.out)["scores"])
+    said = seqloom("evaluate", runs / "classify", "test.txt", "--data.format", "tvs")
+    assert said.code == 2
+    assert said.err.startswith("seqloom: --data.format is 'tvs'; expected one of")
+
+
+def test_a_model_is_compared_with_the_simplest_answer() -> None:
+    said = io.StringIO()
+    details = {"baseline": {"says": "pos", "accuracy": 0.5}}
+    for accuracy in (0.75, 0.5):
+        show_baseline(Console(file=said, width=200), {"accuracy": accuracy}, details)
+    show_baseline(Console(file=said, width=200), {"loss": 1.0}, {})
+    assert said.getvalue().splitlines() == [
+        "baseline always saying pos would give accuracy 0.5",
+        "baseline always saying pos would give accuracy 0.5",
+        "warning  this model is no better than that. More steps, another --train.lr or more data may help",
+    ]
+
+
+def test_evaluate_tells_the_baseline(seqloom: Seqloom, runs: Path, files: Path) -> None:
+    said = seqloom("evaluate", runs / "tag", "names.conll")
+    details = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)["details"]
+    share = {"O": 0.8, "B-PER": 0.2}[details["baseline"]["says"]]
+    assert f"baseline always saying {details['baseline']['says']} would give accuracy {share}\n" in said.out
+
+
+def test_characters_that_a_language_model_has_never_seen_are_named(seqloom: Seqloom, runs: Path) -> None:
+    words = ("generate", runs / "language", "--seed", "1", "--length", "5", "--prompt")
+    assert seqloom(*words, "the fox").err == ""
+    said = seqloom(*words, "é fox, ü and é")
+    assert said.code == 0
+    assert said.err.startswith("warning never seen by this model")
+    assert said.err.count("é") == said.err.count("ü") == said.err.count("\n") == 1
+    said = seqloom("predict", runs / "language", "the fox", "é", "üé")
+    assert said.err.endswith(": é, ü\n")
+    assert seqloom("predict", runs / "classify", "ünseen").err == ""
+
+
 def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "r")
     (tmp_path / "r/report.html").unlink()
@@ -106,8 +161,31 @@ def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, ru
     said = seqloom("runs")
     assert said.code == 0
     assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
-    assert "broken   runs/bad/manifest.json: not JSON" in said.out
+    assert "damaged  runs/bad/manifest.json: not JSON" in said.out
     assert "nothing" not in said.out
+
+
+def test_a_run_without_its_weights_is_not_finished(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "tag", tmp_path / "runs/bad")
+    (model,) = (tmp_path / "runs/bad").glob("model-*")
+    model.unlink()
+    said = seqloom("runs").out.splitlines()
+    assert said[2].split()[0] == "bad"
+    assert said[2].endswith("damaged")
+    assert said[3].startswith(f"damaged  runs/bad/{model.name}: missing")
+    assert len(said) == 4
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "experiment.toml", "scores.json", "metrics.jsonl"])
+def test_a_pipe_or_a_folder_in_a_run_is_not_waited_for(seqloom: Seqloom, runs: Path, tmp_path: Path, name: str) -> None:
+    for make in (os.mkfifo, os.mkdir):
+        shutil.copytree(runs / "tag", tmp_path / make.__name__)
+        (tmp_path / make.__name__ / name).unlink()
+        make(tmp_path / make.__name__ / name)
+        assert seqloom("report", make.__name__).code == 0
+    said = seqloom("runs", ".")
+    assert said.code == 0
+    assert said.out.count("damaged  mk") == (0 if name == "metrics.jsonl" else 2)
 
 
 def test_no_runs_yet_is_no_error(seqloom: Seqloom) -> None:

@@ -12,10 +12,10 @@ from tests.cli.conftest import TINY, Seqloom
 def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Path) -> None:
     said = seqloom("train", "classify", "reviews.csv", "--out", "runs/r", "--data.test-share", "0.2", *TINY)
     assert (said.code, said.err) == (0, "")
-    words = [line.split()[0] for line in said.out.splitlines()]
+    words = [line.split()[0] for line in said.out.splitlines() if not line.startswith("warning")]
     assert words[:4] == ["corpus", "columns", "model", "device"]
     assert "valid" in words
-    assert words[-5:] == ["best", "test", "took", "wrote", "next"]
+    assert words[-6:] == ["best", "baseline", "test", "took", "wrote", "next"]
     assert "text: 'review', label: 'stars' (guessed" in said.out
     assert (files / "runs/r/report.html").exists()
     after = said.out.splitlines()[-1].removeprefix("next").strip()
@@ -40,13 +40,32 @@ def test_without_files_the_embedded_corpus_is_taken(seqloom: Seqloom, tmp_path: 
     assert run.name.startswith("tag-")
 
 
-def test_a_dry_run_shows_the_config_the_cost_and_a_batch_and_writes_nothing(seqloom: Seqloom, files: Path) -> None:
+def test_a_dry_run_shows_the_cost_then_a_batch_then_the_config_and_writes_nothing(
+    seqloom: Seqloom, files: Path
+) -> None:
     said = seqloom("train", "classify", "reviews.csv", "--dry-run", *TINY)
     assert said.code == 0
-    assert 'text = "review"' in said.out
-    assert "steps    4, about" in said.out
-    assert all(word in said.out for word in ("parameters", "time     about", "memory   about", "film"))
+    shown = (
+        "corpus",
+        " parameters",
+        "steps    4, about",
+        "time     about",
+        "memory   about",
+        "film",
+        'text = "review"',
+    )
+    places = [said.out.index(each) for each in shown]
+    assert places == sorted(places)
     assert not (files / "runs").exists()
+
+
+def test_a_dry_run_refuses_what_the_run_would_refuse(seqloom: Seqloom, files: Path) -> None:
+    (files / "mine").mkdir()
+    (files / "mine/kept.txt").write_text("kept")
+    for extra in ((), ("--dry-run",)):
+        said = seqloom("train", "classify", "reviews.csv", "--out", "mine", *extra, *TINY)
+        assert said.code == 2
+        assert "mine is a folder that holds something else" in said.err
 
 
 def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path) -> None:
@@ -58,7 +77,7 @@ def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path) -> None:
     before = (files / "experiment.toml").read_bytes()
     again = seqloom("init", "tag", "names.conll")
     assert again.code == 2
-    assert "not written over" in again.err
+    assert "not overwritten" in again.err
     assert (files / "experiment.toml").read_bytes() == before
 
 
@@ -112,7 +131,9 @@ def test_a_signal_stops_in_order_and_resume_goes_on(seqloom: Seqloom, files: Pat
     assert ended.returncode == 128 + signal
     assert "stopped by SIG" in ended.stderr
     assert "seqloom resume r" in ended.stderr
-    assert "stopped at step 3: resume" in seqloom("runs", ".").out
+    listed = seqloom("runs", ".").out
+    assert "unfinished at step 3" in listed
+    assert listed.endswith("next     seqloom resume r\n")
     said = seqloom("resume", "r")
     assert said.code == 0
     assert "resumed  at step 3" in said.out

@@ -1,6 +1,7 @@
 """Reports of runs that ended well, of runs that did not, and of folders with anything in them."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from seqloom.lens import history
 from seqloom.lens.history import POINTS, SAMPLES, SKIPS, read_history
 from seqloom.lens.report import PARTS, report
 from seqloom.spec.errors import RunError
@@ -67,7 +69,7 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
     assert [one.label for one in told.per_class] == ["neg", "pos"]
     assert told.worst[0].place == "dev.tsv:4"
     assert sum(one.count for one in told.calibration) == 872
-    assert told.cost["flops"] == 3.8e15
+    assert told.cost["peak_memory_bytes"] == 734003200
     assert [skip.step for skip in told.skipped] == [17, 612]
     assert len(told.curves["loss"]) == 200
     assert len(told.curves["valid.accuracy"]) == 10
@@ -84,7 +86,9 @@ def test_the_page_tells_them(tmp_path: Path) -> None:
         "<b>unmissable</b>",
         "gold neg · predicted pos · the right answer had probability 0.01 · dev.tsv:4",
         "expected calibration error 0.031",
-        "3.8 PFLOP",
+        "700 MiB",
+        "torch2.13.0",
+        "On validation data, always saying pos would give accuracy 0.5092.",
         'arch = "lstm"',
         "2 CPU cores",
     ):
@@ -113,7 +117,7 @@ def test_after_a_crash(tmp_path: Path) -> None:
     assert {score.name for score in told.scores} == {"loss", "accuracy"}
     assert told.best_step == 350
     said = read(told.html()).said
-    assert f"To go on: seqloom resume '{tmp_path / 'my run'}'" in said
+    assert f"To continue: seqloom resume '{tmp_path / 'my run'}'" in said
     assert re.search(r"metrics.jsonl: line \d+ can't be read, perhaps cut short by a crash: left out.", said)
 
 
@@ -159,7 +163,7 @@ odd_events = st.lists(
 )
 odd_details = st.fixed_dictionaries(
     {},
-    optional=dict.fromkeys(("labels", "confusion", "per_class", "worst", "calibration", "ece"), anything)
+    optional=dict.fromkeys(("labels", "confusion", "per_class", "worst", "calibration", "ece", "baseline"), anything)
     | {
         "worst": st.lists(st.dictionaries(st.sampled_from(["text", "gold", "predicted", "probability"]), anything)),
         "calibration": st.lists(st.dictionaries(st.sampled_from(["low", "high", "count", "accuracy"]), anything)),
@@ -177,7 +181,7 @@ def test_files_with_anything_in_them(tmp_path: Path, events: list[object], detai
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(event) for event in [*events, other]))
     told = report(tmp_path)
     read(told.html()).said.encode("utf-8")
-    assert all(cell_len(line) <= 60 or line.startswith("To go on") for line in told.lines(60))
+    assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in told.lines(60))
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
@@ -195,6 +199,40 @@ def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
     assert len(report(tmp_path).problems) == 3
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: str) -> None:
+    folder = classify(tmp_path / "run")
+    (folder / part).unlink()
+    os.mkfifo(folder / part)
+    told = report(folder)
+    notes = [*told.problems, *told.history.notes]
+    assert [note for note in notes if note.startswith(f"{part} can't be read")]
+    read(told.html())
+
+
+def test_a_log_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "LARGEST", 10_000)
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"event":"step","step":{step},"loss":1}}\n' for step in range(1000)))
+    read_of_it = read_history(path)
+    assert read_of_it.ending is not None
+    assert 200 < read_of_it.ending.step < 300
+    assert "only its first" in read_of_it.notes[0]
+
+
+def test_the_speed_leaves_out_the_time_of_measuring(tmp_path: Path) -> None:
+    events = [
+        {"event": "step", "step": 1, "tokens": 100, "seconds": 1.0},
+        {"event": "step", "step": 2, "tokens": 200, "seconds": 2.0},
+        {"event": "valid", "step": 2, "scores": {"loss": 1.0}},
+        {"event": "step", "step": 3, "tokens": 300, "seconds": 60.0},
+        {"event": "step", "step": 4, "tokens": 400, "seconds": 61.0},
+    ]
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    assert read_history(path).curves["tokens_per_second"] == ((1.0, 100.0), (2.0, 100.0), (4.0, 100.0))
+
+
 def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
     path, odd = tmp_path / "metrics.jsonl", {1_111: "NaN", 777: "-5", 999: "99"}
     with path.open("w") as file:
@@ -205,21 +243,21 @@ def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
             file.write(f'{{"event":"sample","step":{step},"prompt":"","text":"{"long " * 1000}"}}\n')
         file.write("x" * 3_000_000 + "\n" + '{"event":"end","step":3000}')
     tracemalloc.start()
-    history = read_history(path)
+    told = read_history(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 * 2**20
-    loss = dict(history.curves["loss"])
+    loss = dict(told.curves["loss"])
     assert len(loss) <= POINTS
     assert (loss[777], loss[999]) == (-5, 99)
-    assert len(history.samples) <= SAMPLES
-    assert all(len(sample.text) < 2100 for sample in history.samples)
-    assert history.skip_count == 500
-    assert len(history.skipped) <= SKIPS
-    assert history.ending is not None
-    assert history.ending.kind == "finished"
-    assert "1 value was not finite in the curve of loss" in history.notes[1]
-    assert "line 4001 can't be read" in history.notes[0]
+    assert len(told.samples) <= SAMPLES
+    assert all(len(sample.text) < 2100 for sample in told.samples)
+    assert told.skip_count == 500
+    assert len(told.skipped) <= SKIPS
+    assert told.ending is not None
+    assert told.ending.kind == "finished"
+    assert "1 value was not finite in the curve of loss" in told.notes[1]
+    assert "line 4001 can't be read" in told.notes[0]
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:

@@ -10,12 +10,10 @@ from seqloom.views import svg
 from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
 from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, Recipe, drawings
 
-SVG = "{http://www.w3.org/2000/svg}"
-
 
 @given(recipe=drawings)
 def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
-    drawn = svg.standalone(recipe())
+    drawn = svg.draw(recipe())
     ElementTree.fromstring(drawn.encode("utf-8"))
     attributes = " ".join(re.findall(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*)"', drawn))
     assert not re.search("nan|inf|e[+-]", attributes)
@@ -24,8 +22,8 @@ def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
 @pytest.mark.parametrize("drawing", DRAWINGS)
 @pytest.mark.parametrize("width", [400, 968])
 def test_all_lies_inside_the_box(drawing: Drawing, width: int) -> None:
-    root = ElementTree.fromstring(svg.standalone(drawing, width))
-    height = float(root.attrib["height"])
+    root = ElementTree.fromstring(svg.draw(drawing, width))
+    height = float(root.attrib["viewBox"].split()[3])
     for node in root.iter():
         for key, limit in (("x", width), ("x1", width), ("x2", width), ("cx", width), ("y", height), ("cy", height)):
             assert -1 <= float(node.get(key, 0)) <= limit

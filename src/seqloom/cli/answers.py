@@ -34,6 +34,8 @@ def label_lines(answer: Answer, width: int | None) -> Iterator[Text]:
     if others:
         words = "  ".join(f"{one_line(name)} {told[name]:.2f}" for name in others)
         yield Text(f"    {fit(words, width - 4) if width else words}", "dim")
+    if answer["cut"]:
+        yield Text("    too long: only its beginning was read", "yellow")
 
 
 def tag_lines(answer: Answer, width: int | None) -> Iterator[Text]:

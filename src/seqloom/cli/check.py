@@ -1,4 +1,4 @@
-"""`seqloom check`: look at data before training on them."""
+"""`seqloom check`: find problems in data before training."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,8 @@ def work(request: "Request", own: Mapping[str, Any]) -> int:
 
 check = TaskCommand(
     "check",
-    "Look at data before training on them.",
+    "Find problems in your data before training.",
     work,
-    [RichOption(["--json"], is_flag=True, help="As JSON, for a program.")],
+    [RichOption(["--json"], is_flag=True, help="The findings as one JSON object.")],
+    parts=("", "data"),
 )

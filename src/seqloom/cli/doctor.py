@@ -2,8 +2,8 @@
 
 import os
 import platform
+import re
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 
 import rich_click as click
@@ -13,18 +13,13 @@ from seqloom.cli.console import output, say, waiting
 from seqloom.cli.help_text import Command
 
 PACKAGES = ("numpy", "tokenizers", "safetensors", "pydantic", "click", "rich")
-EXTRAS = {
-    "serve": ("an HTTP server", ("fastapi", "uvicorn")),
-    "vision": ("images", ("pillow",)),
-    "track": ("TensorBoard files", ("tensorboard",)),
-    "hub": ("weights of other libraries", ("transformers",)),
-    "export": ("ONNX", ("onnx", "onnxscript", "onnxruntime")),
-}
+# The extras that this version makes use of, and what for.
+EXTRAS = {"track": "TensorBoard files (--train.tensorboard)"}
 
 
-@click.command(cls=Command, short_help="Versions, devices, and which backends are usable.")
+@click.command(cls=Command, short_help="Show versions, devices, and which backends work here.")
 def doctor() -> None:
-    """What there is on this machine: versions, devices, memory, the cache, and which backends run here, or why not.
+    """Show what this machine has: versions, devices, memory, the cache, and which backends work here, or why not.
 
     \b
     Example:
@@ -41,16 +36,32 @@ def doctor() -> None:
     for name in BACKENDS:
         say(console, "backend", f"{name}: {backend_words(name)}")
     cache(console)
-    for name, (what, packages) in EXTRAS.items():
-        missing = [package for package in packages if installed(package) == "missing"]
+    for name, what in EXTRAS.items():
+        missing = [package for package in packages_of(name) if installed(package) == "missing"]
         told = f"missing; get it with `pip install 'seqloom[{name}]'`" if missing else "installed"
         say(console, "extra", f"{name}, for {what}: {told}")
 
 
+def packages_of(extra: str) -> list[str]:
+    """What an extra brings, as the package itself says.
+
+    >>> packages_of("track")
+    ['tensorboard']
+    """
+    from importlib.metadata import requires
+
+    needed = [each.partition(";") for each in requires("seqloom") or ()]
+    return [
+        re.split(r"[^\w.-]", name)[0] for name, _, when in needed if re.search(rf"extra == ['\"]{extra}['\"]", when)
+    ]
+
+
 def installed(package: str) -> str:
     """The version of a package, or `missing`."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return version(package) if metadata(package) else "missing"
+        return version(package)
     except PackageNotFoundError:
         return "missing"
 
@@ -114,7 +125,7 @@ def backend_words(name: str) -> str:
 
 
 def cache(console: Console) -> None:
-    """Where data that were made ready lie."""
+    """Where prepared data are kept."""
     from seqloom.data.cache import cache_folder
     from seqloom.views.numbers import memory
 
@@ -122,5 +133,5 @@ def cache(console: Console) -> None:
     files = [file for file in folder.rglob("*") if file.is_file()] if folder.is_dir() else []
     size = sum(file.stat().st_size for file in files)
     say(
-        console, "cache", f"{folder}: {memory(size)} (SEQLOOM_CACHE names another place; it may be removed at any time)"
+        console, "cache", f"{folder}: {memory(size)} (it may be deleted at any time; SEQLOOM_CACHE names another place)"
     )

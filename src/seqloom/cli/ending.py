@@ -1,4 +1,4 @@
-"""How a run went: what it writes, its scores, where it lies, and what to do next."""
+"""How a run went: what it writes, its scores, where it is, and what to do next."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from seqloom.cli.baseline import show_baseline
 from seqloom.cli.console import block, command, is_live, say, say_exactly
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
 from seqloom.lens.report import report
@@ -35,10 +36,12 @@ def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> N
         block(console, Text(written.strip("\n"), "bold"))
     scores = run.scores
     say(console, "best", best_words(scores, progress))
+    show_baseline(console, scores.get("valid", {}), scores.get("details", {}))
     if "test" in scores:
         say(console, "test", scores_in_words(scores["test"]))
     if progress.skipped:
-        say(console, "skipped", f"{progress.skipped:,} steps that were not finite (see the report)", "bold yellow")
+        told = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)} left out, not finite (see the report)"
+        say(console, "skipped", told, "bold yellow")
     say(console, "took", cost_words(scores.get("cost", {})))
     say_exactly(console, "wrote", f"{run.folder}   ({REPORT}, {run.manifest.model})")
     say_exactly(console, "next", next_command(run.folder, task))

@@ -1,6 +1,7 @@
 """`seqloom evaluate`: how good a run is on other files."""
 
 import json
+from pathlib import Path
 
 import rich_click as click
 from rich.text import Text
@@ -9,6 +10,7 @@ from seqloom.cli.console import output, say, waiting
 from seqloom.cli.help_text import Command
 
 CLASSES = 40  # shown; all of them are in --json
+HOW = "How to read the files, where that differs from training"
 
 
 @click.command(cls=Command, short_help="Measure a run on other files.")
@@ -16,38 +18,81 @@ CLASSES = 40  # shown; all of them are in --json
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--device", metavar="WORD", default="auto", help="Where to compute: auto, cpu, cuda or mps. [auto]")
 @click.option("--json", "as_json", is_flag=True, help="Scores and details as one JSON object.")
-def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool) -> None:
-    """Measure a run on files of the kind that it was trained on.
+@click.option(
+    "--data.format", "form", metavar="WORD", panel=HOW, help="csv, tsv, jsonl, folder, conllu, conll or text."
+)
+@click.option(
+    "--data.text", "text", metavar="TEXT", panel=HOW, help="The column of the text: a name, or a number from 1."
+)
+@click.option("--data.label", "label", metavar="TEXT", panel=HOW, help="The column of the label, likewise.")
+@click.option("--data.tag", "tag", metavar="TEXT", panel=HOW, help="The column of the tag, likewise.")
+@click.option(
+    "--data.header/--no-data.header", "header", default=None, panel=HOW, help="Whether the first row names the columns."
+)
+@click.option(
+    "--data.label-separator",
+    "separator",
+    metavar="TEXT",
+    panel=HOW,
+    help="What stands between several labels of a row.",
+)
+def evaluate(
+    run: str,
+    files: tuple[str, ...],
+    device: str,
+    as_json: bool,
+    form: str | None,
+    text: str | None,
+    label: str | None,
+    tag: str | None,
+    header: bool | None,
+    separator: str | None,
+) -> None:
+    """Measure a run on files that it has not learned from. They are read as the training files were, unless an option
+    says otherwise.
 
     \b
     Examples:
       $ seqloom evaluate runs/reviews test.csv
+      $ seqloom evaluate runs/reviews test.txt --data.format tsv --data.label 1
       $ seqloom evaluate runs/tagger test.conllu --json
     """
+    from seqloom.cli.early import refuse_device
+    from seqloom.cli.naming import dotted_option, naming_options
+    from seqloom.data.files import expand
+    from seqloom.spec.folder import check
+
+    check(Path(run))
+    refuse_device(device)
+    expand(files)  # a file that is missing is told at once
     console = output()
     with waiting(console, "starting torch …"):
+        from seqloom.cli.baseline import show_baseline
         from seqloom.cli.opening import opened
         from seqloom.lens.report_figures import readable
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
         from seqloom.views.terminal import characters, draw
+    told = {"format": form, "text": text, "label": label, "tag": tag, "header": header, "label_separator": separator}
     opened_run = opened(run, device)
-    with waiting(console, f"measuring on {files[0]} …"):
-        found = opened_run.evaluate(files)
+    with naming_options(dotted_option), waiting(console, f"measuring on {files[0]} …"):
+        found = opened_run.evaluate(files, data={name: value for name, value in told.items() if value is not None})
     if as_json:
-        told = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
-        click.echo(json.dumps(plain(told), ensure_ascii=False))
+        result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
+        click.echo(json.dumps(plain(result), ensure_ascii=False))
         return
     using, width = characters(console.encoding), min(console.width, 100)
     say(console, "run", f"{run}, on {', '.join(files)}")
+    say(console, "data", found.details["data"])
     scores = Table("", ("score", "value"), tuple((readable(name), value) for name, value in found.scores.items()))
     classes = list(found.details.get("per_span", found.details.get("per_class", {})).items())
     kind = "span" if "per_span" in found.details else "tag" if opened_run.experiment.task == "tag" else "label"
-    header = (kind, "precision", "recall", "F1", "support")
+    columns = (kind, "precision", "recall", "F1", "support")
     rows = tuple((name, *(each.get(key) for key in ("precision", "recall", "f1", "support"))) for name, each in classes)
-    for table in (scores, Table("", header, rows[:CLASSES])):
+    for table in (scores, Table("", columns, rows[:CLASSES])):
         if table.rows:
             for line in draw(table, width, using=using):
                 console.print(Text(line), soft_wrap=True)
     if len(rows) > CLASSES:
         console.print(Text(f"and {len(rows) - CLASSES:,} more, with --json", "dim"))
+    show_baseline(console, found.scores, found.details)

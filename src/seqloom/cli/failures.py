@@ -43,7 +43,7 @@ def failure(wrong: BaseException) -> Failure:
         case OSError() if wrong.errno == errno.ENOSPC:
             return Failure("no space left on the device. Make room and run again.", FAILURE)
         case _ if is_memory(wrong):
-            return Failure("out of memory. Lower train.batch, or take a smaller --size.", FAILURE)
+            return Failure("out of memory. Lower --train.batch, or take a smaller --size.", FAILURE)
     return Failure(internal(wrong), FAILURE)
 
 
@@ -53,7 +53,7 @@ def is_memory(wrong: BaseException) -> bool:
 
 
 def internal(wrong: BaseException) -> str:
-    """An error that nobody foresaw; its traceback only for those who ask."""
+    """An error that nobody expected; its traceback only for those who ask."""
     if os.environ.get("SEQLOOM_DEBUG"):
         traceback.print_exception(wrong)
     said = " ".join(str(wrong).split()).rstrip(".")

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 HEADER = """\
 # An experiment. Edit it, then: {command}
-# What is commented out is not set; a key that you delete has its default. Files are found from where you run it.
+# Keys that are commented out are not set; a key that you delete takes its default. Paths of files are relative to the
+# folder in which you run the command.
 
 """
 
@@ -28,7 +29,7 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
 
     path = Path(own["out"])
     if path.exists():
-        raise UserError(f"{path} is already there, and is not written over. Pass --out another.toml.")
+        raise UserError(f"{path} already exists, and is not overwritten. Pass --out another.toml.")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}. Make it, or pass another --out.")
     train = command("seqloom", "train", "--config", path)
@@ -55,5 +56,5 @@ init = TaskCommand(
     "init",
     "Write a commented experiment.toml to edit.",
     work,
-    [RichOption(["--out"], metavar="FILE", default="experiment.toml", help="Where to. [experiment.toml]")],
+    [RichOption(["--out"], metavar="FILE", default="experiment.toml", help="The file to write. [experiment.toml]")],
 )

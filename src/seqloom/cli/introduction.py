@@ -29,7 +29,8 @@ def introduce(console: Console, sitting: Sitting) -> None:
     steps = total_steps(len(sitting.task.epoch(0)), chosen)
     if chosen.train.steps is None and steps < FEW:
         more = f"--train.epochs {-(-FEW // steps) * (chosen.train.epochs or 1)}"
-        say(console, "note", f"{steps} steps in all, which is little to learn from; {more} would be {FEW} or more")
+        told = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
+        say(console, "note", f"{told}; {more} would be {FEW} or more")
 
 
 def reading(chosen: Experiment) -> str:
@@ -54,7 +55,10 @@ def model_words(part: AnyModel) -> str:
     arch: str = getattr(part, "arch", "")
     told = [arch, f"{part.depth} layer{'s' * (part.depth > 1)} of {getattr(part, 'hidden', part.width)}"]
     if isinstance(part, Transformer):
-        told = [arch, f"{part.depth} layer{'s' * (part.depth > 1)} of {part.width}, {part.heads} heads"]
+        told = [
+            arch,
+            f"{part.depth} layer{'s' * (part.depth > 1)} of {part.width}, {part.heads} head{'s' * (part.heads > 1)}",
+        ]
     if isinstance(part, Recurrent) and part.bidirectional:
         told.append("both directions")
     return ", ".join(told)

@@ -8,24 +8,17 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich_click import RichOption
 
+from seqloom.cli.naming import SHORT
 from seqloom.spec.config.experiment import USED_BY, Experiment, experiment
 from seqloom.spec.config.keys import Key, all_keys, keys_of
-from seqloom.spec.names import ARCHITECTURES, TASKS
+from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
     from rich_click.rich_help_rendering import RichPanelRow
     from rich_click.rich_panel import RichOptionPanel
 
-# The short names of the keys that most commands are about; they stand first in the help.
-SHORT = {
-    "model.arch": "--model",
-    "model.size": "--size",
-    "data.valid": "--valid",
-    "data.test": "--test",
-    "train.device": "--device",
-}
-SEED = Key("", "seed", "The same seed, the same run: of weights, order, split and dropout.", (), int, False)
+SEED = Key("", "seed", "Decides weights, order, split and dropout: the same seed gives the same run.", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
 MANY = 8  # words: more than these are not all listed
 
@@ -117,15 +110,16 @@ def told(default: object) -> str:
 
 
 @cache
-def key_options(task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
-    """An option for each key; those that this task and architecture have no use for are there, but not shown."""
-    known = task in TASKS and (arch is None or arch in ARCHITECTURES)
+def key_options(parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
+    """An option for each key; those of other parts, and those that this task and architecture have no use for, are
+    there but not shown."""
+    known = task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES)
     resolved = defaults(str(task), arch, size) if known else None
-    return tuple(option_of(key, resolved, task) for key in listed())
+    return tuple(option_of(key, resolved, task, key.part in parts) for key in listed())
 
 
 def listed() -> Iterator[Key]:
-    """The keys, the common ones first."""
+    """The keys, the common ones (those with a short name) first."""
     keys = all_keys()
     for dotted in SHORT:
         yield keys[dotted]
@@ -133,14 +127,15 @@ def listed() -> Iterator[Key]:
     yield from (key for dotted, key in keys.items() if dotted not in SHORT)
 
 
-def option_of(key: Key, resolved: Experiment | None, task: str | None) -> KeyOption:
-    """The option of a key, with the default that it has here."""
+def option_of(key: Key, resolved: Experiment | None, task: str | None, acts: bool) -> KeyOption:
+    """The option of a key, with the default that it has here; not shown where it does not act."""
     if resolved is None:
-        return KeyOption(key, None, hidden=key.dotted not in SHORT and bool(key.part), task=task)
+        common = key.dotted in SHORT or not key.part
+        return KeyOption(key, None, hidden=not (acts and common), task=task)
     part: Any = getattr(resolved, key.part) if key.part else resolved
     there = part is not None and key.name in type(part).model_fields
     used = resolved.task in USED_BY.get(key.dotted, TASKS)
-    if not there or not used:
+    if not (there and used and acts):
         return KeyOption(key, None, hidden=True, task=task)
     mine = next(each for each in keys_of(key.part, type(part)) if each.name == key.name) if key.part else key
     words = mine if mine.dotted != "model.arch" else key

@@ -12,11 +12,11 @@ from seqloom.cli.help_text import Command
 MODELS = {
     "window": "the fixed window of Bengio 2003: the last few tokens, one hidden layer",
     "mixer": "MLP-Mixer over tokens: a network over positions, then one over features",
-    "conv": "convolutions over time, dilated and gated, with a way around each",
+    "conv": "convolutions over time, dilated and gated, with residual connections",
     "rnn": "the simple recurrent network of Elman 1990: h' = tanh(W x + U h + b)",
     "rnn-relu": "the same with ReLU",
     "rnn-sigmoid": "the same with the logistic function",
-    "rnn-linear": "the same with no activation: that of the vanishing-gradient proof",
+    "rnn-linear": "the same with no activation, as in the proof of vanishing gradients",
     "lstm": "long short-term memory with a forget gate",
     "lstm-no-tanh": "an LSTM whose output is o ⊙ c",
     "lstm-peephole": "an LSTM whose gates see the cell",
@@ -28,18 +28,25 @@ MODELS = {
 }
 
 
-@click.command("list", cls=Command, short_help="The models, tasks and corpora there are.")
-@click.argument("kind", metavar="models|tasks|corpora", type=click.Choice(["models", "tasks", "corpora"]))
-def listing(kind: str) -> None:
-    """What there is to choose from: architectures for --model, tasks, and the corpora that need no download.
+@click.command("list", cls=Command, short_help="List the models, tasks and corpora.")
+@click.argument(
+    "kind", metavar="[models|tasks|corpora]", type=click.Choice(["models", "tasks", "corpora"]), required=False
+)
+def listing(kind: str | None) -> None:
+    """List what you can choose from: the models for --model, the tasks, and the corpora that need no download; all of
+    them, unless you name one of the three.
 
     \b
     Examples:
+      $ seqloom list
       $ seqloom list models
       $ seqloom train language --data.corpus brackets
     """
-    console = output()
-    {"models": models, "tasks": tasks, "corpora": corpora}[kind](console)
+    console, kinds = output(), {"tasks": tasks, "models": models, "corpora": corpora}
+    for number, name in enumerate([kind] if kind else kinds):
+        if number:
+            click.echo()
+        kinds[name](console)
 
 
 def models(console: Console) -> None:
@@ -61,14 +68,18 @@ def models(console: Console) -> None:
         usual = [task for task in able if ARCHITECTURE[task] == name]
         default = f"; the default for {', '.join(usual)}" if 0 < len(usual) < len(TASKS) else "; the default"
         rows.append((name, f"{summary}{default if usual else ''}", ", ".join(able)))
-    show(console, ("--model", "", "tasks"), rows)
+    show(console, ("--model", "what it is", "tasks"), rows)
 
 
 def tasks(console: Console) -> None:
     """What can be learned, and from which files."""
     from seqloom.cli.teaching import LESSONS
 
-    show(console, ("task", "", "reads"), [(name, each.summary, each.reads) for name, each in LESSONS.items()])
+    show(
+        console,
+        ("task", "what it learns", "reads"),
+        [(name, each.summary, each.reads) for name, each in LESSONS.items()],
+    )
 
 
 def corpora(console: Console) -> None:
@@ -76,14 +87,15 @@ def corpora(console: Console) -> None:
     from seqloom.data.corpora import CORPORA
 
     rows = [(name, f"{each.summary.split('. ')[0]}.", ", ".join(each.tasks)) for name, each in CORPORA.items()]
-    show(console, ("--data.corpus", "", "tasks"), rows)
+    show(console, ("--data.corpus", "what it holds", "tasks"), rows)
 
 
 def show(console: Console, header: tuple[str, str, str], rows: list[tuple[str, str, str]]) -> None:
-    """Three columns; one line a row where they go to a file."""
+    """Three columns; the middle one is wrapped where a terminal is too narrow for it."""
     if not console.is_terminal:
-        for row in rows:
-            click.echo("\t".join(row))
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        for row in (header, *rows):
+            click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
         return
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(header[0], no_wrap=True, style="bold cyan")

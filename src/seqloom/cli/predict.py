@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from seqloom.cli.console import output, waiting
+from seqloom.cli.console import errors, output, waiting
 from seqloom.cli.help_text import Command
 from seqloom.spec.errors import DataError, UserError
 
@@ -23,13 +23,13 @@ TOGETHER = 64  # texts read at once from a file
     "files",
     metavar="FILE",
     multiple=True,
-    help="A file with a text a line (repeatable); - is standard input.",
+    help="A file with one text per line (repeatable); - is standard input.",
 )
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all probabilities.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all probabilities.")
 def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: str, as_json: bool) -> None:
-    """What a run says of texts: a classifier their label, a tagger the tag of each word (words are what stands between
-    spaces), a language model how likely they are and what may follow.
+    """Ask a run about texts: a classifier gives each a label, a tagger gives each word a tag (words are separated by
+    spaces), a language model says how likely a text is and what may follow it.
 
     \b
     Examples:
@@ -37,9 +37,13 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
       $ seqloom predict runs/reviews --file reviews.txt --json > labels.jsonl
       $ head reviews.txt | seqloom predict runs/reviews
     """
+    from seqloom.cli.early import refuse_device
+    from seqloom.data.files import expand
     from seqloom.spec.folder import check
 
     check(Path(run))
+    refuse_device(device)
+    expand(file for file in files if file != "-")  # one that is missing is told at once
     if not texts and not files:
         if sys.stdin.isatty():
             raise UserError(
@@ -50,8 +54,11 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
     with waiting(console, "starting torch …"):
         from seqloom.cli.answers import answer_lines
         from seqloom.cli.opening import opened
+        from seqloom.cli.unseen import Unseen
     asked = opened(run, device)
+    unseen = Unseen(asked.task)
     for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
+        unseen.look(some)
         for answer in asked.predict(some):
             if as_json:
                 click.echo(json.dumps(answer, ensure_ascii=False))
@@ -59,6 +66,7 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
             for line in answer_lines(asked.experiment.task, answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
         sys.stdout.flush()
+    unseen.warn(errors())
 
 
 def given(texts: Sequence[str]) -> Iterator[str]:
@@ -70,7 +78,7 @@ def given(texts: Sequence[str]) -> Iterator[str]:
 
 
 def lines_of(file: str) -> Iterator[str]:
-    """A text a line, of standard input (-) or of the files that a name or pattern stands for."""
+    """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.files import expand
     from seqloom.data.lines import read_lines
 
@@ -93,7 +101,7 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
         texts += 1
         yield line
     if not texts:
-        raise DataError(name, "no text", "Give a text a line")
+        raise DataError(name, "no text", "Give one text per line")
 
 
 def standard_input() -> Iterator[tuple[int, str]]:

@@ -18,6 +18,8 @@ SMOOTH = 0.97  # of the loss shown, how much is the loss shown before
 EVERY = 10.0  # seconds between lines, where lines can't be drawn over
 SHOWN = ("accuracy", "span_f1", "micro_f1", "macro_f1", "perplexity", "bits_per_character", "loss")
 SKIPS = 5  # shown one by one in each sitting; after that, each tenth
+GAP = 2  # columns between the parts of the line
+BAR = 8, 26  # columns of the bar, at least and at most
 
 
 class Progress:
@@ -34,7 +36,8 @@ class Progress:
         self.skipped = 0
         self._tick: Tick | None = None
         self._first: int | None = None  # the first step of this sitting, which warms up and says nothing of the rate
-        self._tokens = 0  # after it
+        self._tokens, self._learning = 0, 0.0  # read since, and the seconds that took: validation is not in them
+        self._before: float | None = None  # when the last step ended, if nothing but the next step came after it
         self._loss, self._weight = 0.0, 0.0
         self._begun = self._printed = time.monotonic()
         self._is_best = False
@@ -55,8 +58,10 @@ class Progress:
             case Tick():
                 self._ticked(event)
             case Valid():
+                self._before = None
                 self._validated(event)
             case Sample():
+                self._before = None
                 if self._is_best:
                     self.samples.append(event)
             case Skip():
@@ -65,17 +70,18 @@ class Progress:
                 say(self.console, "resumed", f"at step {event.step:,}")
 
     def _ticked(self, tick: Tick) -> None:
-        self._tick = tick
+        now, self._tick = time.monotonic(), tick
         if self._first is None:
-            self._first, self._begun = tick.step, time.monotonic()
-        else:
-            self._tokens += tick.tokens
+            self._first, self._begun = tick.step, now
+        if self._before is not None:
+            self._tokens, self._learning = self._tokens + tick.tokens, self._learning + now - self._before
+        self._before = now
         if tick.loss == tick.loss and abs(tick.loss) != float("inf"):
             self._loss = SMOOTH * self._loss + (1 - SMOOTH) * tick.loss
             self._weight = SMOOTH * self._weight + (1 - SMOOTH)
-        if not self._live.is_started and time.monotonic() - self._printed > EVERY:
-            self._printed = time.monotonic()
-            self.console.print(Text("  ".join(self.words())))
+        if not self._live.is_started and now - self._printed > EVERY:
+            self._printed = now
+            say(self.console, "train", ", ".join(self.words()))
 
     def _validated(self, event: Valid) -> None:
         self._is_best = event.best
@@ -97,29 +103,32 @@ class Progress:
         return min(1.0, self._tick.step / max(self._tick.total, 1)) if self._tick else 0.0
 
     def words(self) -> list[str]:
-        """Epoch, share, loss, rate and time left, as they are now."""
+        """Epoch, how much of the run is done, time left, loss and rate, as they are now; what matters most first."""
         tick = self._tick
         if tick is None:
             return ["first step …"]
-        words = [
-            f"epoch {tick.epoch + 1}",
-            f"{self.share():4.0%}",
-            f"loss {self._loss / self._weight:.3f}" if self._weight else "loss –",
-        ]
+        words = [f"epoch {tick.epoch + 1}", f"{self.share():.0%} of the run"]
         passed, done = time.monotonic() - self._begun, tick.step - (self._first or 0)
         if done:
-            left = passed / done * max(0, tick.total - tick.step)
-            words += [f"{self._tokens / max(passed, 1e-9):,.0f} tokens/s", f"{clock(left)} left"]
+            words.append(f"{clock(passed / done * max(0, tick.total - tick.step))} left")
+        words.append(f"loss {self._loss / self._weight:.3f}" if self._weight else "loss –")
+        if self._learning:
+            words.append(f"{self._tokens / self._learning:,.0f} tokens/s")
         return words
 
     def line(self) -> Table | Text:
-        """The line that moves; a narrow terminal has the first of it."""
-        words = self.words()
+        """The line that moves: as many of the words as there is room for, and a bar in what is left."""
+        words, room = self.words(), self.console.width - 1
         if self._tick is None:
-            return Text(words[0], "dim")
-        row = Table.grid(padding=(0, 2, 0, 0), expand=False)
-        bar = ProgressBar(total=1.0, completed=self.share(), width=min(26, max(6, self.console.width - 54)))
-        row.add_row(Text(words[0], "bold"), bar, *(Text(word, no_wrap=True) for word in words[1:]))
+            return Text(words[0], "dim", no_wrap=True, overflow="crop")
+        while len(words) > 1 and sum(len(word) + GAP for word in words) > room:
+            words.pop()
+        bar = min(BAR[1], room - sum(len(word) + GAP for word in words) - GAP)
+        cells: list[Text | ProgressBar] = [Text(word, no_wrap=True, overflow="crop") for word in words]
+        if bar >= BAR[0]:
+            cells.insert(1, ProgressBar(total=1.0, completed=self.share(), width=bar))
+        row = Table.grid(padding=(0, GAP, 0, 0), expand=False)
+        row.add_row(*cells)
         return row
 
 

@@ -11,10 +11,10 @@ from seqloom.cli.help_text import Command
 @click.command(cls=Command, short_help="Build a run's report.html again.")
 @click.argument("run", metavar="RUN")
 def report(run: str) -> None:
-    """Build report.html from what a run's folder holds, and show the short form here.
+    """Build report.html from what is in a run's folder, and show a summary here.
 
-    The page is one file that needs no network: curves, samples, what was confused with what, the worst mistakes, the
-    cost. It can be built of a run that crashed, too.
+    The page is one file that needs no network: curves, samples, which labels were confused, the worst mistakes, the
+    cost. It can be built for a run that crashed, too.
 
     \b
     Example:

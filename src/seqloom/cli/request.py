@@ -1,19 +1,20 @@
 """What a person asks for on the command line, as an experiment: options over the config file over defaults."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from seqloom.cli.console import listed
+from seqloom.cli.naming import SHORT, dotted_option
 from seqloom.spec.config.defaults import SIZES
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.keys import Key, all_keys
-from seqloom.spec.config.toml import line_of, merged, placed, read_values
+from seqloom.spec.config.layers import merged
+from seqloom.spec.config.toml import line_of, placed, read_values, text_of
 from seqloom.spec.errors import ConfigError, UserError
 from seqloom.spec.names import TASKS
+from seqloom.spec.near import near
 
 Values = dict[str, Any]
 
@@ -47,7 +48,7 @@ class Request:
         if files:
             options = merged(options, {"data": {"train": [*options.get("data", {}).get("train", ()), *files]}})
         try:
-            return experiment(merged(without_overruled(file, options), options))
+            return experiment(without_overruled(file, options), over=options)
         except ConfigError as wrong:
             raise self.located(wrong) from None
 
@@ -63,13 +64,21 @@ class Request:
 
     def located(self, wrong: ConfigError) -> ConfigError:
         """With the line of the config file, if what is wrong stands there and not on the command line."""
-        if self.config is None:
+        if self.config is None or (wrong.key is not None and self.has_typed(wrong.key)):
             return wrong
-        key = re.search(r"\b(?:(?:data|model|train|decode)\.\w+|task|seed)\b", str(wrong))
-        part, _, name = key[0].rpartition(".") if key else ("", "", "")
-        typed_here = name in (self.options.get(part, {}) if part else self.options)
-        in_file = key is not None and line_of(self.config.read_text(encoding="utf-8"), key[0]) is not None
-        return wrong if typed_here or (key is not None and not in_file) else placed(wrong, self.config)
+        in_file = wrong.key is None or line_of(text_of(self.config), wrong.key) is not None
+        return placed(wrong, self.config) if in_file else wrong
+
+    def has_typed(self, key: str) -> bool:
+        """Whether a key was given on the command line."""
+        part, _, name = key.rpartition(".")
+        return name in (self.options.get(part, {}) if part else self.options)
+
+    def option(self, key: str) -> str | None:
+        """The option of a key; None for one that is the config file's."""
+        if self.config is not None and not self.has_typed(key):
+            return None
+        return SHORT.get(key) or dotted_option(key)
 
 
 def typed(key: Key, value: Any) -> Any:
@@ -97,8 +106,8 @@ def without_overruled(file: Values, options: Values) -> Values:
 
 def not_a_task(word: str) -> str:
     """The first word should have been a task."""
-    close = get_close_matches(word, TASKS, n=1)
+    close = near(word, TASKS)
     if not close and Path(word).exists():
         return f"which task is {word} for? Name it before the file: {listed(TASKS, 'or')}."
-    meant = f" Did you mean {close[0]}?" if close else ""
+    meant = f" Did you mean {close}?" if close else ""
     return f"unknown task {word!r}.{meant} There are {listed(TASKS)}. (seqloom list tasks says what each does)"

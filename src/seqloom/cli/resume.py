@@ -1,4 +1,4 @@
-"""`seqloom resume`: go on with a run that was stopped."""
+"""`seqloom resume`: continue a run that was stopped."""
 
 from pathlib import Path
 
@@ -8,16 +8,20 @@ from seqloom.cli.console import command, output, say, say_exactly, waiting
 from seqloom.cli.help_text import Command
 
 
-@click.command(cls=Command, short_help="Go on with a run that was stopped.")
+@click.command(cls=Command, short_help="Continue a run that was stopped.")
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--data", "moved", metavar="PATH", multiple=True, help="Where files lie that have been moved (repeatable)."
+    "--data",
+    "moved",
+    metavar="PATH",
+    multiple=True,
+    help="Where the data files are now, if they were moved (repeatable).",
 )
 def resume(run: str, moved: tuple[str, ...]) -> None:
-    """Go on with a run from its last checkpoint, however it was stopped.
+    """Continue a run from its last checkpoint, however it was stopped.
 
-    The run ends bit for bit as it would have without the stop (on a CPU). Its data must be what they were; if the files
-    have been moved, say where to.
+    On a CPU the result is the same, bit for bit, as if it had never been stopped. The data files must not have changed;
+    if they were moved, --data says where they are now.
 
     \b
     Examples:
@@ -29,7 +33,7 @@ def resume(run: str, moved: tuple[str, ...]) -> None:
     folder, console = Path(run), output()
     check(folder)
     if (folder / SCORES).exists():
-        say(console, "finished", f"{folder} has nothing left to do")
+        say(console, "finished", f"{folder} is complete: there is nothing left to do")
         say_exactly(console, "next", command("seqloom", "report", folder))
         return
     with waiting(console, "starting torch …"):

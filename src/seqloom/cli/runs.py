@@ -1,10 +1,12 @@
 """`seqloom runs`: the runs of a folder, without opening a model."""
 
+import stat
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 from rich.text import Text
@@ -12,7 +14,10 @@ from rich.text import Text
 from seqloom.cli.console import command, output, say, say_exactly
 from seqloom.cli.help_text import Command
 
-FINISHED = "finished"
+if TYPE_CHECKING:
+    from seqloom.spec.folder import Manifest
+
+FINISHED, DAMAGED = "finished", "damaged"
 WIDE = 110  # columns: with fewer, the table has less to say
 SHORT_HEADER = ("run", "task", "model", "score", "size", "date", "state")
 
@@ -29,7 +34,7 @@ class Row:
     size: str = ""
     created: str = ""
     state: str = ""
-    broken: str = ""
+    broken: str = ""  # what is wrong; a run of which little can be read has nothing else
 
     @property
     def name(self) -> str:
@@ -43,16 +48,16 @@ class Row:
 
     def short(self) -> tuple[str, ...]:
         """What a narrow terminal has room for."""
-        state = self.state.removeprefix("stopped at ").removesuffix(": resume")
+        state = self.state.removeprefix("unfinished at ")
         return (self.name, self.task, self.model, self.score, self.size, self.created[5:10], state)
 
 
-@click.command(cls=Command, short_help="The runs here: task, model, score, size, date.")
+@click.command(cls=Command, short_help="List the runs here: task, model, score, size, date.")
 @click.argument("folder", metavar="[FOLDER]", default="runs")
 def runs(folder: str) -> None:
-    """The runs in a folder (runs, unless another is named): what each is, how good, and whether it is finished.
+    """List the runs in a folder (runs, unless another is named): what each is, its score, and whether it is finished.
 
-    A folder that is damaged is listed too, with what is wrong. Weights are not opened.
+    A folder that is damaged is listed too, with what is wrong. Weights are not opened: `seqloom predict` checks them.
 
     \b
     Examples:
@@ -71,20 +76,20 @@ def runs(folder: str) -> None:
         say_exactly(console, "next", command("seqloom", "train", "language"))
         return
     rows = list(rows_of(place))
-    whole = [row for row in rows if not row.broken]
-    if whole:
+    known = [row for row in rows if row.task]
+    if known:
         wide = not console.is_terminal or console.width >= WIDE
         header = ("run", "task", "model", "score", "parameters", "size", "date", "state")
         table = Table(
-            "", header if wide else SHORT_HEADER, tuple(row.cells() if wide else row.short() for row in whole)
+            "", header if wide else SHORT_HEADER, tuple(row.cells() if wide else row.short() for row in known)
         )
         width = console.width if console.is_terminal else 200
         for line in draw(table, width, using=characters(console.encoding))[1:]:
             console.print(Text(line), soft_wrap=True)
     for row in rows:
         if row.broken:
-            say(console, "broken", row.broken, "bold red")
-    for row in [row for row in whole if row.state != FINISHED][-1:]:
+            say(console, DAMAGED, row.broken, "bold red")
+    for row in [row for row in known if row.state not in (FINISHED, DAMAGED)][-1:]:
         say_exactly(console, "next", command("seqloom", "resume", row.folder))
     if not rows:
         say(console, "none", f"no folder in {place} is a run")
@@ -105,20 +110,22 @@ def rows_of(place: Path) -> Iterator[Row]:
             continue
         try:
             found.append(row_of(folder))
-        except (RunError, OSError, ValueError, TypeError) as wrong:
+        except RunError as wrong:
             found.append(Row(folder, broken=str(wrong)))
+        except (OSError, ValueError, TypeError) as wrong:
+            found.append(Row(folder, broken=f"{folder}: {wrong}. Restore the folder from a copy."))
     yield from sorted(found, key=lambda row: (row.created, row.name))
 
 
 def row_of(folder: Path) -> Row:
     """What a run's small files say of it."""
-    from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest
+    from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest, read_text
     from seqloom.views.numbers import memory
     from seqloom.views.text import clip, one_line
 
     manifest = read_manifest(folder)
-    path = folder / EXPERIMENT
-    config = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    missing = missing_file(folder, manifest)
+    config = {} if missing else tomllib.loads(read_text(folder / EXPERIMENT))
     scores = read_json(folder / SCORES) if (folder / SCORES).exists() else None
     model = config.get("model") if isinstance(config.get("model"), dict) else {}
     return Row(
@@ -127,10 +134,30 @@ def row_of(folder: Path) -> Row:
         one_line(clip(str((model or {}).get("arch", "?")), 20)),
         score_words(scores or {}),
         f"{manifest.parameters:,}" if manifest.parameters else "–",
-        memory(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())),
+        memory(sum(map(size_of, folder.rglob("*")))),
         day(manifest.created),
-        FINISHED if scores is not None else stopped_words(folder),
+        DAMAGED if missing else FINISHED if scores is not None else unfinished_words(folder),
+        f"{folder / missing}: missing, though the run needs it. Restore the folder from a copy." if missing else "",
     )
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a plain file; none of anything else, or of what a run that is going on has just removed."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def missing_file(folder: Path, manifest: "Manifest") -> str | None:
+    """A file that the run can't do without and that is not there, or not a plain file; None if there is none."""
+    from seqloom.spec.folder import EXPERIMENT, SCORES
+
+    if manifest.model is None and (folder / SCORES).exists():
+        return "model-….safetensors"  # it was finished, so there were weights
+    needed = (EXPERIMENT, *manifest.files)
+    return next((name for name in needed if not (folder / name).is_file() or (folder / name).is_symlink()), None)
 
 
 def score_words(scores: dict[str, object]) -> str:
@@ -146,12 +173,12 @@ def score_words(scores: dict[str, object]) -> str:
     return "–"
 
 
-def stopped_words(folder: Path) -> str:
-    """How far a run came that is not finished."""
+def unfinished_words(folder: Path) -> str:
+    """How far a run has come that was stopped, or is still being trained."""
     from seqloom.spec.folder import CHECKPOINTS
 
     steps = [int(path.name[5:]) for path in (folder / CHECKPOINTS).glob("step-*") if path.name[5:].isdigit()]
-    return f"stopped at step {max(steps):,}: resume" if steps else "not begun: resume"
+    return f"unfinished at step {max(steps):,}" if steps else "not begun"
 
 
 def day(created: str) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from seqloom.cli.request import Request
 
 SEEN = "seqloom.cli.seen"
+EVERY_PART = ("", "data", "model", "train", "decode")
 Work = Callable[["Request", Mapping[str, Any]], int | None]
 
 
@@ -23,9 +24,13 @@ class TaskCommand(Command):
     """`seqloom NAME TASK FILE… --any.key value`, in any order.
 
     work: does it, given the request and the values of the command's own options
+    parts: of the config that change what the command does ("" is the seed); the options of others are taken too, so
+        that the words of one command fit another, but the help does not offer them
     """
 
-    def __init__(self, name: str, summary: str, work: Work, own: Sequence[RichOption]) -> None:
+    def __init__(
+        self, name: str, summary: str, work: Work, own: Sequence[RichOption], parts: tuple[str, ...] = EVERY_PART
+    ) -> None:
         super().__init__(
             name=name,
             help=summary,
@@ -33,7 +38,7 @@ class TaskCommand(Command):
             context_settings={"token_normalize_func": with_dashes},
             options_metavar="[--OPTION VALUE]...",
         )
-        self.work, self.own = work, tuple(own)
+        self.work, self.own, self.parts = work, tuple(own), parts
         self.given = RichArgument(["words"], nargs=-1, metavar="TASK [FILE]...", required=False)
         self.config = RichOption(
             ["--config"],
@@ -48,7 +53,7 @@ class TaskCommand(Command):
         """All keys are options; which of them are shown depends on what the command line has said."""
         from seqloom.cli.key_options import key_options
 
-        keys = key_options(*ctx.meta.get(SEEN, (None, None, None)))
+        keys = key_options(self.parts, *ctx.meta.get(SEEN, (None, None, None)))
         common = [option for option in keys if option.panel == "Common options"]
         rest = [option for option in keys if option.panel != "Common options"]
         help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
@@ -79,10 +84,13 @@ class TaskCommand(Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Parse, call."""
+        from seqloom.cli.naming import naming_options
         from seqloom.cli.request import Request
 
         own = {str(option.name): ctx.params[str(option.name)] for option in self.own}
-        return self.work(Request.of(ctx.params), own)
+        request = Request.of(ctx.params)
+        with naming_options(request.option):
+            return self.work(request, own)
 
 
 def with_dashes(word: str) -> str:

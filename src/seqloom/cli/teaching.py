@@ -19,32 +19,33 @@ class Lesson:
 
 LESSONS: dict[str, Lesson] = {
     "language": Lesson(
-        "foretell the next token of a text, and so write texts like it",
+        "predict the next token of a text, and so write texts like it",
         "plain text",
-        "Learns to foretell the next token of a text from those before it, and so to write texts like it. Reads plain "
-        "text; the last tenth is kept back to choose the best model by. It is measured in perplexity: among how many "
-        "equally likely tokens the model hesitates. The run can be asked for texts with `seqloom generate`.",
+        "Learns to predict the next token of a text from those before it, and so to write texts like it. Reads plain "
+        "text; the last tenth is held back, to choose the best model by. The measure is perplexity: the number of "
+        "equally likely tokens among which the model would be as unsure. The trained model writes with `seqloom "
+        "generate`.",
         "corpus.txt",
         "--model transformer",
         "'books/*.txt' --data.tokeniser bpe",
     ),
     "classify": Lesson(
         "choose a label for a text",
-        "CSV, TSV, JSONL, or a folder with a file a class",
+        "CSV, TSV, JSONL, or a folder with one file per class",
         "Learns to choose a label for a text (or several). Reads CSV, TSV or JSONL, whose columns are guessed and "
-        "shown, or a folder with a file or a sub-folder a class; a tenth is kept back to choose the best model by. It "
-        "is measured in accuracy and F1. The run answers with `seqloom predict`.",
+        "shown, or a folder with one file or one sub-folder per class; a tenth is held back, to choose the best model "
+        "by. The measures are accuracy and F1. The trained model labels texts with `seqloom predict`.",
         "reviews.csv",
         "--data.text review --data.label stars",
         "train.tsv --valid dev.tsv --test test.tsv",
     ),
     "tag": Lesson(
-        "give each word of a sentence its tag",
-        "CoNLL-U, or a word and its tag a line",
-        "Learns to give each word of a sentence its tag: a part of speech, or the beginning and inside of a name. "
-        "Reads CoNLL-U, or files with a word and its tag a line and a blank line between sentences. It sees words and "
-        "the characters that they are made of. It is measured in accuracy, and in F1 of whole spans for tags such as "
-        "B-PER. The run answers with `seqloom predict`.",
+        "give each word of a sentence a tag",
+        "CoNLL-U, or lines with a word and its tag",
+        "Learns to give each word of a sentence a tag: its part of speech, or whether a name begins or continues "
+        "there. Reads CoNLL-U, or files with a word and its tag on each line and a blank line between sentences. The "
+        "model sees each word and the characters it is made of. The measures are accuracy and, for tags such as B-PER, "
+        "F1 of whole names. The trained model tags sentences with `seqloom predict`.",
         "train.conllu",
         "--model.crf",
         "train.conllu --valid dev.conllu --data.tag xpos",
@@ -52,11 +53,12 @@ LESSONS: dict[str, Lesson] = {
 }
 
 NOTES = {
-    "train": "Writes a run: a folder with the model, its config, scores and a report. Nothing is ever written over. "
-    "Stop it with Ctrl-C at any moment; `seqloom resume` goes on where it was.",
-    "check": "Reads the data as training would, and says what is odd about it, with file and line, before you train.",
-    "init": "Writes a commented experiment.toml with every key of this task, to edit and train with "
-    "`seqloom train --config experiment.toml`. It never writes over a file.",
+    "train": "Makes a run: a folder with the model, its config, its scores and a report. No file is ever overwritten. "
+    "Stop it with Ctrl-C at any moment; `seqloom resume` continues where it was.",
+    "check": "Reads the data as training would, and reports problems with file and line before you train. Options of "
+    "`seqloom train` that have nothing to do with data are accepted too, and ignored.",
+    "init": "Writes a commented experiment.toml with every key of this task, to edit and then train with "
+    "`seqloom train --config experiment.toml`. It never overwrites a file.",
 }
 
 
@@ -66,13 +68,13 @@ def taught(name: str, task: str | None, summary: str) -> str:
         told = [(f"  {task:<10}{LESSONS[task].summary}", f"{'':12}reads {LESSONS[task].reads}") for task in TASKS]
         lines = "\n".join(line for both in told for line in both)
         examples = "\n".join(f"  $ seqloom {name} {task} {LESSONS[task].file}" for task in TASKS)
-        more = f"`seqloom {name} TASK --help` shows every option of a task, with its default there."
+        more = f"`seqloom {name} TASK --help` shows the options of a task and their defaults."
         return "\n\n".join([summary, NOTES[name], f"\b\nTasks:\n{lines}", f"\b\nExamples:\n{examples}", more])
     lesson = LESSONS[task]
     examples = "\n".join(f"  $ {line}" for line in example_lines(name, task, lesson))
     more = (
-        "Every key of the config is an option, in any position; `none` unsets one that may be unset. The default in "
-        "brackets is the one that it has for this task and this --model."
+        "Options may stand in any position; the value `none` turns off one that is optional. The default for this task "
+        "is in brackets."
     )
     return "\n\n".join([lesson.paragraph, NOTES[name], f"\b\nExamples:\n{examples}", more])
 

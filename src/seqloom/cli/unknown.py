@@ -1,7 +1,6 @@
 """Usage errors as sentences: an option that does not exist names the nearest one that does."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import click
 
@@ -54,16 +53,14 @@ def nearest_option(wrong: str, options: Iterable[str]) -> str | None:
     '--dry-run'
     """
     from seqloom.spec.config.keys import all_keys, nearest
+    from seqloom.spec.near import near
 
     there = list(options)
-    wrong = "--" + wrong.lstrip("-").replace("_", "-").lower()
-    if match := get_close_matches(wrong, there, n=1, cutoff=0.8):
-        return match[0]
-    negative, name = wrong.startswith("--no-"), wrong.removeprefix("--").removeprefix("no-").replace("-", "_")
-    key = nearest(name)
-    if key is not None:
-        meant = all_keys()[key].option
-        if meant in there:
-            return f"--no-{meant[2:]}" if negative and all_keys()[key].kind is bool else meant
-    match = get_close_matches(wrong, there, n=1, cutoff=0.6)
-    return match[0] if match else None
+    if match := near(wrong, there):
+        return match
+    name = wrong.lstrip("-").lower()
+    key = nearest(name.removeprefix("no-").replace("-", "_"))
+    meant = all_keys()[key].option if key is not None else None
+    if meant is None or key is None or meant not in there:
+        return None
+    return f"--no-{meant[2:]}" if name.startswith("no-") and all_keys()[key].kind is bool else meant

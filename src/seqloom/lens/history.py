@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seqloom.lens.tolerant import finite, number, table, whole, words
+from seqloom.spec.regular import open_regular
 from seqloom.views.figure import Points
-from seqloom.views.numbers import short
+from seqloom.views.numbers import memory, short
 from seqloom.views.thinning import Spread, Thinner
 
 POINTS = 2000  # of a curve
@@ -17,6 +18,7 @@ SAMPLES = 12
 SKIPS = 100
 TEXT = 2000  # characters of a sample
 LINE = 2**20  # bytes of a line; a longer one is no event of ours
+LARGEST = 2**30  # bytes of a file; millions of steps take less
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def read_history(path: Path) -> History:
     """The history in a file; an empty one if there is no file."""
     reader = _Reader()
     try:
-        for line, place in _lines(path, reader.unread):
+        for line, place in _lines(path, reader):
             try:
                 event = table(json.loads(line))
             except (ValueError, RecursionError):
@@ -83,17 +85,20 @@ def read_history(path: Path) -> History:
     return reader.history(path.name)
 
 
-def _lines(path: Path, unread: "_Unread") -> Iterator[tuple[bytes, int]]:
-    """Lines with their numbers; one that is too long is passed over."""
+def _lines(path: Path, reader: "_Reader") -> Iterator[tuple[bytes, int]]:
+    """Lines with their numbers; one that is too long is passed over, and so is all that follows too many."""
     place, inside = 1, False
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while line := file.readline(LINE):
+            if file.tell() > LARGEST:
+                reader.notes.append(f"{path.name}: only its first {memory(LARGEST)} were read.")
+                return
             ended = line.endswith(b"\n")
             if ended or len(line) < LINE:
                 if not inside and line.strip():
                     yield line, place
             elif not inside:
-                unread.add(place)
+                reader.unread.add(place)
             inside = not ended
             place += ended
 
@@ -116,6 +121,7 @@ class _Reader:
         self.seconds: float | None = None
         self.ending: Ending | None = None
         self.step = 0
+        self.measured = False  # on validation data, since the last line on training
 
     def take(self, event: Mapping[str, Any]) -> None:
         step = whole(event.get("step"))
@@ -130,7 +136,7 @@ class _Reader:
         self.ending = None
         match kind:
             case "start":
-                self.start = {key: event.get(key) for key in ("time", "device", "parameters", "train_tokens")}
+                self.start = {key: event.get(key) for key in ("time", "device", "parameters")}
             case "resume":
                 self.resumes.add(step)
             case "step":
@@ -150,11 +156,12 @@ class _Reader:
         if tokens is None or seconds is None:
             return
         since = tokens - (self.tokens or 0.0), seconds - (self.seconds or 0.0)
-        if since[0] > 0 and since[1] > 1e-9:
+        if since[0] > 0 and since[1] > 1e-9 and not self.measured:  # else some of that time went into measuring
             self._add("tokens_per_second", since[0] / since[1])
-        self.tokens, self.seconds = tokens, seconds
+        self.tokens, self.seconds, self.measured = tokens, seconds, False
 
     def _validated(self, event: Mapping[str, Any]) -> None:
+        self.measured = True
         scores = dict(list(table(event.get("scores")).items())[:SCORES])
         for name, score in scores.items():
             if f"valid.{name}" in self.curves or len(self.curves) < SCORES + 5:

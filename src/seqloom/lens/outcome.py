@@ -1,10 +1,12 @@
-"""How good a model came out, from a run's scores.json: each part that is there and makes sense."""
+"""How good a model turned out, from a run's scores.json: each part that is there and makes sense."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from seqloom.lens.tolerant import finite, items, number, table, whole, words
+from seqloom.views.numbers import short
+from seqloom.views.text import one_line
 
 LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600
 
@@ -42,7 +44,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Class:
-    """How well one label was told."""
+    """How well one label was recognised."""
 
     label: str
     precision: float | None
@@ -74,12 +76,28 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """The simplest answer, always the same label, and how often it would be right."""
+
+    says: str
+    accuracy: float
+
+    def sentence(self) -> str:
+        """
+        >>> Baseline("neg", 0.5125).sentence()
+        'always saying neg would give accuracy 0.5125'
+        """
+        return f"always saying {one_line(self.says)} would give accuracy {short(self.accuracy)}"
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """All that scores.json told."""
+    """All that scores.json says."""
 
     chosen_by: str = ""
     best_step: int | None = None
     scores: tuple[Score, ...] = ()
+    baseline: Baseline | None = None
     confusion: Confusion | None = None
     per_class: tuple[Class, ...] = ()
     worst: tuple[Wrong, ...] = ()
@@ -89,7 +107,7 @@ class Outcome:
 
 
 def outcome(written: Mapping[str, Any]) -> Outcome:
-    """The outcome that scores.json's content tells.
+    """The outcome that scores.json describes.
 
     >>> outcome({"valid": {"accuracy": 0.9}, "details": {"confusion": "?"}}).scores
     (Score(name='accuracy', valid=0.9, test=None),)
@@ -101,6 +119,7 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
         chosen_by=words(written.get("chosen_by"), 60),
         best_step=whole(written.get("best_step")),
         scores=tuple(_scores(list(names)[:40], valid, test)),
+        baseline=baseline(details),
         confusion=_confusion(details),
         per_class=tuple(
             _class(label, table(one)) for label, one in list(table(details.get("per_class")).items())[:CLASSES]
@@ -115,6 +134,13 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
 def _scores(names: list[str], valid: Mapping[str, Any], test: Mapping[str, Any]) -> list[Score]:
     scores = [Score(words(name, 60), number(valid.get(name)), number(test.get(name))) for name in names]
     return [score for score in scores if score.valid is not None or score.test is not None]
+
+
+def baseline(details: Mapping[str, Any]) -> Baseline | None:
+    """What the details of an evaluation say of the simplest answer; None where a task has no such thing."""
+    told = table(details.get("baseline"))
+    says, accuracy = words(told.get("says"), 60), finite(told.get("accuracy"))
+    return Baseline(says, accuracy) if says and accuracy is not None else None
 
 
 def _confusion(details: Mapping[str, Any]) -> Confusion | None:

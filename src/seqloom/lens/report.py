@@ -12,6 +12,7 @@ from seqloom.lens.history import Ending, History, Sample, Skip, read_history
 from seqloom.lens.outcome import Bin, Class, Confusion, Outcome, Score, Wrong, outcome
 from seqloom.lens.tolerant import read_json, table, whole, words
 from seqloom.spec.errors import RunError
+from seqloom.spec.regular import open_regular
 from seqloom.views.figure import Points
 from seqloom.views.text import escaped
 
@@ -70,7 +71,7 @@ class Report:
 
     @property
     def resume(self) -> str:
-        """The command that goes on with the run."""
+        """The command that continues the run."""
         return f"seqloom resume {shlex.quote(str(self.folder))}"
 
     @property
@@ -120,7 +121,7 @@ class Report:
 
     @property
     def cost(self) -> Mapping[str, float]:
-        """Seconds, tokens, tokens_per_second, parameters, peak_memory_bytes, flops: those that are known."""
+        """Seconds, tokens, tokens_per_second, parameters, peak_memory_bytes: those that are known."""
         known = {"seconds": self.history.seconds, "tokens": self.history.tokens}
         return {name: value for name, value in known.items() if value is not None} | dict(self.outcome.cost)
 
@@ -172,8 +173,8 @@ def report(folder: Path) -> Report:
 def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, Any]]:
     """The config as it was written, and what it says if that can be read."""
     try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            config = file.read(CONFIG)
+        with open_regular(path) as file:
+            config = file.read(4 * CONFIG).decode("utf-8-sig", errors="replace")[:CONFIG]
     except FileNotFoundError:
         return "", {}
     except OSError:

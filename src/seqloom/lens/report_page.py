@@ -11,7 +11,7 @@ from seqloom.lens.report import Report
 from seqloom.lens.tolerant import table, words
 from seqloom.views import terminal
 from seqloom.views.figure import Table
-from seqloom.views.numbers import duration, memory, operations, short
+from seqloom.views.numbers import duration, memory, short
 from seqloom.views.page import (
     Across,
     Block,
@@ -49,11 +49,11 @@ def report_page(report: Report) -> str:
 
 
 def report_lines(report: Report, width: int) -> list[str]:
-    """Title, ending, scores and the loss curve, in text; the sentence on how to go on is never cut."""
+    """Title, ending, scores and the loss curve, in text; the sentence on how to continue is never cut."""
     ended = status(report)
     lines = [terminal.fit(line, width) for line in (report.name, lead(report))]
     lines += wrap(one_line(ended.text), width) if ended else []
-    lines += [f"To go on: {one_line(ended.command)}"] if ended and ended.command else []
+    lines += [f"To continue: {one_line(ended.command)}"] if ended and ended.command else []
     shown = [figure for figure in (_score_table(report), figures.loss(report)) if figure is not None]
     for figure in shown:
         lines += ["", *terminal.draw(figure, width)]
@@ -68,7 +68,7 @@ def lead(report: Report) -> str:
 
 
 def status(report: Report) -> Status | None:
-    """How it ended, and how to go on."""
+    """How it ended, and how to continue."""
     ending = report.ending
     if ending is None:
         return None
@@ -79,7 +79,7 @@ def status(report: Report) -> Status | None:
     if ending.kind == "stopped":
         why = f" ({ending.why})" if ending.why else ""
         return Status("warning", f"Stopped {at}{why}.", report.resume)
-    return Status("open", f"Not ended: still running, or crashed; last heard of {at}.", report.resume)
+    return Status("open", f"Not finished: still running, or crashed; last seen {at}.", report.resume)
 
 
 def day(written: str) -> str:
@@ -119,11 +119,12 @@ def _scores(report: Report) -> tuple[Block, ...]:
         more = f"test; validation {short(score.valid)}" if data == "test" and score.valid is not None else data
         facts.append((figures.readable(score.name), short(value), more))
     by = f", chosen by {figures.readable(report.outcome.chosen_by)}" if report.outcome.chosen_by else ""
-    step = f"Weights of step {report.best_step:,}{by}." if report.best_step is not None else ""
+    steps = [f"Weights of step {report.best_step:,}{by}."] if report.best_step is not None else []
+    simplest = [f"On validation data, {report.outcome.baseline.sentence()}."] if report.outcome.baseline else []
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(all_scores)
-    return (*blocks, *([Paragraph(step)] if step else []))
+    return (*blocks, *map(Paragraph, [*steps, *simplest]))
 
 
 def _training(report: Report) -> tuple[Block, ...]:
@@ -212,7 +213,6 @@ def _cost(report: Report) -> tuple[Block, ...]:
         ("tokens a second", "tokens_per_second", short),
         ("parameters", "parameters", short),
         ("peak memory", "peak_memory_bytes", memory),
-        ("operations", "flops", operations),
     )
     epoch = report.history.epoch
     facts = [(name, form(cost[key]), "") for name, key, form in told if key in cost]
@@ -223,7 +223,9 @@ def _cost(report: Report) -> tuple[Block, ...]:
 
 
 def _versions(report: Report) -> tuple[Block, ...]:
-    told = [(name, words(report.manifest.get(name), 80)) for name in ("seqloom", "torch", "python", "format")]
+    versions = table(report.manifest.get("versions"))
+    told = [(words(name, 40), words(number, 80)) for name, number in list(versions.items())[:20]]
+    told.append(("format", words(report.manifest.get("format"), 80)))
     told += [("device", words(report.history.start.get("device"), 200)), ("created", report.created)]
     rows = tuple((name, value) for name, value in told if value)
     files = tuple((words(name, 200), words(digest, 80)) for name, digest in table(report.manifest.get("files")).items())

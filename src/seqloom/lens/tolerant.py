@@ -6,6 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from seqloom.spec.regular import open_regular
 from seqloom.views.text import cut
 
 LARGEST_FILE = 64 * 2**20  # bytes; a file that is read whole
@@ -57,10 +58,12 @@ def items(value: object, limit: int) -> list[Any]:
 def read_json(path: Path, notes: list[str]) -> Mapping[str, Any]:
     """A file with one object; empty, with a note where there is something to say, if it can't be had."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        with open_regular(path) as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
             notes.append(f"{path.name} is too large to be read, and is left out.")
             return {}
-        return table(json.loads(path.read_bytes()))
+        return table(json.loads(content))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

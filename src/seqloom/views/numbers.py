@@ -71,15 +71,3 @@ def memory(size: float) -> str:
         if size >= unit:
             return f"{short(round(size / unit, 1))} {name}"
     return f"{short(size)} B"
-
-
-def operations(count: float) -> str:
-    """Floating-point operations.
-
-    >>> operations(3.1e15)
-    '3.1 PFLOP'
-    """
-    for unit, name in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
-        if count >= unit:
-            return f"{short(round(count / unit, 2))} {name}FLOP"
-    return f"{short(count)} FLOP"

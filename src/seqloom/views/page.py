@@ -129,7 +129,7 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
 
 
 def _status(status: Status) -> str:
-    command = f" To go on: <code>{text(status.command)}</code>" if status.command else ""
+    command = f" To continue: <code>{text(status.command)}</code>" if status.command else ""
     return element("p", text(status.text), command, class_=f"status {status.kind}")
 
 

@@ -1,12 +1,11 @@
-"""A drawing as SVG, inside a page or alone; its style sheet has the colours, so that it fits light and dark."""
+"""A drawing as SVG, inside a page; its style sheet has the colours, so that it fits light and dark."""
 
 from seqloom.views.element import element, text
 from seqloom.views.figure import Bars, Curves, Drawing, Grid, describe
 from seqloom.views.svg_cells import draw_bars, draw_grid
 from seqloom.views.svg_curves import draw_curves
-from seqloom.views.text import escaped
 
-# Okabe and Ito's colours, told apart whatever the eye; in the dark, lighter ones of the same hues.
+# Okabe and Ito's colours, which most colour-blind eyes distinguish; in the dark, lighter ones of the same hues.
 LIGHT = ("#0072b2", "#d55e00", "#00815e", "#b0568a", "#a87400", "#3f8fc4")
 DARK = ("#56b4e9", "#f0853a", "#2cc39a", "#dd94bd", "#e6b33a", "#8fc7ee")
 
@@ -57,16 +56,6 @@ def draw(drawing: Drawing, width: int = 460) -> str:
         aria_label=describe(drawing),
         style=f"max-width:{width}px",
     )
-
-
-def standalone(drawing: Drawing, width: int = 460) -> str:
-    """The drawing as a file of its own, with its style sheet."""
-    height, inner = _inner(drawing, width)
-    name = f'role="img" aria-label="{escaped(describe(drawing))}"'
-    box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    style = element("style", STYLE + "svg.figure{background:var(--paper)}")
-    title = element("title", text(drawing.title))
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="figure" {box} {name}>{title}{style}{inner}</svg>\n'
 
 
 def _inner(drawing: Drawing, width: int) -> tuple[int, str]:
