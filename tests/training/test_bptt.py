@@ -20,7 +20,7 @@ def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
     for number, size in enumerate(pieces):
         row = tokens[:, start : start + size + 1]
         loss, _ = trainer.backward(Batch(row[:, :-1], row[:, 1:], goes_on=number > 0))
-        total, start = total + loss, start + size
+        total, start = total + loss.item(), start + size
     return total, [weight.grad for weight in trainer.model.parameters() if weight.grad is not None]
 
 

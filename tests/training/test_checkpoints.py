@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save as save_tensors
 
 from seqloom.spec.errors import RunError
+from seqloom.spec.folder import sha256
 from seqloom.spec.names import OPTIMISERS
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
@@ -184,3 +186,28 @@ def test_progress_reads_what_it_told_and_leaves_out_what_it_does_not_know() -> N
     progress.recent.loss = 1.5
     assert Progress.of(json.loads(json.dumps(progress.told()))) == progress
     assert Progress.of({**progress.told(), "of_a_later_version": 1}) == progress
+
+
+CRAFTED: dict[str, Any] = {
+    "progress.json": [
+        "[]",
+        "{}",
+        '{"progress": {"step": "x"}, "horizon": 0}',
+        '{"progress": {"step": 1}, "horizon": [1]}',
+    ],
+    "weights.safetensors": [{}, {"other": torch.zeros(2)}],
+    "optimiser.safetensors": [{"x.y": torch.zeros(2)}, {"99999.step": torch.zeros(2)}, {"0.exp_avg": torch.zeros(2)}],
+}
+
+
+@pytest.mark.parametrize(("name", "content"), [(name, content) for name, some in CRAFTED.items() for content in some])
+def test_one_whose_hashes_fit_but_not_its_content_is_a_sentence(name: str, content: Any, tmp_path: Path) -> None:
+    path = saved(tmp_path, after(2))
+    (path / name).unlink()
+    (path / name).write_bytes(content.encode() if isinstance(content, str) else save_tensors(content))
+    hashes = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").unlink()
+    (path / "manifest.json").write_text(json.dumps({**hashes, name: sha256(path / name)}))
+    assert checkpoints.latest(tmp_path) == path
+    with pytest.raises(RunError, match=r"step-000000002.*\. (Remove|Restore)"):
+        restored(path, after(0))

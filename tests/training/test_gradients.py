@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from seqloom.nn.heads.loss import Loss
 from seqloom.spec.config.train import Train
-from seqloom.training.gradients import norm, ready
+from seqloom.training import gradients as made
+from seqloom.training.gradients import read
 from tests.training.small import tiny
 
 
@@ -24,6 +26,16 @@ def weights(seed: int = 0, scale: float = 1.0) -> list[Tensor]:
     for weight in made[:2]:
         weight.grad = scale * torch.randn(weight.shape, generator=generator)
     return list(made)
+
+
+def norm(of: list[Tensor]) -> float:
+    return read([Loss(torch.tensor(0.0), torch.tensor(1))], of)[2]
+
+
+def ready(of: list[Tensor], count: int, said: Train) -> tuple[float, bool]:
+    """As a step does it."""
+    length = norm(gradients(of)) / max(count, 1)
+    return length, made.ready(gradients(of), length, count, said)
 
 
 def gradients(of: list[Tensor]) -> list[Tensor]:
@@ -85,3 +97,11 @@ def test_what_is_not_finite_is_left_as_it_is(wrong: float) -> None:
 def test_nothing_to_make_ready() -> None:
     assert ready([nn.Parameter(torch.zeros(2))], 3, part(1.0, 1.0)) == (0.0, False)
     assert ready(weights(), 0, part())[0] == pytest.approx(norm(gradients(weights())))  # no item: nothing to divide by
+
+
+def test_sums_over_batches_are_read_together() -> None:
+    losses = [Loss(torch.tensor(0.1), torch.tensor(3)), Loss(torch.tensor(2.0), torch.tensor(16_777_216))]
+    total, count, length = read(losses, [torch.tensor([[3.0]]), torch.tensor([4.0])])
+    assert total == float(torch.tensor(0.1)) + 2.0  # in double, as a person would add them
+    assert count == 16_777_219
+    assert length == 5.0

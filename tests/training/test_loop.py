@@ -80,16 +80,16 @@ def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
     """Language: two stretches in one step carry the state between them, as two steps would."""
     together = sitting("language", model=EXACT, train={"accumulate": 2}).trainer([])
     apart = sitting("language", model=EXACT).trainer([])
-    counts = [apart.backward(apart.task.batch(apart.items[i])) for i in range(2)]
-    total = sum(count for _, count in counts)
+    first, second = (apart.backward(apart.task.batch(apart.items[i])) for i in range(2))
+    whole = first + second
     together.optimiser.step = lambda *_: None  # type: ignore[assignment, method-assign]
     together.step()
     assert together.progress.item == 2
-    assert together.progress.recent.loss == pytest.approx(sum(loss for loss, _ in counts))
+    assert together.progress.recent.loss == pytest.approx(whole.total.item())
     scale = 1 / max(1.0, together.progress.recent.gradient)  # clip_norm is 1
     for one, other in zip(together.parameters, apart.parameters, strict=True):
         assert other.grad is not None
-        torch.testing.assert_close(one.grad, other.grad / total * scale, rtol=1e-3, atol=1e-6)
+        torch.testing.assert_close(one.grad, other.grad / whole.count * scale, rtol=1e-3, atol=1e-6)
 
 
 def test_loss_at_the_last_step_alone() -> None:

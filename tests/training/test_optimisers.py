@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from seqloom.spec.config.train import Train
+from seqloom.spec.config.uses import USED_WITH
 from seqloom.spec.names import OPTIMISERS as NAMES
 from seqloom.training.optimisers import optimiser, parted
 from tests.training.small import tiny
@@ -18,8 +19,11 @@ STEPS = 5
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def part(**more: Any) -> Train:
-    return tiny("language", train={"optimiser": "sgd", "lr": 0.1, "momentum": 0.7, "epsilon": 1e-6, **more}).train
+def part(optimiser: str = "sgd", **more: Any) -> Train:
+    """With a momentum and an epsilon of its own where the optimiser has them."""
+    own = {"momentum": 0.7, "epsilon": 1e-6}
+    has = {name: value for name, value in own.items() if optimiser in USED_WITH[f"train.{name}"][0][1]}
+    return tiny("language", train={"optimiser": optimiser, "lr": 0.1, **has, **more}).train
 
 
 class Problem(nn.Module):

@@ -1,27 +1,31 @@
 """Gradients between the backward pass and the step: made a mean, looked at, clipped."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from seqloom.nn.heads.loss import Loss
 from seqloom.spec.config.train import Train
 
 
 @torch.no_grad()
-def norm(gradients: list[Tensor]) -> float:
-    """‖g‖, all weights together.
+def read(losses: Sequence[Loss], gradients: list[Tensor]) -> tuple[float, int, float]:
+    """Σ losses, the number of their items, and ‖Σ g‖ of all weights together: what a step waits for, in one wait.
 
-    >>> norm([torch.tensor([3.0]), torch.tensor([4.0])])
-    5.0
+    >>> read([Loss(torch.tensor(2.5), torch.tensor(4))], [torch.tensor([3.0]), torch.tensor([4.0])])
+    (2.5, 4, 5.0)
     """
-    return float(torch.nn.utils.get_total_norm(gradients)) if gradients else 0.0
+    totals, counts = ([value.float() for value in values] for values in zip(*losses, strict=True))
+    norm = torch.nn.utils.get_total_norm(gradients).float().to(totals[0].device)
+    *each, length = torch.stack([*totals, *counts, norm]).tolist()
+    return sum(each[: len(losses)]), int(sum(each[len(losses) :])), length
 
 
 @torch.no_grad()
-def ready(parameters: Iterable[Tensor], count: int, part: Train) -> tuple[float, bool]:
-    """Make of summed gradients their mean over `count` items, clipped in place; the norm before, whether it was cut.
+def ready(gradients: list[Tensor], length: float, count: int, part: Train) -> bool:
+    """Make of summed gradients their mean over `count` items, clipped in place; whether its norm, `length`, was cut.
 
         g ← Σ g / n
         g ← g · min(1, c / ‖g‖)             clip_norm = c (Pascanu et al. 2013)
@@ -29,10 +33,8 @@ def ready(parameters: Iterable[Tensor], count: int, part: Train) -> tuple[float,
 
     A norm that is not finite leaves the gradients as they are: the step is for the caller to skip.
     """
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    length = norm(gradients) / max(count, 1)
     if not math.isfinite(length):
-        return length, False
+        return False
     scale = 1 / max(count, 1)
     clipped = part.clip_norm is not None and length > part.clip_norm
     if clipped:
@@ -42,4 +44,4 @@ def ready(parameters: Iterable[Tensor], count: int, part: Train) -> tuple[float,
     if part.clip_value is not None and gradients:
         torch._foreach_clamp_min_(gradients, -part.clip_value)
         torch._foreach_clamp_max_(gradients, part.clip_value)
-    return length, clipped
+    return clipped

@@ -9,6 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words
@@ -17,7 +18,7 @@ from seqloom.spec.errors import SeqloomError
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.devices import precision, seed
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
-from seqloom.training.gradients import ready
+from seqloom.training.gradients import read, ready
 from seqloom.training.optimisers import optimiser
 from seqloom.training.penalties import penalty
 from seqloom.training.progress import Progress, Recent
@@ -53,6 +54,8 @@ class Trainer:
         self.listeners = list(listeners)
         self.optimiser = optimiser(self.model, self.part)
         self.parameters = list(self.model.parameters())
+        saved = self.model.state_dict().keys()  # tables that never change are not among them
+        self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in saved]
         self.progress, self.state = Progress(), None
         self.items = task.epoch(0)
         self.total = total_steps(len(self.items), experiment)
@@ -68,7 +71,9 @@ class Trainer:
         self.items = self.task.epoch(progress.epoch)
         begun = time.monotonic() - progress.seconds
         while not self.finished():
+            before = time.monotonic()
             self.step()
+            progress.stepping += time.monotonic() - before
             progress.seconds = time.monotonic() - begun
             ended = progress.item >= len(self.items)
             if ended:
@@ -94,12 +99,15 @@ class Trainer:
             group["lr"] = lr
         self.model.train()
         self.optimiser.zero_grad(set_to_none=True)
-        before, total, count, tokens = self.standing(), 0.0, 0, 0
+        before, losses, tokens = self.standing(), [], 0
         for i in some:
             batch = self.task.batch(self.items[i])
-            loss, items = self.backward(batch.to(self.device))
-            total, count, tokens = total + loss, count + items, tokens + batch.tokens
-        gradient, clipped = ready(self.parameters, count, part)
+            losses.append(self.backward(batch.to(self.device)))
+            tokens += batch.tokens
+        gradients = [weight.grad for weight in self.parameters if weight.grad is not None]
+        total, count, norm = read(losses, gradients)
+        gradient = norm / max(count, 1)
+        clipped = ready(gradients, gradient, count, part)
         progress.step += 1
         progress.item += len(some)
         progress.tokens += tokens
@@ -112,26 +120,26 @@ class Trainer:
             self.skip("gradient" if math.isfinite(total) else "loss", gradient if math.isfinite(total) else total)
         self.tell(Tick(progress.step, self.total, progress.epoch, total / max(count, 1), tokens))
 
-    def backward(self, batch: Batch) -> tuple[float, int]:
+    def backward(self, batch: Batch) -> Loss:
         """The sum of a batch's losses, and over how many items; gradients of the sum are added to those there are."""
         carried = self.state if batch.goes_on else None
         with precision(self.part, self.device):
             outcome = self.task.outcome(self.model, batch, None if carried is None else carried.detach())
             extra = penalty(outcome.y, batch.lengths, self.part)
         self.state = outcome.state
-        total, count = outcome.loss.total, int(outcome.loss.count)
+        total, count = outcome.loss
         (total if extra is None else total + extra * count).backward()
-        return float(total.detach()), count
+        return Loss(total.detach(), count)
 
     def standing(self) -> tuple[State | None, list[Tensor]]:
         """What a step changes before it is known to be good: the carried state, and batch statistics."""
-        return self.state, [buffer.clone() for buffer in self.model.buffers()]
+        return self.state, [statistic.clone() for statistic in self.statistics]
 
     def put_back(self, state: State | None, statistics: list[Tensor]) -> None:
         """As it stood."""
         self.state = state
-        for buffer, before in zip(self.model.buffers(), statistics, strict=True):
-            buffer.copy_(before)
+        for statistic, before in zip(self.statistics, statistics, strict=True):
+            statistic.copy_(before)
 
     def skip(self, what: str, value: float) -> None:
         """A step without a finite loss and gradient changes nothing; too many in a row end the run."""

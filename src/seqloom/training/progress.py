@@ -23,7 +23,8 @@ class Progress:
     item: int = 0  # how many of the epoch's items have been read
     step: int = 0  # how many steps have been taken, skipped ones included
     tokens: int = 0
-    seconds: float = 0.0  # of training, over all sittings
+    seconds: float = 0.0  # of all of it, over all sittings
+    stepping: float = 0.0  # of them, in steps: without validations, samples and checkpoints
     best: float | None = None
     best_step: int = 0
     since_best: int = 0  # validations

@@ -16,7 +16,8 @@ from seqloom.data.cache import fingerprints
 from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS
 from seqloom.runs.devices import device_of
-from seqloom.runs.making import create, refuse_taken
+from seqloom.runs.making import create
+from seqloom.runs.places import refuse_taken
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable, names
 from seqloom.spec.config.experiment import Experiment
@@ -25,7 +26,7 @@ from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, re
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
-from seqloom.training.devices import determinism, precision, seed
+from seqloom.training.devices import determinism, seed
 from seqloom.training.events import End, Listener, Resume, plain
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
@@ -96,12 +97,11 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
 def same_words(sitting: Sitting, folder: Path) -> None:
     """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
     manifest = read_manifest(folder)
-    if sitting.task.files() != vocabulary_of(folder, manifest):
-        made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-        raise RunError(
-            f"{folder}: its data are read into another vocabulary now than when the run began, with {made_by}. "
-            "Resume it with those versions."
-        )
+    if sitting.task.files() == vocabulary_of(folder, manifest):
+        return
+    made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
+    what = f"the corpus {sitting.origin.corpus!r} differs" if sitting.origin.corpus else "its data are read differently"
+    raise RunError(f"{folder}: {what} now from when the run began, with {made_by}. Resume it with those versions.")
 
 
 def finish(sitting: Sitting, trainer: Trainer, folder: Path) -> None:
@@ -110,14 +110,15 @@ def finish(sitting: Sitting, trainer: Trainer, folder: Path) -> None:
     told: dict[str, Any] = {"chosen_by": sitting.task.chosen_by, "best_step": progress.best_step}
     for part in ("valid", "test"):
         if part in sitting.task.parts():
-            with torch.inference_mode(), precision(trainer.part, sitting.device):
+            with torch.inference_mode():  # in float32, as `evaluate` and `predict` will
                 evaluation = sitting.task.evaluate(run.model, part, sitting.device)
             told[part] = evaluation.scores
             if part == "valid":
                 told["details"] = evaluation.details
-    rate = progress.tokens / progress.seconds if progress.seconds else math.nan
+    rate = progress.tokens / progress.stepping if progress.stepping else math.nan  # learning alone, without validations
     told["cost"] = {
         "seconds": round(progress.seconds, 3),
+        "learning_seconds": round(progress.stepping, 3),
         "steps": progress.step,
         "tokens": progress.tokens,
         "tokens_per_second": round(rate, 1),

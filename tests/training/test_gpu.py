@@ -1,0 +1,65 @@
+"""On a CUDA device a step waits once, and a run in deterministic mode goes on bit for bit."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from seqloom.training.events import Event
+from seqloom.training.session import begin, resume
+from tests.training.small import TINY, lines, sitting
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype"),
+]
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("accumulate", [1, 2])
+@pytest.mark.parametrize("task", TINY)
+def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimiser: str) -> None:
+    train = {"device": "cuda", "accumulate": accumulate, "optimiser": optimiser}
+    trainer = sitting(task, "lstm", train=train).trainer([])
+    trainer.step()  # plans and workspaces are made in the first
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            trainer.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    waits = [str(each.message) for each in heard if "synchroniz" in str(each.message)]
+    assert len(waits) == 1, waits
+
+
+class PowerCut(Exception):
+    """Nobody saves anything."""
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("arch", ["lstm", "transformer"])
+@pytest.mark.parametrize("task", TINY)
+def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, precision: str, tmp_path: Path) -> None:
+    train = {"device": "cuda", "deterministic": True, "precision": precision, "checkpoint_every": 3}
+    more: dict[str, Any] = {"train": train, "model": {"dropout": 0.2}}
+
+    def cut(event: Event) -> None:
+        if event.step == 8:
+            raise PowerCut
+
+    begin(sitting(task, arch, **more), tmp_path / "whole", [])
+    with pytest.raises(PowerCut):
+        begin(sitting(task, arch, **more), tmp_path / "cut", [cut])
+    resume(tmp_path / "cut", [])
+    last = "checkpoints/step-000000012"
+    for name in ("weights", "optimiser"):
+        whole, again = (load_file(tmp_path / run / last / f"{name}.safetensors") for run in ("whole", "cut"))
+        assert whole.keys() == again.keys()
+        for key, tensor in whole.items():
+            assert tensor.equal(again[key]), key
+    assert lines(tmp_path / "whole") == lines(tmp_path / "cut")
