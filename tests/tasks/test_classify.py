@@ -1,5 +1,6 @@
 """Classification: one label or several; what is shown of it in a report."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import torch
 import seqloom
 from seqloom.lens.report import report
 from seqloom.spec.config.experiment import experiment
-from seqloom.spec.errors import UserError
+from seqloom.spec.errors import ConfigError, UserError
 from seqloom.tasks.classify import Classify
+from seqloom.training.session import Sitting
 from seqloom.verbs import start
 from tests.training.small import sitting, tiny
 
@@ -64,6 +66,19 @@ def test_several_labels_from_file_to_answer(tmp_path: Path) -> None:
     evaluation = run.evaluate([str(tmp_path / "moods.csv")])
     assert evaluation.scores["micro_f1"] > 0.8
     assert "baseline" not in evaluation.details  # which one label would it be?
+
+
+@pytest.mark.parametrize("smoothing", [None, 0.3])
+def test_several_labels_found_on_reading_have_nothing_to_smooth(smoothing: float | None, tmp_path: Path) -> None:
+    rows = [{"text": f"a {i}", "label": ["x", "y"] if i % 2 else ["y"]} for i in range(20)]
+    (tmp_path / "moods.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    train = {} if smoothing is None else {"label_smoothing": smoothing}
+    chosen = experiment({"task": "classify", "data": {"train": str(tmp_path / "moods.jsonl")}, "train": train})
+    if smoothing is not None:
+        with pytest.raises(ConfigError, match=r"train\.label_smoothing is 0\.3, and has no use .* several labels"):
+            Sitting.of(chosen)
+    else:
+        assert Sitting.of(chosen).experiment.train.label_smoothing == 0
 
 
 def test_several_labels_with_the_loss_at_every_step(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.pooled import Classes, PooledClasses, SeveralLabels
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
-from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.errors import DataError
+from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.spec.errors import ConfigError, DataError
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.calibration import Calibration
@@ -71,6 +71,8 @@ class Classify(RowTask[LabelledData, LabelledPart]):
         origin = replace(origin, data=origin.data.model_copy(update={"tokeniser": origin.tokeniser()}))
         experiment = experiment.model_copy(update={"data": origin.data})
         read = labelled(origin)
+        if read.several:
+            experiment = unsmoothed(experiment)
         usual = None if read.several else most_frequent(read.parts[TRAIN].labels.flat, read.labels)
         return cls(experiment, read.tokeniser, read.labels, usual=usual, data=read, origin=origin)
 
@@ -192,3 +194,12 @@ class Classify(RowTask[LabelledData, LabelledPart]):
                 answers.append({"text": text, "label": label, "probability": told[label]})
             answers[-1] |= {"probabilities": told, "cut": len(row) > self.most}
         return answers
+
+
+def unsmoothed(chosen: Experiment) -> Experiment:
+    """The config where a text may have several labels, which is known only once they are read: nothing to smooth."""
+    usual, smoothing = experiment({"task": "classify"}).train.label_smoothing, chosen.train.label_smoothing
+    if smoothing not in (0, usual):
+        what = f"train.label_smoothing is {smoothing:g}, and has no use where a text may have several labels"
+        raise ConfigError(f"{what}. Leave it out", "train.label_smoothing")
+    return chosen.model_copy(update={"train": chosen.train.model_copy(update={"label_smoothing": 0.0})})
