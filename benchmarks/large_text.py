@@ -4,10 +4,12 @@
 
 The text is Python's standard library again and again, each line with a number, so that no two lines are equal. Each
 kind of tokeniser has a process of its own: it splits, learns the tokeniser from a bounded sample, writes all tokens to
-mapped files, and takes a few training steps from them. Reading alone, over the same file, is the floor beside it.
+mapped files, and takes a few training steps from them. Reading alone, over the same file, is the floor beside it; the
+memory is told twice, once the data are ready and after the steps, as a step over a large vocabulary takes the most.
 """
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -37,11 +39,17 @@ def main() -> None:
         characters = sum(map(len, read_chunks(text)))
         reading = time.monotonic() - begun
         print(f"{size / 2**20:,.0f} MiB, {characters:,} characters; reading alone {reading:.1f} s")
-        print(f"{'tokeniser':12s}{'tokens':>16s}{'ready in':>12s}{'tokens/s':>14s}{'peak RSS':>12s}")
+        print(f"{'tokeniser':12s}{'tokens':>16s}{'ready in':>12s}{'of reading':>12s}{'tokens/s':>14s}", end="")
+        print(f"{'peak RSS':>12s}{'with steps':>12s}")
         for kind in options.kinds:
             environment = {**os.environ, "SEQLOOM_CACHE": f"{folder}/cache-{kind}"}
             program = [sys.executable, __file__, "--steps", str(options.steps), "--child", kind, str(text)]
-            print(subprocess.run(program, env=environment, capture_output=True, text=True, check=True).stdout, end="")
+            told = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+            tokens, seconds, ready, most = json.loads(told)
+            print(
+                f"{kind:12s}{tokens:16,d}{seconds:10.1f} s{seconds / reading:11.0f}x{tokens / seconds:14,.0f}", end=""
+            )
+            print(f"{ready:8.2f} GiB{most:8.2f} GiB", flush=True)
 
 
 def make(path: Path, size: int) -> int:
@@ -69,12 +77,17 @@ def child(kind: str, text: str, steps: int) -> None:
     }
     sitting = Sitting.of(experiment({**raw, "train": {"steps": steps}}))
     seconds = time.monotonic() - begun
+    ready = peak()
     tokens = sum(map(len, sitting.task.data.tokens.values()))  # type: ignore[attr-defined]
     trainer = sitting.trainer([])
     for _ in range(steps):
         trainer.step()
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{kind:12s}{tokens:16,d}{seconds:10.1f} s{tokens / seconds:14,.0f}{most:8.2f} GiB")
+    print(json.dumps([tokens, seconds, ready, peak()]))
+
+
+def peak() -> float:
+    """The most memory that this process held so far, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 if __name__ == "__main__":

@@ -81,10 +81,10 @@ def opened(chosen: Experiment) -> Task:
     if chosen.task == "language":
         return Language(chosen, characters())
     if chosen.task == "classify":
-        return Classify(chosen, words(), Vocabulary(names(LABELS)), several=False)
+        return Classify(chosen, words(), Vocabulary(names(LABELS)), usual="0")
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     spellings = Spellings(Vocabulary([UNKNOWN, *names(WORDS - 1)]), letters, lowercase=True)
-    return Tag(chosen, spellings, Vocabulary(names(TAGS)))
+    return Tag(chosen, spellings, Vocabulary(names(TAGS)), usual="0")
 
 
 def parameters(chosen: Experiment) -> int:

@@ -12,13 +12,14 @@ from seqloom.data.arrays import Ragged, Writer, read, smallest_type
 rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 
 
-@given(rows)
-def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]]) -> None:
+@given(rows, st.integers(1, 5))
+def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], together: int) -> None:
     folder = tmp_path_factory.mktemp("arrays")
     with Writer(folder, {"tokens": "uint16", "tokens_end": "int64", "other": "int32"}) as writer:
-        for row in rows:
-            writer.add_row("tokens", np.array(row, dtype=np.int64))
-            writer.add("other", [len(row)])
+        for start in range(0, len(rows), together):
+            some = rows[start : start + together]
+            writer.add_rows("tokens", [np.array(row, dtype=np.int64) for row in some])
+            writer.add("other", list(map(len, some)))
     arrays = read(folder)
     ragged = Ragged.of(arrays, "tokens")
     assert [ragged[i].tolist() for i in range(len(ragged))] == rows

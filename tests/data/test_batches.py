@@ -24,18 +24,19 @@ def test_the_budget_is_kept_but_for_a_row_that_is_longer(lengths: np.ndarray, bu
         assert len(batch) == 1 or len(batch) * max(1, lengths[batch].max()) <= budget
 
 
+@pytest.mark.parametrize("budget", [256, 2048])
 @pytest.mark.parametrize("draw", ["lognormal", "names", "uniform"])
-def test_little_of_a_batch_is_padding(draw: str) -> None:
+def test_little_of_a_batch_is_padding(draw: str, budget: int) -> None:
     random = np.random.default_rng(1)
     lengths = {
-        "lognormal": lambda: np.rint(random.lognormal(2.7, 0.7, 5000)).clip(1, 512),
+        "lognormal": lambda: np.rint(random.lognormal(2.7, 0.7, 5000)).clip(1, budget),
         "names": lambda: random.normal(7, 2, 5000).round().clip(2, 20),
         "uniform": lambda: random.integers(1, 100, 5000),
     }[draw]().astype(np.int64)
-    found = by_length(lengths, 2048, seed=1, epoch=0)
+    found = by_length(lengths, budget, seed=1, epoch=0)
     padded = sum(len(batch) * lengths[batch].max() for batch in found)
     assert 1 - lengths.sum() / padded < 0.05
-    assert len(found) < 1.25 * lengths.sum() / 2048 + 1  # and batches are full
+    assert len(found) < 1.25 * lengths.sum() / budget + 1  # and batches are full
 
 
 def test_the_order_is_a_function_of_seed_and_epoch() -> None:

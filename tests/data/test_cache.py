@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.cache import cache_folder, cached, fingerprints
+from seqloom.data import cache as module
+from seqloom.data.cache import cache_folder, cached, fingerprints, state
 from seqloom.spec.durable import WriteError
 from seqloom.spec.errors import DataError
 
@@ -80,3 +81,24 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, o
     assert cache_folder() == tmp_path / "xdg" / "seqloom"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "seqloom"
+
+
+def test_a_file_that_can_not_be_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shut(path: Path) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    (file := tmp_path / "a.csv").write_text("x")
+    monkeypatch.setattr(module, "sha256", shut)
+    with pytest.raises(DataError, match=rf"^{file}: no permission to read it\."):
+        fingerprints([file])
+
+
+def test_the_state_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
+    (folder := tmp_path / "films").mkdir()
+    (folder / "pos.txt").write_text("good")
+    (folder / "gone.txt").symlink_to("nowhere")
+    first = state(folder)
+    assert state(folder) == first
+    (folder / "pos.txt").write_text("good, really")
+    assert state(folder) != first
+    assert state(folder / "pos.txt") != state(tmp_path / "none") == ()

@@ -1,6 +1,8 @@
 """Finding files, and telling how they are written by their names."""
 
 import gzip
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -112,7 +114,7 @@ def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
 
 def test_a_json_array_is_told_to_be_jsonl(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
-    assert "Write a record a line (JSONL)" in sentence(format_of, tmp_path / "a.json", "classify")
+    assert "Write one record per line (JSONL)" in sentence(format_of, tmp_path / "a.json", "classify")
     (tmp_path / "a.json").write_text('{"text": "x"}\n')
     assert format_of(tmp_path / "a.json", "classify") == "jsonl"
 
@@ -123,5 +125,20 @@ def test_several_text_files_are_classes(folder: Path) -> None:
     assert formats_of(files, "language") == ["text", "text"]
     assert formats_of([Path("a.csv"), Path("b.tsv")], "classify") == ["csv", "tsv"]
     (folder / "train.txt").write_text("x")
-    assert "this is no name of one" in sentence(formats_of, [*files, folder / "train.txt"], "classify")
+    assert "this is not the name of a class" in sentence(formats_of, [*files, folder / "train.txt"], "classify")
     assert "plain text, and classify reads" in sentence(formats_of, files[:1], "classify")
+
+
+@pytest.mark.parametrize("pattern", ["{}", "{}*"])
+def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.csv")
+    said = sentence(expand, [pattern.format(pipe)])
+    assert said.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), and data are read more than once. Write")
+
+
+def test_devices_and_sockets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sentence(expand, ["/dev/null"]).startswith("/dev/null: is a device, and data are read more than once. ")
+    monkeypatch.chdir(tmp_path)  # a socket's name is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s.csv")
+        assert sentence(expand, ["s.csv"]).startswith("s.csv: is a socket, and data are read more than once. ")

@@ -96,15 +96,15 @@ def test_a_long_row_is_cut_and_counted() -> None:
     assert max(part.tokens.lengths().max() for part in data.parts.values()) == 4
 
 
-def test_one_label_is_nothing_to_tell_apart() -> None:
-    with pytest.raises(DataError, match=r"^a\.tsv: only one label, 'x', so there is nothing to tell apart\."):
+def test_one_label_is_nothing_to_distinguish() -> None:
+    with pytest.raises(DataError, match=r"^a\.tsv: only one label, 'x', so there is nothing to distinguish\."):
         made([(text, "x") for text, _ in ROWS])
 
 
 def test_a_label_seen_once_is_refused() -> None:
     with pytest.raises(DataError, match=r"^a\.tsv:202: label 'rare' is seen once, .* --data\.on-rare-label skip"):
         made([*ROWS, ("a text", "rare")])
-    with pytest.raises(DataError, match=r"^a\.tsv:202: label 'rare' is seen once \(and 1 others\)"):
+    with pytest.raises(DataError, match=r"^a\.tsv:202: label 'rare' is seen once \(and 1 other\)"):
         made([*ROWS, ("a text", "rare"), ("a text", "other")])
 
 

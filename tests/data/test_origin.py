@@ -89,8 +89,9 @@ def test_a_folder_has_no_columns() -> None:
 
 
 def test_bad_lines_as_the_config_says() -> None:
-    assert origin("classify").bad() is refuse
-    assert isinstance(origin("classify", on_bad_line="skip").bad(), Skipped)
+    Path("a.csv").write_text(CSV)
+    assert origin("classify", train="a.csv").bad() is refuse
+    assert isinstance(origin("classify", train="a.csv", on_bad_line="skip").bad(), Skipped)
 
 
 def test_the_files_to_test_on_are_the_only_ones() -> None:

@@ -1,12 +1,13 @@
 """Parts by content, and text cut at places that depend on the text alone."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, at_lines, batched, between, check_filled, part_of
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, Taken, at_lines, batched, check_filled, part_of
 from seqloom.spec.errors import DataError
 
 texts = st.text("ab\n", max_size=60)
@@ -53,20 +54,31 @@ def test_a_part_without_examples_is_refused() -> None:
             check_filled("a.csv", parts)
 
 
-@given(texts, cuts, st.integers(0, 70), st.integers(0, 70))
-def test_between_is_a_slice(text: str, cuts: list[int], start: int, stop: int) -> None:
-    pieces = list(between(chunked(text, cuts), start, stop))
-    assert "".join(pieces) == text[start:stop]
-    assert all(pieces)
+@given(texts, cuts, st.lists(st.integers(0, 30), max_size=5))
+def test_what_is_taken_follows_on_what_was(text: str, cuts: list[int], sizes: list[int]) -> None:
+    taken, at = Taken(chunked(text, cuts)), 0
+    for size in sizes:
+        pieces = list(taken.take(size))
+        assert "".join(pieces) == text[at : at + size]
+        assert all(pieces)
+        at += size
 
 
-def test_between_reads_no_more_than_it_needs() -> None:
-    def chunks() -> object:
+def test_no_more_is_read_than_is_taken() -> None:
+    def chunks() -> Iterator[str]:
         yield "abc"
         yield "def"
         raise AssertionError("read on")
 
-    assert "".join(between(chunks(), 1, 6)) == "bcdef"  # type: ignore[arg-type]
+    assert "".join(Taken(chunks()).take(6)) == "abcdef"
+
+
+@given(st.lists(st.text(max_size=9)), st.integers(1, 20))
+def test_batches_by_size_hold_all_and_no_more_than_they_need(items: list[str], size: int) -> None:
+    groups = list(batched(items, size, len))
+    assert [item for group in groups for item in group] == items
+    assert all(sum(map(len, group[:-1])) < size for group in groups)
+    assert all(sum(map(len, group)) >= size for group in groups[:-1])
 
 
 @given(texts, cuts, st.integers(1, 20))

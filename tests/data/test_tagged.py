@@ -130,8 +130,8 @@ def test_a_long_sentence_is_cut_and_counted() -> None:
     assert max(part.tags.lengths().max() for part in data.parts.values()) == 4
 
 
-def test_one_tag_is_nothing_to_tell_apart() -> None:
-    with pytest.raises(DataError, match=r"^a\.conll: only one tag, 'X', so there is nothing to tell apart\."):
+def test_one_tag_is_nothing_to_distinguish() -> None:
+    with pytest.raises(DataError, match=r"^a\.conll: only one tag, 'X', so there is nothing to distinguish\."):
         made([[(word, "X") for word, _ in sentence] for sentence in SENTENCES])
 
 

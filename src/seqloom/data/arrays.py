@@ -1,7 +1,7 @@
 """Arrays on disk, written once from end to end, then mapped into memory: what is not looked at costs nothing."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import index
 from pathlib import Path
@@ -44,10 +44,12 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def add_row(self, name: str, values: Shaped[ndarray, " n"]) -> None:
-        """One row of a ragged array: its values at the end of one array, where it ends in another (see `Ragged`)."""
-        self.add(name, values)
-        self.add(f"{name}_end", [self.sizes[name]])
+    def add_rows(self, name: str, rows: Sequence[Shaped[ndarray, " _"]]) -> None:
+        """Rows of a ragged array: their values at the end of one array, where each ends in another (see `Ragged`)."""
+        if rows:
+            before = self.sizes[name]
+            self.add(name, np.concatenate(rows))
+            self.add(f"{name}_end", before + np.cumsum([len(row) for row in rows]))
 
     def close(self) -> None:
         """No more is added; the index says what there is."""
@@ -90,7 +92,7 @@ class Ragged:
 
     @staticmethod
     def of(arrays: Mapping[str, Shaped[ndarray, " n"]], name: str) -> "Ragged":
-        """As `Writer.add_row` wrote it."""
+        """As `Writer.add_rows` wrote it."""
         return Ragged(arrays[name], arrays[f"{name}_end"])
 
     def lengths(self) -> Shaped[ndarray, " rows"]:
@@ -99,5 +101,5 @@ class Ragged:
 
 
 def smallest_type(values: int) -> str:
-    """The smallest type that tells so many values apart."""
+    """The smallest type that has so many values."""
     return "uint8" if values <= 1 << 8 else "uint16" if values <= 1 << 16 else "uint32"

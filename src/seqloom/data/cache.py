@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from seqloom.data.lines import cannot_read
 from seqloom.spec import durable
 from seqloom.spec.folder import sha256
 
 FORMAT = 1  # one more whenever what is made from the same files changes
+State = tuple[tuple[str, int, int, int, int], ...]
 
 
 def cache_folder() -> Path:
@@ -22,13 +24,28 @@ def cache_folder() -> Path:
 
 def fingerprints(files: Sequence[Path]) -> list[str]:
     """SHA-256 of each file's content; of a folder, of all its files."""
-    return [sha256(file) if file.is_file() else of_folder(file) for file in files]
+    return [fingerprint(file) if file.is_file() else of_folder(file) for file in files]
+
+
+def fingerprint(file: Path) -> str:
+    """Of one file."""
+    try:
+        return sha256(file)
+    except OSError as error:
+        raise cannot_read(file, error) from None
 
 
 def of_folder(folder: Path) -> str:
     """One fingerprint for the names and contents of a folder's files."""
-    told = [(str(file.relative_to(folder)), sha256(file)) for file in sorted(folder.rglob("*")) if file.is_file()]
+    told = [(str(file.relative_to(folder)), fingerprint(file)) for file in sorted(folder.rglob("*")) if file.is_file()]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def state(path: Path) -> State:
+    """What the system says of a file, or of all files of a folder, that is another once something is written there."""
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    about = [(str(file), file.stat()) for file in files if file.is_file()]
+    return tuple((name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for name, of in about)
 
 
 def cached(what: Mapping[str, object], make: Callable[[Path], None]) -> Path:

@@ -1,6 +1,6 @@
 """What readers and embedded corpora give: one example, and where it stood."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 
 class Place(NamedTuple):
@@ -17,12 +17,44 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
+class Example(Protocol):
+    """What is common to examples of all kinds."""
+
+    @property
+    def content(self) -> str:
+        """What it is split by: equal contents are in one part."""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What a model is to say."""
+
+    @property
+    def place(self) -> Place: ...
+
+    @classmethod
+    def restored(cls, told: list[Any]) -> Self:
+        """What JSON has kept of one."""
+
+
 class Labelled(NamedTuple):
     """A text and its label, or its several labels (none is possible there)."""
 
     text: str
     labels: tuple[str, ...]
     place: Place
+
+    @property
+    def content(self) -> str:
+        return self.text
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.labels
+
+    @classmethod
+    def restored(cls, told: list[Any]) -> "Labelled":
+        text, labels, place = told
+        return cls(text, tuple(labels), Place(*place))
 
 
 class Sentence(NamedTuple):
@@ -31,3 +63,16 @@ class Sentence(NamedTuple):
     words: tuple[str, ...]
     tags: tuple[str, ...]
     place: Place
+
+    @property
+    def content(self) -> str:
+        return " ".join(self.words)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.tags
+
+    @classmethod
+    def restored(cls, told: list[Any]) -> "Sentence":
+        words, tags, place = told
+        return cls(tuple(words), tuple(tags), Place(*place))

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from seqloom.data.lines import cannot_read, read_chunks, read_lines
+from seqloom.data.lines import cannot_read, read_chunks, read_lines, refuse_pipe
 from seqloom.spec.errors import DataError
 from seqloom.spec.names import Format as Format
 from seqloom.spec.names import Task as Task
@@ -38,8 +38,8 @@ READS: dict[Task, tuple[Format, ...]] = {
 
 IN_WORDS: dict[Task, str] = {
     "language": "plain text",
-    "classify": "CSV, TSV, JSONL, or a folder with a sub-folder or a file a class",
-    "tag": "CoNLL-U (.conllu), or a word and its tag a line (.conll)",
+    "classify": "CSV, TSV, JSONL, or a folder with one sub-folder or one file per class",
+    "tag": "CoNLL-U (.conllu), or one word and its tag per line (.conll)",
 }
 
 # Names of parts of a data set, which are not names of classes.
@@ -58,6 +58,7 @@ def expand(patterns: Iterable[str | Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for pattern in map(str, patterns):
         for path in _matches(pattern):
+            refuse_pipe(path)
             found.setdefault(path.absolute(), path)
     return list(found.values())
 
@@ -117,14 +118,16 @@ def part_of(stem: str) -> str | None:
 
 
 def formats_of(paths: Sequence[Path], task: Task, given: Format | Literal["auto"] = "auto") -> list[Format]:
-    """`format_of` each; but several .txt files are, to a classifier, a file a class."""
+    """`format_of` each; but several .txt files are, to a classifier, one file per class."""
     text_files = [path for path in paths if without_gz(path).suffix.lower() == ".txt" and not path.is_dir()]
     if task == "classify" and given == "auto" and len(text_files) == len(paths) > 1:
         for path in text_files:
             _refuse_tabs(path)
             if part_of(without_gz(path).stem):
                 do = f"classify reads {IN_WORDS['classify']}"
-                raise DataError(path, "several .txt files are read as a file a class, and this is no name of one", do)
+                raise DataError(
+                    path, "several .txt files are read as one file per class, and this is not the name of a class", do
+                )
         return ["folder"] * len(paths)
     return [format_of(path, task, given) for path in paths]
 
@@ -136,8 +139,8 @@ def format_of(path: Path, task: Task, given: Format | Literal["auto"] = "auto") 
     'csv'
     >>> format_of(Path("reviews.csv"), "tag")
     Traceback (most recent call last):
-    seqloom.spec.errors.DataError: reviews.csv: a csv file, and tag reads CoNLL-U (.conllu), or a word and its tag a
-    line (.conll). Name another file, or say how it is written: --data.format conllu|conll.
+    seqloom.spec.errors.DataError: reviews.csv: a csv file, and tag reads CoNLL-U (.conllu), or one word and its tag
+    per line (.conll). Name another file, or say how it is written: --data.format conllu|conll.
     """
     if path.is_dir() and (given not in ("auto", "folder") or task != "classify"):
         suffix = {"language": ".txt", "classify": f".{given}", "tag": ".conllu"}[task]
@@ -174,5 +177,5 @@ def _refuse_tabs(path: Path) -> None:
 
 def _refuse_array(path: Path) -> None:
     if next(read_chunks(path)).lstrip().startswith("["):
-        do = f"Write a record a line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
+        do = f"Write one record per line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
         raise DataError(path, "a JSON array, which would have to be read whole", do)

@@ -9,21 +9,17 @@ from itertools import chain
 from pathlib import Path
 
 from seqloom.data.examples import Place
+from seqloom.data.not_text import check_text
 from seqloom.spec.errors import DataError
 
 BLOCK = 1 << 20  # bytes read at a time
 GZIP = b"\x1f\x8b"
 UTF_8_BOM = codecs.BOM_UTF8
-
-# What a file may begin with that is not text, its name, and what to do. (UTF-32's mark begins with UTF-16's.)
-NOT_UTF_8 = (
-    (codecs.BOM_UTF32_LE, "in UTF-32", "Convert it, for example with `iconv -f utf-32 -t utf-8`"),
-    (codecs.BOM_UTF16_LE, "in UTF-16", "Convert it, for example with `iconv -f utf-16 -t utf-8`"),
-    (codecs.BOM_UTF16_BE, "in UTF-16", "Convert it, for example with `iconv -f utf-16 -t utf-8`"),
-    (b"PK\x03\x04", "a zip archive (or a spreadsheet or document inside one)", "Unpack it, or save it as plain text"),
-    (b"BZh91AY&SY", "packed with bzip2", "Unpack it with `bunzip2`, or pack it with gzip instead"),
-    (b"\xfd7zXZ\x00", "packed with xz", "Unpack it with `unxz`, or pack it with gzip instead"),
-    (b"\x28\xb5\x2f\xfd", "packed with zstd", "Unpack it with `unzstd`, or pack it with gzip instead"),
+NO_FILES = (
+    (stat.S_ISFIFO, "is a pipe (which `<(...)` makes too)"),
+    (stat.S_ISCHR, "is a device"),
+    (stat.S_ISBLK, "is a device"),
+    (stat.S_ISSOCK, "is a socket"),
 )
 
 Bad = Callable[[DataError], None]
@@ -69,6 +65,8 @@ class EmptyFile(DataError):
 
 def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[tuple[int, str]]:
     r"""Each line with its number from 1, without its ending (\n, \r\n or \r, and no other separator of Unicode's).
+
+    Each of the three ends a line wherever it stands, also where the file's other lines end in another way.
 
     A line that is not UTF-8, holds a NUL or has more than `max_characters` goes to `bad`; of one that is too long, no
     more is read before that than shows it.
@@ -150,7 +148,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
     for number, block in enumerate(_unpacked(path)):
         if number == 0:
-            _check_beginning(path, block)
+            check_text(path, block)
             block = block.removeprefix(UTF_8_BOM)
         block = held + block
         held = b"\r" if block.endswith(b"\r") else b""
@@ -169,7 +167,8 @@ def _blocks(path: Path) -> Iterator[bytes]:
 def _unpacked(path: Path) -> Iterator[bytes]:
     """The file's bytes, out of gzip if its first bytes say so, a block at a time."""
     try:
-        _check_kind(path)
+        refuse_pipe(path)
+        _refuse_folder(path)
         with path.open("rb") as file:
             packed = file.read(len(GZIP)) == GZIP
             file.seek(0)
@@ -182,18 +181,18 @@ def _unpacked(path: Path) -> Iterator[bytes]:
         raise cannot_read(path, error) from None
 
 
-def _check_kind(path: Path) -> None:
+def refuse_pipe(path: Path) -> None:
+    """A sentence for what is neither a file nor a folder; before it is opened, as a pipe may keep one waiting."""
     mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return
+    what = next((name for kind, name in NO_FILES if kind(mode)), "is not a regular file")
+    raise DataError(path, f"{what}, and data are read more than once", "Write the data to a file first, and name that")
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
         raise DataError(path, "is a directory", f"Name its files, for example '{path / '*.txt'}'")
-    if not stat.S_ISREG(mode):  # before it is opened: a pipe that nobody writes to would wait for ever
-        raise DataError(path, "is not a regular file, and data are read more than once", "Write it to a file first")
-
-
-def _check_beginning(path: Path, block: bytes) -> None:
-    for magic, what, do in NOT_UTF_8:
-        if block.startswith(magic):
-            raise DataError(path, f"the file is {what}, not plain UTF-8 text", do)
 
 
 def cannot_read(path: Path, error: OSError) -> DataError:

@@ -1,13 +1,13 @@
 """Where the examples of each part come from: files, or an embedded corpus."""
 
 import platform
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
-from seqloom.data.cache import fingerprints
+from seqloom.data.cache import State, cached, fingerprints, state
 from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.examples import Labelled, Sentence
 from seqloom.data.files import expand, formats_of, without_gz
@@ -35,6 +35,7 @@ class Origin:
     files: dict[str, list[Path]]
     prints: dict[str, list[str]]  # SHA-256 of each
     corpus: str | None
+    states: dict[Path, State] = field(default_factory=dict)  # of each file, before its content was looked at
 
     @staticmethod
     def of(experiment: Experiment) -> "Origin":
@@ -43,9 +44,10 @@ class Origin:
         corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
         files = {part: expand(getattr(data, part)) for part in PARTS}
         readable(files, experiment)
+        states = {path: state(path) for paths in files.values() for path in paths}
         prints = {part: fingerprints(paths) for part, paths in files.items()}
         refuse_shared(files, prints)
-        return Origin(experiment.task, data, experiment.seed, files, prints, corpus)
+        return Origin(experiment.task, data, experiment.seed, files, prints, corpus, states)
 
     @staticmethod
     def to_test(experiment: Experiment, files: Sequence[str]) -> "Origin":
@@ -59,6 +61,27 @@ class Origin:
         if self.corpus:
             return [self.corpus, *(str(path) for part in PARTS for path in self.files[part])]
         return [str(path) for part in PARTS for path in self.files[part]]
+
+    @property
+    def name(self) -> str:
+        """What a sentence about all of the data begins with."""
+        return (self.names() or ["data"])[0]
+
+    def made_ready(self, make: Callable[[Path], None]) -> Path:
+        """The folder that `make` fills from these files, from the cache or now; never from a file that changed."""
+
+        def fill(folder: Path) -> None:
+            make(folder)
+            self.check_unchanged()
+
+        return cached(self.ingredients(), fill)
+
+    def check_unchanged(self) -> None:
+        """A file is looked at first, for its content's fingerprint, and read after: both times it must be the same."""
+        for part, paths in self.files.items():
+            for path, code in zip(paths, self.prints[part], strict=True):
+                if state(path) != self.states[path] and fingerprints([path]) != [code]:
+                    raise DataError(path, "the file changed while it was being read", "Try again once it is complete")
 
     def ingredients(self) -> dict[str, object]:
         """All that decides what is read, for the cache."""

@@ -1,7 +1,7 @@
 """What is learnt from, what is chosen by, what is measured on: by content, so that a duplicate never straddles."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from seqloom.spec.errors import DataError
@@ -30,19 +30,27 @@ def check_filled(name: str, parts: Iterable[str]) -> None:
             raise DataError(name, f"no example is left for the {part} part", do)
 
 
-def between(chunks: Iterable[str], start: int, stop: int) -> Iterator[str]:
-    """The characters from start to stop of a text that comes in chunks.
+class Taken:
+    """A text that comes in chunks, taken from its start so many characters at a time: it is read once.
 
-    >>> "".join(between(["abc", "defg"], 2, 5))
-    'cde'
+    >>> text = Taken(["abc", "defg"])
+    >>> list(text.take(4)), list(text.take(9))
+    (['abc', 'd'], ['efg'])
     """
-    at = 0
-    for chunk in chunks:
-        if piece := chunk[max(start - at, 0) : stop - at]:
-            yield piece
-        at += len(chunk)
-        if at >= stop:
-            return
+
+    def __init__(self, chunks: Iterable[str]) -> None:
+        self.chunks, self.rest = iter(chunks), ""
+
+    def take(self, characters: int) -> Iterator[str]:
+        """The next so many, or all that are left."""
+        while characters > 0:
+            chunk = self.rest or next(self.chunks, None)
+            if chunk is None:
+                return
+            piece, self.rest = chunk[:characters], chunk[characters:]
+            characters -= len(piece)
+            if piece:
+                yield piece
 
 
 def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
@@ -64,17 +72,19 @@ def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
         yield rest
 
 
-def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Lists of so many, the last perhaps of fewer.
+def batched(items: Iterable[Item], size: int, size_of: Callable[[Item], int] = lambda _: 1) -> Iterator[list[Item]]:
+    """Lists of about this size in all, where an item counts one unless `size_of` says more; the last may be smaller.
 
-    >>> list(batched("abc", 2))
-    [['a', 'b'], ['c']]
+    >>> list(batched("abc", 2)), list(batched(["a", "bcd", "e"], 4, len))
+    ([['a', 'b'], ['c']], [['a', 'bcd'], ['e']])
     """
     group: list[Item] = []
+    held = 0
     for item in items:
         group.append(item)
-        if len(group) == size:
+        held += size_of(item)
+        if held >= size:
             yield group
-            group = []
+            group, held = [], 0
     if group:
         yield group

@@ -11,17 +11,19 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, Writer, read, smallest_type, writers
-from seqloom.data.cache import cached
-from seqloom.data.examples import Place, Sentence
-from seqloom.data.lines import Bad, Skipped, skipped
+from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+from seqloom.data.examples import Sentence
+from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, check_filled, part_of
+from seqloom.data.parted import Counts, ReadOnce, check_known
+from seqloom.data.rows import Row, write_rows
+from seqloom.data.split import TRAIN, batched, check_filled
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.errors import DataError
 
-META, WORDS, LETTERS, TAGS = "meta.json", "words.json", "letters.json", "tags.json"
+META, WORDS, LETTERS, TAGS, COPY = "meta.json", "words.json", "letters.json", "tags.json", "copy.jsonl"
 LONGEST = 24  # letters of a word that are read: of a longer one its first and last twelve
+TOGETHER = 1024  # forms written at a time
 NO_LETTER = ""  # number 0: fills a word's row after its last letter
 
 
@@ -80,7 +82,7 @@ class TaggedData:
 
 def tagged(origin: Origin) -> TaggedData:
     """Sentences made ready, from the cache or now."""
-    folder = cached(origin.ingredients(), lambda making: make(origin, making))
+    folder = origin.made_ready(lambda making: make(origin, making))
     words, letters, tags = (
         Vocabulary.from_json((folder / name).read_text(encoding="utf-8"), name) for name in (WORDS, LETTERS, TAGS)
     )
@@ -109,79 +111,48 @@ def open_part(folder: Path) -> TaggedPart:
 
 
 def make(origin: Origin, folder: Path) -> None:
-    """Two readings: one to count words, letters and tags, one to write."""
-    data, bad = origin.data, origin.bad()
-    words, letters, tags, homeless = count(origin, bad, moved=set())
-    moved = moved_contents(origin, homeless)
-    if moved:
-        words, letters, tags, _ = count(origin, Skipped(), moved)
+    """Read the files once, counting tags; then count words and letters, and write."""
+    data = origin.data
+    sentences = ReadOnce(origin, origin.sentences, Sentence, folder / COPY)
+    counts, _ = sentences.count()
+    check(sentences, counts)
+    sentences.learn_all(counts)
+    words, letters = count(sentences, data.lowercase)
     spellings = Spellings(
         Vocabulary.of_counts(words, unknown=True, least=data.min_count, most=data.vocabulary),
         Vocabulary([NO_LETTER, *Vocabulary.of_counts(letters, unknown=True).names]),
         data.lowercase,
     )
-    vocabulary = Vocabulary(sorted(tags))
-    told = write(origin, folder, spellings, vocabulary, parted(origin, Skipped(), moved))
+    tags = Vocabulary(sorted(counts))
+    told = write(origin, folder, spellings, tags, sentences)
     check_filled(origin.names()[0], told["parts"])
-    for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, vocabulary)):
+    for name, names in ((WORDS, spellings.words), (LETTERS, spellings.letters), (TAGS, tags)):
         (folder / name).write_text(names.to_json(), encoding="utf-8")
-    told["skipped"] = skipped(bad)
+    told["skipped"] = skipped(sentences.bad)
     (folder / META).write_text(json.dumps(told), encoding="utf-8")
+    sentences.copy.unlink()
 
 
-def parted(origin: Origin, bad: Bad, moved: set[str]) -> Iterator[tuple[str, Sentence]]:
-    """All sentences, each with its part: that of its file, or by its words; what is `moved` is learnt from."""
-    data = origin.data
-    valid = 0.0 if origin.has(VALID) else data.valid_share
-    test = 0.0 if origin.has(TEST) else data.test_share
-    for sentence in origin.sentences(TRAIN, bad):
-        content = " ".join(sentence.words)
-        yield TRAIN if content in moved else part_of(content, origin.seed, valid, test), sentence
-    for part in (VALID, TEST):
-        if origin.has(part):
-            for sentence in origin.sentences(part, bad):
-                yield part, sentence
+def check(sentences: ReadOnce[Sentence], counts: Counts) -> None:
+    """Tags that nothing can be learnt of."""
+    unseen = set(sentences.unseen(counts))
+    if len(known := set(counts) - unseen) < 2:
+        what = f"only one tag, {next(iter(known), 'none')!r}, so there is nothing to distinguish"
+        raise DataError(sentences.origin.name, what, "Name another column with --data.tag")
+    for tag in counts:
+        if tag in unseen:
+            what = f"tag {tag!r} is not in the training part"
+            raise DataError(sentences.place_of(tag), what, "Add sentences with it, or remove it")
 
 
-def moved_contents(origin: Origin, homeless: set[str]) -> set[str]:
-    """The sentences of tags that by chance are all kept back: they are learnt from instead."""
-    if not homeless:
-        return set()
-    return {
-        " ".join(sentence.words)
-        for part, sentence in parted(origin, Skipped(), set())
-        if homeless.intersection(sentence.tags) and not origin.has(part)
-    }
-
-
-def count(origin: Origin, bad: Bad, moved: set[str]) -> tuple[Counter[str], Counter[str], Counter[str], set[str]]:
-    """The words, letters and tags of the training part; tags of what was kept back from its files and not in it.
-
-    A tag that only files of another part have is refused.
-    """
-    words, letters, tags = Counter[str](), Counter[str](), Counter[str]()
-    elsewhere: dict[str, Place] = {}
-    kept_back: set[str] = set()
-    for part, sentence in parted(origin, bad, moved):
+def count(sentences: Iterable[tuple[str, Sentence]], lowercase: bool) -> tuple[Counter[str], Counter[str]]:
+    """The words and the letters of the training part."""
+    words, letters = Counter[str](), Counter[str]()
+    for part, sentence in sentences:
         if part == TRAIN:
-            words.update(word.lower() if origin.data.lowercase else word for word in sentence.words)
+            words.update(word.lower() if lowercase else word for word in sentence.words)
             letters.update("".join(sentence.words))
-            tags.update(sentence.tags)
-        elif not origin.has(part):
-            kept_back.update(sentence.tags)
-        else:
-            for tag in sentence.tags:
-                elsewhere.setdefault(tag, sentence.place)
-    name = (origin.names() or ["data"])[0]
-    if len(known := kept_back.union(tags)) < 2:
-        only = next(iter(known), "none")
-        raise DataError(
-            name, f"only one tag, {only!r}, so there is nothing to tell apart", "Name another with --data.tag"
-        )
-    for tag, place in elsewhere.items():
-        if tag not in known:
-            raise DataError(place, f"tag {tag!r} is not in the training part", "Add sentences with it, or remove it")
-    return words, letters, tags, kept_back.difference(tags)
+    return words, letters
 
 
 def write(
@@ -192,33 +163,23 @@ def write(
     sentences: Iterable[tuple[str, Sentence]],
 ) -> dict[str, Any]:
     """The forms, the sentences of each part; what there was to tell."""
-    types = {"forms": "uint32", "tags": smallest_type(len(tags)), "forms_end": "int64", "tags_end": "int64"}
-    types |= {"file": "int32", "line": "int64"}
-    numbered = {name: i for i, name in enumerate(origin.names())}
-    most = origin.data.max_length or 1 << 62
+    types = {"forms": "uint32", "tags": smallest_type(len(tags))}
+    most = origin.data.max_length
     forms: dict[str, int] = {}
-    cut = 0
-    with writers(folder, PARTS, types) as files:
+
+    def rows() -> Iterator[Row]:
         for part, sentence in sentences:
-            check_known(tags, sentence)
-            writer = files[part]
-            cut += len(sentence.words) > most
-            numbers = [forms.setdefault(word, len(forms)) for word in sentence.words[:most]]
-            writer.add_row("forms", np.array(numbers, dtype=np.int64))
-            writer.add_row("tags", tags.numbers(sentence.tags[:most]))
-            writer.add("file", [numbered.get(sentence.place.file, 0)])
-            writer.add("line", [sentence.place.line])
-    filled = [part for part, writer in files.items() if writer.sizes["line"]]
+            check_known(tags, sentence, "tag", "sentence")
+            words = sentence.words[:most]
+            numbers = {
+                "forms": np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64),
+                "tags": tags.numbers(sentence.tags[:most]),
+            }
+            yield Row(part, sentence.place, len(words) < len(sentence.words), numbers)
+
+    told = write_rows(folder, origin.names(), types, rows())
     with Writer(folder / "forms", {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
-        for form in forms:
-            writer.add_row("forms", np.frombuffer(form.encode(), dtype=np.uint8))
-            writer.add("table", spellings.rows([form])[0])
-    return {"parts": filled, "cut": cut}
-
-
-def check_known(tags: Vocabulary, sentence: Sentence) -> None:
-    """A file to test on may have tags that the run never saw."""
-    for tag in sentence.tags:
-        if tag not in tags:
-            what = f"tag {tag!r} is not one of the run's ({', '.join(tags.names[:10])})"
-            raise DataError(sentence.place, what, "Remove the sentence, or train on such ones")
+        for some in batched(forms, TOGETHER):
+            writer.add_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
+            writer.add("table", spellings.rows(some).ravel())
+    return told

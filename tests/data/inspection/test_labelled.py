@@ -102,7 +102,7 @@ def test_repeats_overlap_and_contradictions(tmp_path: Path) -> None:
     against = only(found, "different labels")
     assert (against.count, names(against.places)) == (1, ["train.tsv:63", "train.tsv:64"])
     assert "at least 1 of" in against.what
-    leak = only(found, "stand in train too")
+    leak = only(found, "are in train too")
     assert leak.kind == "warning"
     assert leak.count == 30 or leak.count == 29  # the half may end inside a line
     assert names(leak.places)[0] == "valid.tsv:1"

@@ -73,8 +73,10 @@ def test_tables(
     on_rare_label: str,
     test_share: float,
 ) -> None:
-    data: dict[str, object] = {"text": "1", "label": "2", "header": False, "test_share": test_share}
-    data |= {"on_bad_line": on_bad_line, "on_rare_label": on_rare_label, "valid_share": 0.3}
+    data: dict[str, object] = {"text": "1", "label": "2", "header": False}
+    data |= {"on_bad_line": on_bad_line, "on_rare_label": on_rare_label}
+    data |= {"valid_share": 0.3} if valid is None else {}
+    data |= {"test_share": test_share} if test is None else {}
     for part, text in (("train", train), ("valid", valid), ("test", test)):
         if text is not None:
             data[part] = write(folder / f"{part}.tsv", text)

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from seqloom.data.inspection import text as inspected
+from seqloom.data.inspection.gathered import Gathered
+from seqloom.data.readers.text import read_text
 from tests.data.inspection.looks import look, names, only, says, write
 
 CLEAN = "".join(f"This is line number {number}, one of a good many lines.\n" for number in range(3000))
@@ -51,7 +53,7 @@ def test_repeated_and_shared_lines_whatever_the_blocks(
     found = look("language", train=train, valid=write(tmp_path / "v.txt", "short\n" + again + CLEAN[-1000:]))
     repeats = only(found, "of train")
     assert (repeats.kind, repeats.count, names(repeats.places)[0]) == ("warning", 399, "t.txt:3002")
-    assert names(only(found, "stand in train too").places)[0] == "v.txt:2"
+    assert names(only(found, "are in train too").places)[0] == "v.txt:2"
     assert dict(found.summary)["train"].endswith("3,400 lines")
 
 
@@ -68,3 +70,11 @@ def test_too_little_text(tmp_path: Path) -> None:
     found = look("language", train=write(tmp_path / "t.txt", "abababab" + "ab"))
     assert only(found, "only 1 character for the part to choose by").kind == "error"
     assert says(look("language", train=write(tmp_path / "u.txt", CLEAN[:5000])), "little to learn")
+
+
+def test_the_text_is_as_long_as_training_reads_it_whatever_ends_a_file(tmp_path: Path) -> None:
+    texts = {"a.txt": "one line\nno end", "b.txt": "", "c.txt": "x\n", "d.txt": "y", "e.txt": "z"}
+    paths = [Path(write(tmp_path / name, text)) for name, text in texts.items()]
+    good, length = inspected.readable(paths, Gathered())
+    assert [path.name for path in good] == ["a.txt", "c.txt", "d.txt", "e.txt"]
+    assert length == len("".join(read_text(paths))) == len("one line\nno end\nx\ny\nz")

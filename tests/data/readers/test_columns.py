@@ -86,8 +86,8 @@ def test_other_files_can_be_read_as_the_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "message"),
     [
-        ("only\none", {}, ": one column only. Rewrite it"),
-        ("a;b\nc;d", {}, ": one column only; the fields may be separated by ';'. Rewrite it"),
+        ("only\none", {}, ": there is only one column. Rewrite it"),
+        ("a;b\nc;d", {}, ": there is only one column; the fields may be separated by ';'. Rewrite it"),
         ("\n".join(f"{n},x{n}" for n in range(9)), {}, ": no column looks like a label: the values of each hardly rep"),
         (
             "review,stars\na,b",
@@ -101,7 +101,7 @@ def test_other_files_can_be_read_as_the_first(tmp_path: Path) -> None:
         ("review,stars\na,b", {"text": "review", "header": False}, ": --data.text 'review' is a name, and there is no"),
         ("text,text,label\na,b,c", {"text": "text"}, ": several columns are called 'text'. Give a number"),
         ("text,label\na,b,c\nd,e,f", {"text": "text"}, ":1: the header has 2 fields and most rows have 3. "),
-        ("\n\n", {}, ": no row that can be read. "),
+        ("\n\n", {}, ": there is no row that can be read. "),
         ('a,"b', {}, ":1: a quote opens here"),
     ],
 )
@@ -122,5 +122,5 @@ def test_keys_of_json_are_columns(tmp_path: Path) -> None:
     assert guess.describe() == "text: 'said', label: 'about' (guessed; --data.text and --data.label name others)"
     assert found(tmp_path, lines, "a.jsonl", text="said", label="about").guessed == ()
     assert "The nearest is 'about'" in sentence(tmp_path, lines, "a.jsonl", label="abuot")
-    assert sentence(tmp_path, '{"text": "x"}', "a.jsonl").startswith(": one key only ('text')")
-    assert sentence(tmp_path, "{}", "a.jsonl").startswith(": objects without keys")
+    assert sentence(tmp_path, '{"text": "x"}', "a.jsonl").startswith(": there is only one key ('text')")
+    assert sentence(tmp_path, "{}", "a.jsonl").startswith(": the objects have no keys")

@@ -92,7 +92,7 @@ def test_a_column_of_conll_is_a_number(file: Path, column: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("2\ton\ton", "3 columns; CoNLL-U has 10, with tabs between. Correct the row, or pass --data.on-bad-line skip"),
+        ("2\ton\ton", "3 columns; CoNLL-U has 10, separated by tabs. Correct the row, or pass --data.on-bad-line skip"),
         ("2 on on ADP IN _ _ _ _ _", "1 column, and no tab; CoNLL-U has 10"),
         (f"2\t\ton\tADP\tIN{REST}", "the word is empty. "),
         (f"2\ton\ton\t\tIN{REST}", "the tag is empty. "),
@@ -116,11 +116,11 @@ def test_a_bad_row_of_conllu_costs_its_sentence(file: Path, row: str, message: s
         ("Go VB\non IN X\n", None, ":2: 3 columns, expected 2 as in the first row. "),
         ("Go\tVB\non\t\n", None, ":2: the tag is empty. "),
         ("Go\tVB\n\tIN\n", None, ":2: the word is empty. "),
-        ("Go\non\n", None, ":1: one column only; expected a word and its tag"),
+        ("Go\non\n", None, ":1: only one column; expected a word and its tag"),
         ("Go VB\n", "3", ":1: 2 columns, and --data.tag asks for column 3. "),
         ("a B\n" + "word B\n" * 30, None, ":1: a sentence of more than 100 characters begins here. Put a blank line"),
-        ("\n \n", None, ": no sentence that can be read. "),
-        ("-DOCSTART- O\n\n", None, ": no sentence that can be read. "),
+        ("\n \n", None, ": there is no sentence that can be read. "),
+        ("-DOCSTART- O\n\n", None, ": there is no sentence that can be read. "),
     ],
 )
 def test_a_bad_row_of_conll_is_a_sentence(file: Path, text: str, column: str | None, message: str) -> None:

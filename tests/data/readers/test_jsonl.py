@@ -59,7 +59,7 @@ def test_a_separator_splits_strings(file: Path) -> None:
     [
         (
             '{"text": "x", "label": 1',
-            "not valid JSON (expecting ',' delimiter, column 25). Write one JSON object a line",
+            "not valid JSON (expecting ',' delimiter, column 25). Write one JSON object per line",
         ),
         ("[1]", "an array, not a JSON object such as"),
         ("null", "null, not a JSON object such as"),
@@ -91,5 +91,5 @@ def test_a_bad_line_is_a_sentence(file: Path, line: str, message: str) -> None:
 
 def test_nothing_read_is_a_sentence(file: Path) -> None:
     file.write_text("\n\n")
-    with pytest.raises(DataError, match="no line that can be read"):
+    with pytest.raises(DataError, match="there is no line that can be read"):
         list(read_jsonl(file, COLUMNS, Data()))

@@ -160,5 +160,17 @@ def test_several_labels(file: Path) -> None:
 def test_a_header_is_no_row(file: Path) -> None:
     file.write_text("text,label\n")
     columns = Columns(0, 1, True, ("text", "label"), ())
-    with pytest.raises(DataError, match="no row that can be read"):
+    with pytest.raises(DataError, match="there is no row that can be read"):
         list(read_table(file, "csv", columns, Data()))
+
+
+def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others(file: Path) -> None:
+    r"""As \n and \r\n do, and as Python's own reading of text has it; in quotes it is a line's end in the text."""
+    rows, sentences = read(file, 'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n')
+    assert rows == [
+        Labelled("fine", ("a",), Place(str(file), 1)),
+        Labelled("ken", ("b",), Place(str(file), 3)),
+        Labelled("in\nside", ("c",), Place(str(file), 4)),
+        Labelled("good", ("d",), Place(str(file), 6)),
+    ]
+    assert [said.partition(" (")[0] for said in sentences] == [":2: 1 field, expected 2", ":7: 1 field, expected 2"]

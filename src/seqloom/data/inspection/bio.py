@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from seqloom.data.examples import Place
-from seqloom.data.inspection.gathered import Gathered, Tally, counted
+from seqloom.data.inspection.gathered import Gathered, Tally
+from seqloom.data.wording import counted
 
 TAG = re.compile(r"O|[BIESLUM]-.+")
 INSIDE, OPEN = frozenset("IELM"), frozenset("BIM")

@@ -5,7 +5,8 @@ import unicodedata
 
 from seqloom.data.examples import Place
 from seqloom.data.inspection.findings import Kind
-from seqloom.data.inspection.gathered import Gathered, Tally, counted
+from seqloom.data.inspection.gathered import Gathered, Tally
+from seqloom.data.wording import counted
 
 # What the bytes 80 to BF become when UTF-8 is read as Windows-1252 or Latin-1, but for quotes and dashes, which may
 # well follow a letter.

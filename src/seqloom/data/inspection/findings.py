@@ -67,7 +67,7 @@ class Inspection:
         ...     print(line)
         train         12 sentences
         <BLANKLINE>
-        nothing to remark: these data can be trained on
+        no problems found: these data can be trained on
         """
         for name, value in self.summary:
             yield f"{name:<13} {value}".rstrip()
@@ -82,7 +82,7 @@ class Inspection:
     def verdict(self) -> str:
         """How it ends, in one line."""
         if not self.findings:
-            return "nothing to remark: these data can be trained on"
+            return "no problems found: these data can be trained on"
         counts = {kind: sum(finding.kind == kind for finding in self.findings) for kind in KINDS}
         told = ", ".join(f"{n} {kind}{'s' if n != 1 else ''}" for kind, n in counts.items() if n)
         return f"{told}: these data can be trained on" if self.ok else f"{told}: training would refuse these data"

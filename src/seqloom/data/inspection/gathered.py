@@ -4,10 +4,11 @@ import re
 from dataclasses import dataclass, field
 
 from seqloom.data.inspection.findings import Finding, Kind
+from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError, UserError
 
 FEW = 5  # places that are kept of each finding
-SORTS = 100  # sorts of bad lines that are told apart
+SORTS = 100  # sorts of bad lines that are distinguished
 
 VARIES = re.compile(r"\(.*\)|'(?:[^'\\]|\\.)*'|\"[^\"]*\"|0x[0-9A-F]+|[0-9][0-9,.]*")  # in sentences of one sort
 
@@ -96,16 +97,6 @@ def share(part: int, whole: int) -> str:
     if hundredths < 0.01:
         return "under 0.01%"
     return f"{hundredths:.2f}%" if hundredths < 0.1 or hundredths > 99.9 else f"{hundredths:.1f}%"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "text"), counted(1200, "text"), counted(2, "class")
-    ('1 text', '1,200 texts', '2 classes')
-    """
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def listed(names: list[str], most: int = 5) -> str:

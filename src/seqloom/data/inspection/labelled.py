@@ -8,7 +8,7 @@ from seqloom.data.corpora import CORPORA
 from seqloom.data.examples import Labelled
 from seqloom.data.files import Format
 from seqloom.data.inspection.characters import Odd
-from seqloom.data.inspection.gathered import Gathered, Tally, counted, share
+from seqloom.data.inspection.gathered import Gathered, Tally, share
 from seqloom.data.inspection.labels import Labels, summarise, tell, tell_empty
 from seqloom.data.inspection.lengths import Cut, Lengths, Longest
 from seqloom.data.inspection.moving import Answered, rows_after
@@ -19,6 +19,7 @@ from seqloom.data.inspection.telling import tell_repeats
 from seqloom.data.origin import read_labelled
 from seqloom.data.readers.columns import columns
 from seqloom.data.split import PARTS, TRAIN
+from seqloom.data.wording import counted
 from seqloom.spec.errors import UserError
 
 TABLES: tuple[Format, ...] = ("csv", "tsv", "jsonl")

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from seqloom.data.examples import Labelled
-from seqloom.data.inspection.gathered import FEW, Gathered, Tally, counted, listed, share
+from seqloom.data.inspection.gathered import FEW, Gathered, Tally, listed, share
 from seqloom.data.inspection.moving import at_home, homeless
 from seqloom.data.inspection.sources import Sources
 from seqloom.data.split import PARTS, TRAIN, VALID
+from seqloom.data.wording import counted
 
-MOST = 100_000  # labels that are told apart, so that a wrong column does not fill memory
+MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
 SHOWN = 20  # labels in the summary
 FEW_EXAMPLES = 10  # of a label: fewer teach little
 UNEVEN, VERY_UNEVEN = 10, 100  # times as many of the largest label as of the smallest
@@ -90,7 +91,7 @@ def summarise(labels: Labels, found: Gathered) -> None:
 def tell(labels: Labels, whole: Sources, found: Gathered) -> None:
     """What training would refuse about the labels, and what else is worth knowing."""
     if len(labels.kept()) < 2 and not labels.several:
-        what = f"only one label, {next(iter(labels.kept()), 'none')!r}, so there is nothing to tell apart"
+        what = f"only one label, {next(iter(labels.kept()), 'none')!r}, so there is nothing to distinguish"
         found.add("error", Tally(1, [whole.name]), what, "Give examples of another")
         return
     rows = labels.rows.total()
@@ -129,7 +130,7 @@ def once(labels: Labels, on_rare: str | None, found: Gathered) -> None:
         found.add("warning", labels.where(rare), what, "Add examples, or pass --data.on-rare-label keep")
     else:
         they = "it" if len(rare) == 1 else "they"
-        what = f"{label_or_labels(rare)} {are(rare)} seen once, so {they} can't be learnt and measured"
+        what = f"{label_or_labels(rare)} {are(rare)} seen once, so {they} can't be both learnt and measured"
         do = "Add examples, or pass --data.on-rare-label skip (or keep)"
         found.add("error" if on_rare == "refuse" else "warning", labels.where(rare), what, do)
 
@@ -138,7 +139,7 @@ def few(labels: Labels, found: Gathered) -> None:
     """Labels with a few examples, in data that have many."""
     rare = [label for label, seen in labels.seen.items() if 1 < seen.parts.total() < FEW_EXAMPLES]
     if labels.rows.total() >= 10 * FEW_EXAMPLES:
-        what = f"{label_or_labels(rare)} {are(rare)} seen less than {FEW_EXAMPLES} times"
+        what = f"{label_or_labels(rare)} {are(rare)} seen fewer than {FEW_EXAMPLES} times"
         found.add("note", labels.where(rare), what, "Add examples, or join rare labels into one")
 
 
@@ -166,7 +167,7 @@ def uneven(labels: Labels, found: Gathered) -> None:
     what = (
         f"labels are uneven: {large!r} is {share(most, total)} of the training part and {small!r} {share(least, total)}"
     )
-    do = "Look at macro F1 beside accuracy, and add examples of the rare ones if you can"
+    do = "Look at macro F1 as well as accuracy, and add examples of the rare ones if you can"
     found.add("warning" if very else "note", Tally(1, []), what, do)
 
 

@@ -4,7 +4,8 @@ import re
 from collections import Counter
 
 from seqloom.data.examples import Place
-from seqloom.data.inspection.gathered import Gathered, Tally, counted, share
+from seqloom.data.inspection.gathered import Gathered, Tally, share
+from seqloom.data.wording import counted
 
 TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # about what the word tokeniser tells apart
 FAR = 20  # times the 99th percentile: so long that it may be a mistake
@@ -104,4 +105,4 @@ class Longest:
         nearly = lengths.quantile(0.99)
         if self.characters > max(FAR * nearly, SHORT):
             what = f"a {noun} of {self.characters:,} characters, where 99% have at most {nearly:,}"
-            found.add("warning", Tally(1, [self.place]), what, "Look whether a quote or a line's end is missing there")
+            found.add("warning", Tally(1, [self.place]), what, "Check whether a quote or a line's end is missing there")

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from seqloom.data.examples import Place
 from seqloom.data.inspection.characters import ANY, Odd
 from seqloom.data.inspection.findings import Kind
-from seqloom.data.inspection.gathered import Gathered, Tally, counted, share
+from seqloom.data.inspection.gathered import Gathered, Tally, share
 from seqloom.data.inspection.lengths import Lengths, tokens_of
 from seqloom.data.inspection.places import Files
 from seqloom.data.inspection.repeats import Contents
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID
 from seqloom.data.streams import LEAST
+from seqloom.data.wording import counted
 
 LONG = 40  # characters: a shorter line may well stand in many places
 VERY_LONG = 10_000  # characters of what is likely not one line
@@ -101,7 +102,7 @@ class Parts:
             what = f"{counted(len(new), 'character')} of {part} never in train: {shown}"
             found.add("note", stretch.places, what, "Nothing; a character model reads them as unknown")
         what = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
-        found.add("note", self.very_long, what, "Nothing, if it is meant; look whether line ends are missing")
+        found.add("note", self.very_long, what, "Nothing, if it is meant; check whether line ends are missing")
         self.odd.tell("line", found)
 
     def _tell_repeats(self, found: Gathered) -> None:
@@ -115,7 +116,7 @@ class Parts:
         for part in (VALID, TEST):
             both, size = repeated.shared(part, TRAIN), sizes[part]
             if both.count >= max(OVERLAPS * size, 1):
-                what = f"{share(both.count, size)} of the long lines of {part} ({both.count:,}) stand in train too"
+                what = f"{share(both.count, size)} of the long lines of {part} ({both.count:,}) are in train too"
                 do = f"Remove them from one of the two, or scores on {part} will be too good"
                 found.add("warning" if both.count >= LEAK * size else "note", both, what, do)
 

@@ -7,7 +7,7 @@ from seqloom.data.corpora import CORPORA
 from seqloom.data.examples import Sentence
 from seqloom.data.inspection.bio import Spans
 from seqloom.data.inspection.characters import Odd
-from seqloom.data.inspection.gathered import FEW, Gathered, Tally, counted, listed, share
+from seqloom.data.inspection.gathered import FEW, Gathered, Tally, listed, share
 from seqloom.data.inspection.labels import MOST, SHOWN, Seen, are, tell_empty
 from seqloom.data.inspection.lengths import Cut, Lengths, Longest
 from seqloom.data.inspection.moving import Answered, at_home, homeless, rows_after
@@ -18,6 +18,7 @@ from seqloom.data.inspection.telling import tell_repeats
 from seqloom.data.inspection.words import Words
 from seqloom.data.readers.conll import read_conll, read_conllu
 from seqloom.data.split import PARTS, TRAIN
+from seqloom.data.wording import counted
 from seqloom.spec.errors import UserError
 
 SHORT = 5  # words: a shorter sentence ("Thank you .") may well stand in many places
@@ -95,8 +96,8 @@ def tell_tags(tags: dict[str, Seen], what: Sources, found: Gathered) -> None:
     if not learnt:
         return  # the training part is empty, which is said elsewhere
     if len(learnt) == 1:
-        only = f"only one tag, {next(iter(learnt))!r}, so there is nothing to tell apart"
-        found.add("error", Tally(1, [what.name]), only, "Name another with --data.tag")
+        only = f"only one tag, {next(iter(learnt))!r}, so there is nothing to distinguish"
+        found.add("error", Tally(1, [what.name]), only, "Name another column with --data.tag")
     else:
         tag, most = learnt.most_common(1)[0]
         found.summary.append(("baseline", f"always saying {tag!r} is right on {share(most, learnt.total())} of train"))
@@ -112,7 +113,7 @@ def tell_tags(tags: dict[str, Seen], what: Sources, found: Gathered) -> None:
         "warning",
         Tally(len(once), [tags[tag].place for tag in once[:FEW]]),
         f"tag{'s' if len(once) > 1 else ''} {listed(once)} {are(once)} seen once",
-        "Look whether it is a slip of the pen; it can't be learnt",
+        "Check whether it is a typing mistake; it can't be learnt from one example",
     )
 
 

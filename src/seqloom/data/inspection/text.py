@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from seqloom.data.corpora import CORPORA
-from seqloom.data.inspection.gathered import Gathered, Heard, Tally, counted, share
+from seqloom.data.inspection.gathered import Gathered, Heard, Tally, share
 from seqloom.data.inspection.sources import Sources
 from seqloom.data.inspection.streams import Parts
 from seqloom.data.lines import EmptyFile, read_chunks, read_lines
 from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS, TRAIN, at_lines
 from seqloom.data.streams import LEAST, WHAT_FOR, spans_of
+from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError, UserError
 
 BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
@@ -20,15 +21,16 @@ Block = tuple[str, int, str]  # a file's name, the line that the text begins on,
 
 
 def look_at_text(what: Sources, found: Gathered) -> None:
-    """Three readings: whether all can be read, how long it is (which says where it is split), and what it is."""
-    files = {part: readable([path for path, _ in what.files[part]], found) for part in PARTS}
+    """Two readings: whether all can be read and how long it is (which says where it is split), and what it is."""
+    read = {part: readable([path for path, _ in what.files[part]], found) for part in PARTS}
+    files = {part: paths for part, (paths, _) in read.items()}
     shares = dict(zip(("valid_share", "test_share"), what.shares, strict=True))
     data = what.data.model_copy(update=shares)
     origin = Origin(task="language", data=data, seed=what.seed, files=files, prints={}, corpus=what.corpus)
     if not origin.has(TRAIN):
         return  # said already: no file could be read
     try:
-        spans = spans_of(origin)
+        spans = spans_of(origin, lambda part: read[part][1] or sum(map(len, origin.text(part))))
         parts = Parts(what.data.tokeniser)
         for part, block in parted(origin, spans):
             parts.add(part, *block)
@@ -46,7 +48,7 @@ def look_at_text(what: Sources, found: Gathered) -> None:
             found.add("error", Tally(1, [name]), sentence, do)
     learnt = parts.stretches[TRAIN].characters
     if LEAST <= learnt < LITTLE:
-        sentence = f"{counted(learnt, 'character')} are little to learn a language from"
+        sentence = f"{counted(learnt, 'character')} is little to learn a language from"
         found.add("note", Tally(1, []), sentence, "Give more text, or expect it to be learnt by heart")
 
 
@@ -64,13 +66,16 @@ def summarise(parts: Parts, what: Sources, found: Gathered) -> None:
     found.summary.append(("lines", f"{parts.lengths.describe()} characters"))
 
 
-def readable(paths: list[Path], found: Gathered) -> list[Path]:
-    """Those files of a part that can be read; of several some may be empty."""
-    good, empty = [], []
+def readable(paths: list[Path], found: Gathered) -> tuple[list[Path], int]:
+    """Those files of a part that can be read, and the length of their text; of several some may be empty."""
+    good, empty, length, last = [], [], 0, "\n"
     for path in paths:
         try:
-            for _ in read_chunks(path):
-                pass
+            size, end = 0, ""
+            for chunk in read_chunks(path):
+                size, end = size + len(chunk), chunk[-1]
+            length += size + (last != "\n")  # where a file does not end its last line, one newline is put between
+            last = end
             good.append(path)
         except EmptyFile as error:
             empty.append(error)
@@ -79,11 +84,11 @@ def readable(paths: list[Path], found: Gathered) -> list[Path]:
             found.findings += lines or [Tally(1, [error.place]).finding("error", error.what, error.do)]
     if good:
         tally = Tally(len(empty), [error.place for error in empty[:5]])
-        found.add("note", tally, f"{counted(len(empty), 'file')} without text", "Nothing; it is passed over")
-        return good
+        found.add("note", tally, f"{counted(len(empty), 'file')} without text", "Nothing; empty files are skipped")
+        return good, length
     for none in empty:
         found.refused(none)
-    return []
+    return [], 0
 
 
 def bad_lines(path: Path) -> Heard:

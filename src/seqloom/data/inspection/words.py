@@ -4,10 +4,11 @@ from array import array
 from collections import Counter
 
 from seqloom.data.examples import Sentence
-from seqloom.data.inspection.gathered import Gathered, Tally, counted, share
+from seqloom.data.inspection.gathered import Gathered, Tally, share
 from seqloom.data.split import TRAIN, VALID
+from seqloom.data.wording import counted
 
-MOST = 1_000_000  # distinct words that are told apart: about 150 MB
+MOST = 1_000_000  # distinct words that are counted: about 150 MB
 NEW = 0.3  # share of validation words that training never sees: more is a warning
 ENOUGH = 100  # words: of fewer a share says little
 SEVERAL = -1
@@ -24,7 +25,7 @@ class Words:
 
     @property
     def full(self) -> bool:
-        """Whether there are more words than are told apart."""
+        """Whether there are more words than are counted."""
         return len(self.numbers) >= MOST
 
     def add(self, part: str, sentence: Sentence) -> None:

@@ -12,6 +12,7 @@ from seqloom.data.files import format_of
 from seqloom.data.lines import Skipped, refuse
 from seqloom.data.readers import guess
 from seqloom.data.readers.rows import ROWS, json_objects
+from seqloom.data.wording import counted
 from seqloom.spec.config.data import Data
 from seqloom.spec.errors import DataError
 
@@ -81,16 +82,16 @@ def columns(path: str | Path, data: Data) -> Columns:
 
 def _columns(path: Path, rows: list[list[str]], data: Data) -> Columns:
     if not rows:
-        raise DataError(path, "no row that can be read", "Name a file with a text and a label a row")
+        raise DataError(path, "there is no row that can be read", "Name a file with a text and a label in each row")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width == 1:
         other = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
         do = "Rewrite it with commas (.csv) or tabs (.tsv) between a text and its label"
-        raise DataError(path, f"one column only{other}", do)
+        raise DataError(path, f"there is only one column{other}", do)
     header = _header(path, rows, width, data)
     same = [row for row in rows[header:] if len(row) == width]
     if header and len(rows[0]) != width and len(rows) > 1:
-        what = f"the header has {len(rows[0])} fields and most rows have {width}"
+        what = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
         raise DataError(
             Place(str(path), 1), what, "Name every column once, or remove the header and pass --no-data.header"
         )
@@ -110,10 +111,10 @@ def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
 def _keys(path: Path, records: list[dict[str, object]], data: Data) -> Columns:
     """The keys of JSON objects are columns with a header; a value that is missing is an empty cell."""
     if not records:
-        raise DataError(path, "no line that can be read", "Name a file with a JSON object a line")
+        raise DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
     names = tuple(dict.fromkeys(key for record in records for key in record))
     if len(names) < 2:
-        what = f"one key only ({names[0]!r})" if names else "objects without keys"
+        what = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
         raise DataError(path, what, "Give each object a text and a label")
     rows = [[_cell(record.get(name)) for name in names] for record in records]
     found = _found(path, names, rows, True, data)

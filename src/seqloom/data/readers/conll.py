@@ -41,7 +41,7 @@ def read_conllu(
         fields = line.split("\t")
         if len(fields) != len(COLUMNS):
             tabs = "" if len(fields) > 1 else ", and no tab"
-            raise ValueError(f"{_count(fields)}{tabs}; CoNLL-U has 10, with tabs between")
+            raise ValueError(f"{_count(fields)}{tabs}; CoNLL-U has 10, separated by tabs")
         if WORD.fullmatch(fields[0]):
             return fields[1], fields[tag]
         if NOT_A_WORD.fullmatch(fields[0]):
@@ -80,7 +80,7 @@ def read_conll(
             at = _at_tabs if "\t" in line else _at_spaces
             width = len(at(line))
             if width < 2:
-                raise ValueError("one column only; expected a word and its tag, with a tab or spaces between")
+                raise ValueError("only one column; expected a word and its tag, separated by a tab or spaces")
             if tag >= width:
                 raise ValueError(f"{width} columns, and --data.tag asks for column {column}")
             split = at
@@ -113,7 +113,7 @@ def _sentences(path: Path, read: Read, max_characters: int, bad: Bad) -> Iterato
         found = True
         yield whole
     if not found:
-        raise DataError(path, "no sentence that can be read", "Name a file with a word and its tag a line")
+        raise DataError(path, "there is no sentence that can be read", "Name a file with one word and its tag per line")
 
 
 class Begun:

@@ -28,10 +28,12 @@ def read_folder(path: str | Path, max_characters: int = 1_000_000, bad: Bad = re
     folders = [entry for entry in entries if entry.is_dir()]
     files = [entry for entry in entries if not entry.is_dir()]
     if not entries:
-        raise DataError(path, "the folder is empty", "Put a sub-folder of .txt files, or a .txt file, a class into it")
+        raise DataError(
+            path, "the folder is empty", "Put one sub-folder of .txt files, or one .txt file, per class into it"
+        )
     if folders and files:
         what = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
-        raise DataError(path, what, "Keep a sub-folder a class, or a file a class, and move the others out")
+        raise DataError(path, what, "Keep either one sub-folder or one file per class, and move the others out")
     _refuse_parts(path, entries)
     for folder in folders:
         yield from _examples(folder, max_characters, bad)
@@ -48,7 +50,9 @@ def _examples(folder: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]
     for file in files:
         if file.is_dir():
             raise DataError(
-                file, "a folder inside the folder of a class", "Put the .txt files straight into the class's"
+                file,
+                "there is a folder inside the folder of a class",
+                "Put the .txt files directly into the folder of their class",
             )
         _check_name(file)
         try:
@@ -88,7 +92,7 @@ def _entries(folder: Path) -> list[Path]:
 
 def _check_name(file: Path) -> None:
     if without_gz(file).suffix.lower() not in ("", ".txt"):
-        raise DataError(file, "neither a .txt nor a .txt.gz file", "Convert it, or move it out of the folder")
+        raise DataError(file, "this is neither a .txt nor a .txt.gz file", "Convert it, or move it out of the folder")
 
 
 def _refuse_parts(path: Path, entries: list[Path]) -> None:

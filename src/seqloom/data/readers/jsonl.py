@@ -28,7 +28,7 @@ def read_jsonl(path: str | Path, columns: Columns, data: Data, bad: Bad = refuse
         found = True
         yield Labelled(text, labels, place)
     if not found:
-        raise DataError(path, "no line that can be read", "Name a file with a JSON object a line")
+        raise DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
 
 
 def _value(record: dict[str, object], key: str, place: Place) -> object:

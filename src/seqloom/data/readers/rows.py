@@ -107,7 +107,7 @@ def json_objects(
         try:
             record = _object(line)
         except ValueError as error:
-            do = f"Write one JSON object a line, {OR_SKIP}"
+            do = f"Write one JSON object per line, {OR_SKIP}"
             bad(DataError(Place(str(path), number), str(error), do))
             continue
         yield number, record

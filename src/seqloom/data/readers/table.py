@@ -39,7 +39,7 @@ def read_table(
         found = True
         yield Labelled(row[columns.text], labels, place)
     if not found:
-        raise DataError(path, "no row that can be read", "Name a file with a text and a label a row")
+        raise DataError(path, "there is no row that can be read", "Name a file with a text and a label in each row")
 
 
 def _wrong_width(row: list[str], columns: Columns, written: Literal["csv", "tsv"], place: Place) -> DataError:
