@@ -64,7 +64,7 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
             raise ArgumentError(where, "lengths", f"the value {lowest}", "0 or more")
         if highest > time:
             raise ArgumentError(where, "lengths", f"the value {highest}", f"at most {time}, the steps given")
-    return lengths.to(device)
+    return lengths.to(device, non_blocking=device.type != "cpu")  # to the host one must wait for them
 
 
 def longest_of(lengths: Tensor, time: int) -> int:

@@ -30,5 +30,5 @@ def mean(values: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"]
     """Over real steps and all features."""
     if lengths is None:
         return values.mean()
-    lengths = lengths.to(values.device)
+    lengths = lengths.to(values.device, non_blocking=values.device.type != "cpu")
     return zero_beyond(values, lengths).sum() / (lengths.sum().clamp(min=1) * values.shape[2])
