@@ -13,7 +13,7 @@ from seqloom.training.loop import Trainer
 from seqloom.training.session import Sitting
 from tests.training.small import sitting
 
-STEP, MEASURE, SAMPLE = 2.0, 50.0, 300.0
+STEP, MEASURE, SAMPLE, KEEP = 2.0, 50.0, 300.0, 7.0
 
 
 class Clock:
@@ -28,7 +28,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A step takes 2 s, a validation 50 s, samples 300 s."""
+    """A step takes 2 s, a validation 50 s, samples 300 s, a checkpoint 7 s."""
     made = Clock()
     monkeypatch.setattr(room, "time", made)
     monkeypatch.setattr(room, "SECONDS", math.inf)
@@ -39,11 +39,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         trainer.progress.step += 1
 
     def evaluate(trainer: Trainer, part: str) -> Evaluation:
-        made.now += MEASURE
+        made.now += MEASURE if part == "valid" else 3 * MEASURE
         return Evaluation({})
+
+    def save(*_: object) -> None:
+        made.now += KEEP
 
     monkeypatch.setattr(Trainer, "step", step)
     monkeypatch.setattr(Trainer, "evaluate", evaluate)
+    monkeypatch.setattr(room.checkpoints, "save", save)
     return made
 
 
@@ -66,7 +70,7 @@ def test_steps_validations_samples_and_the_end(
 ) -> None:
     """As many validations as the loop has: every so many steps, and one at the end."""
     made = estimate(stubbed(clock, monkeypatch, train={"steps": steps, "validate_every": every}))
-    assert made.seconds == pytest.approx(steps * STEP + validations * (MEASURE + SAMPLE) + MEASURE)
+    assert made.seconds == pytest.approx(steps * STEP + validations * (MEASURE + SAMPLE + KEEP) + MEASURE)
     assert made.steps == steps
     assert made.tokens == steps * 32
 
@@ -77,7 +81,7 @@ def test_epochs_and_a_part_to_test_on(clock: Clock, monkeypatch: pytest.MonkeyPa
     per_epoch = -(-len(chosen.task.epoch(0)) // 2)
     made = estimate(chosen)
     assert made.steps == 3 * per_epoch
-    assert made.seconds == pytest.approx(made.steps * STEP + 3 * (MEASURE + SAMPLE) + 2 * MEASURE)
+    assert made.seconds == pytest.approx(made.steps * STEP + 3 * (MEASURE + SAMPLE + KEEP) + 4 * MEASURE)
 
 
 def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

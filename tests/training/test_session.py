@@ -11,8 +11,9 @@ import torch
 
 from seqloom.runs.run import Run
 from seqloom.spec.config.experiment import Experiment, experiment
-from seqloom.spec.errors import RunError
-from seqloom.training.events import Event, Tick
+from seqloom.spec.errors import RunError, UserError
+from seqloom.training import session
+from seqloom.training.events import Event, Resume, Tick
 from seqloom.training.loop import NotFinite
 from seqloom.training.session import Sitting, peak_memory, place_of, portable, with_data
 from seqloom.verbs import load, resume, start
@@ -217,6 +218,50 @@ def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: P
     (newest / "weights.safetensors").write_bytes(b"")
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+def test_damaged_checkpoints_are_not_among_those_that_are_kept(tmp_path: Path) -> None:
+    """Else a later pruning could leave them alone, and nothing to go on from."""
+    chosen = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep": 2})
+    broken_off(chosen, tmp_path / "run", at=9)
+    damaged = max((tmp_path / "run" / "checkpoints").iterdir())
+    (damaged / "weights.safetensors").write_bytes(b"")
+    there: list[list[str]] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, Resume):
+            there.append(sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()))
+
+    resume(tmp_path / "run", listeners=[listen])
+    assert there == [["step-000000006"]]
+
+
+def note(folder: Path, **more: object) -> None:
+    """Change what is noted of this machine."""
+    told = json.loads((folder / "local.json").read_text(encoding="utf-8"))
+    (folder / "local.json").write_text(json.dumps(told | more), encoding="utf-8")
+
+
+def test_a_corpus_of_another_version_is_refused(tmp_path: Path) -> None:
+    """The same characters may stand in another order there: the vocabulary alone does not tell."""
+    chosen = tiny("classify", train={"steps": 4, "validate_every": 2})
+    broken_off(chosen, tmp_path / "run")
+    note(tmp_path / "run", made_with={"num2words": "0.0.1"})
+    with pytest.raises(
+        RunError, match=r"the corpus 'numbers' was made with num2words 0\.0\.1, and would differ with num"
+    ):
+        resume(tmp_path / "run")
+
+
+def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "device": "auto"})
+    broken_off(chosen, tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))["device"] == "cpu"
+    note(tmp_path / "run", device="mps")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(UserError, match=r"--device mps: there is none here"):
+        session.resume(tmp_path / "run", [])
+    assert session.resume(tmp_path / "run", [], device="cpu").scores["cost"]["steps"] == 4
 
 
 DIVERGES = {"steps": 60, "optimiser": "sgd", "lr": 1000, "clip_norm": "none", "not_finite": 3, "validate_every": 1}

@@ -94,6 +94,13 @@ def restore(path: Path, model: nn.Module, optimiser: Optimizer, device: torch.de
     return State(tensors, position=position, horizon=horizon), progress
 
 
+def drop_after(path: Path) -> None:
+    """Newer ones were passed over as damaged; they must not be counted among those that are kept."""
+    for newer in all_of(path.parent.parent):
+        if newer.name > path.name:
+            durable.remove(newer)
+
+
 def prune(folder: Path, keep: int) -> None:
     """Only the last few are kept."""
     for old in all_of(folder)[:-keep]:

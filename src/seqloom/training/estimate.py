@@ -1,11 +1,17 @@
 """What a run would cost, from a few real steps of it; nothing is kept."""
 
+import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from pathlib import Path
 
 import torch
 
+from seqloom.spec.folder import CHECKPOINTS
+from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Sitting, peak_memory
 
@@ -26,19 +32,20 @@ class Estimate:
 
 
 def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
-    """Take some steps, measure once, and multiply."""
+    """Take some steps, measure each part, write a sample and a checkpoint, and multiply.
+
+    all = steps · step + validations · (valid + sample + checkpoint) + valid + test
+    """
     trainer = sitting.trainer([])
     items = trainer.items
     first = tuple(islice(sitting.task.show(sitting.task.batch(items[0])), shown))
     seconds, tokens, steps = timed(trainer)
-    begun = time.monotonic()
-    trainer.evaluate("valid")
-    measuring = time.monotonic() - begun
+    measured = [part for part in ("valid", "test") if part in sitting.task.parts()]
+    parts = {part: clocked(partial(trainer.evaluate, part)) for part in measured}
     per_epoch = -(-len(items) // trainer.part.accumulate)
     validations = -(-trainer.total // (trainer.part.validate_every or per_epoch))  # one at the end, whatever is left
-    writing = sample_seconds(sitting, trainer)
-    finals = 2 if "test" in sitting.task.parts() else 1
-    whole = trainer.total * seconds / steps + validations * (measuring + writing) + finals * measuring
+    each = parts["valid"] + clocked(lambda: write_samples(sitting, trainer)) + clocked(lambda: keep(trainer))
+    whole = trainer.total * seconds / steps + validations * each + sum(parts.values())
     return Estimate(
         sum(weight.numel() for weight in trainer.parameters),
         trainer.total,
@@ -72,10 +79,22 @@ def take(trainer: Trainer, place: int) -> None:
         torch.cuda.synchronize(trainer.device)
 
 
-def sample_seconds(sitting: Sitting, trainer: Trainer) -> float:
-    """How long the texts take that are written at each validation."""
+def clocked(work: Callable[[], object]) -> float:
+    """How many seconds it takes."""
     begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
+
+
+def write_samples(sitting: Sitting, trainer: Trainer) -> None:
+    """The texts that are written at each validation."""
     with torch.inference_mode():
         for _ in sitting.task.samples(trainer.model, sitting.device):
             pass
-    return time.monotonic() - begun
+
+
+def keep(trainer: Trainer) -> None:
+    """A checkpoint, in a place from which it goes again."""
+    with tempfile.TemporaryDirectory(prefix="seqloom-") as folder:
+        Path(folder, CHECKPOINTS).mkdir()
+        checkpoints.save(Path(folder), trainer.model, trainer.optimiser, trainer.state, trainer.progress)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from seqloom.data.cache import fingerprints
+from seqloom.data.corpora.versions import made_with
 from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS
 from seqloom.runs.devices import device_of
@@ -59,16 +60,27 @@ def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """A new run in this folder, to its end."""
     refuse_taken(folder)
     durable.make(folder.parent)
-    create(folder, portable(sitting.experiment), sitting.task.files(), sitting.origin.local())
+    create(folder, portable(sitting.experiment), sitting.task.files(), local(sitting))
     return go_to_the_end(sitting, folder, listeners)
 
 
-def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = ()) -> Run:
-    """A run from its last checkpoint to its end; one that is finished is left as it is."""
+def local(sitting: Sitting) -> dict[str, object]:
+    """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
+    made = made_with(sitting.origin.corpus)
+    return {**sitting.origin.local(), "made_with": made, "device": sitting.device.type}
+
+
+def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (), device: str | None = None) -> Run:
+    """A run from its last checkpoint to its end; one that is finished is left as it is.
+
+    moved: where data files lie now, if not where they lay
+    device: another one than the run began on; it then goes on, but not bit for bit
+    """
     check(folder)
     if (folder / SCORES).exists():
         return Run(folder)
-    return go_to_the_end(Sitting.of(with_data(read_experiment(folder), folder, moved)), folder, listeners)
+    chosen = on_device(with_data(read_experiment(folder), folder, moved), folder, device)
+    return go_to_the_end(Sitting.of(chosen), folder, listeners)
 
 
 def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
@@ -82,6 +94,7 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
         trainer = sitting.trainer([disk.listen, *listeners])
         last = checkpoints.latest(folder)
         if last is not None:
+            checkpoints.drop_after(last)
             restored = checkpoints.restore(last, trainer.model, trainer.optimiser, sitting.device)
             trainer.state, trainer.progress = restored
             disk.cut_log(trainer.progress.log_bytes)
@@ -149,12 +162,12 @@ def portable(experiment: Experiment) -> Experiment:
 
 def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Experiment:
     """The config with the files that the run began with, wherever they lie now; they must be what they were."""
-    local = read_json(folder / LOCAL)
+    noted = read_json(folder / LOCAL)
     found: dict[str, tuple[str, ...]] = {}
     try:
         lay = {
             part: [(Path(file["path"]), str(file["sha256"])) for file in files]
-            for part, files in local["files"].items()
+            for part, files in noted["files"].items()
             if part in PARTS
         }
     except (AttributeError, KeyError, TypeError):  # no manifest vouches for it
@@ -162,11 +175,23 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
         raise RunError(f"{what}. Restore the file from a copy.") from None
     for part, files in lay.items():
         found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
-    corpus = local.get("corpus")
+    corpus = noted.get("corpus")
     if corpus is not None and corpus not in names.CORPORA:
         raise RunError(f"{folder / LOCAL}: damaged, there is no corpus {corpus!r}. Restore the file from a copy.")
+    then, now_made = noted.get("made_with"), made_with(corpus)
+    if isinstance(then, dict) and then != now_made:
+        before, after = (", ".join(f"{name} {number}" for name, number in each.items()) for each in (then, now_made))
+        what = f"the corpus {corpus!r} was made with {before}, and would differ with {after}"
+        raise RunError(f"{folder}: {what}. Resume it with the version that it began with.")
     data = experiment.data.model_copy(update=found | {"corpus": corpus})
     return experiment.model_copy(update={"data": data})
+
+
+def on_device(experiment: Experiment, folder: Path, device: str | None) -> Experiment:
+    """The config with the device that is asked for, or that the run began on; other devices give other roundings."""
+    began = read_json(folder / LOCAL).get("device")
+    chosen = device or (began if began in names.DEVICES else experiment.train.device)
+    return experiment.model_copy(update={"train": experiment.train.model_copy(update={"device": chosen})})
 
 
 def place_of(path: Path, expected: str, moved: Sequence[str]) -> Path:
