@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.lens.report import report
-from seqloom.runs.places import free_name, refuse_taken
+from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 from seqloom.runs.run import Run
 from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment, experiment
@@ -59,14 +59,21 @@ def paths(given: str | Path | Sequence[str]) -> list[str]:
 
 def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
     """Make a run of an experiment, and its report."""
-    folder = Path(out) if out is not None else free_name(Path("runs"), chosen.task)
-    refuse_taken(folder)  # before the data are read, which may take long
-    return reported(folder, lambda: session.begin(Sitting.of(chosen), folder, listeners))
+    named = Path(out) if out is not None else None
+    refuse_taken(named or free_name(RUNS, chosen.task))  # before the data are read, which may take long
+    sitting = Sitting.of(chosen)
+    folder = named or claim(RUNS, chosen.task)
+    return reported(folder, lambda: session.begin(sitting, folder, listeners))
 
 
-def resume(folder: str | Path, data: Sequence[str] = (), listeners: Sequence[Listener] = ()) -> Run:
-    """Continue a run from its last checkpoint, wherever it was stopped; `data` says where moved files are now."""
-    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data))
+def resume(
+    folder: str | Path, data: Sequence[str] = (), listeners: Sequence[Listener] = (), device: str | None = None
+) -> Run:
+    """Continue a run from its last checkpoint, wherever it was stopped; `data` says where moved files are now.
+
+    device: where to compute, if not on the device that the run began with, on which it goes on bit for bit
+    """
+    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data, device))
 
 
 def reported(folder: Path, work: Any) -> Run:

@@ -33,7 +33,7 @@ def seqloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     def run(*words: object, stdin: str | bytes | None = None) -> Said:
         if stdin is not None:
             raw = stdin.encode() if isinstance(stdin, str) else stdin
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
         capsys.readouterr()
         code = main([str(word) for word in words])
         told = capsys.readouterr()

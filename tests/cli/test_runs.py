@@ -1,5 +1,7 @@
+import gzip
 import io
 import json
+import math
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +11,7 @@ from rich.console import Console
 
 from seqloom.cli.answers import answer_lines
 from seqloom.cli.baseline import show_baseline
+from seqloom.spec.config.toml import LARGEST
 from tests.cli.conftest import Seqloom
 
 
@@ -30,6 +33,24 @@ def test_texts_come_from_the_command_line_from_files_and_from_standard_input(seq
     of_words = seqloom("predict", runs / "classify", "one film", "two films", "--json").out
     assert of_file == of_input == of_words
     assert len(of_words.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\xef\xbb\xbfone film\r\ntwo films\r\n", b"one film\rtwo films", b"one film\rtwo films\n\r\n"]
+)
+def test_standard_input_is_read_as_a_file_is(seqloom: Seqloom, runs: Path, raw: bytes) -> None:
+    Path("texts.txt").write_bytes(raw)
+    of_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
+    for sent in (raw, gzip.compress(raw)):
+        said = seqloom("predict", runs / "classify", "--json", stdin=sent)
+        assert [json.loads(line)["text"] for line in said.out.splitlines()] == ["one film", "two films"]
+        assert said.out == of_file
+
+
+def test_numbers_that_json_lacks_are_words(seqloom: Seqloom, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqloom.runs.run.Run.predict", lambda *_: [{"text": "the fox", "perplexity": math.inf}])
+    said = seqloom("predict", runs / "language", "the fox", "--json")
+    assert said.out == '{"text": "the fox", "perplexity": "inf"}\n'
 
 
 def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
@@ -61,7 +82,10 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
     [
         ((), "", "standard input: no text"),
         ((), "one\n\ntwo\n", "standard input:2: an empty line"),
-        ((), b"caf\xe9\n", "standard input:1: not UTF-8"),
+        ((), b"one\ncaf\xe9\n", "standard input:2: the byte 0xE9 is not UTF-8"),
+        ((), b"one\rtw\0o\n", "standard input:2: a NUL byte"),
+        ((), "one".encode("utf-16"), "standard input: the file is in UTF-16"),
+        ((), b"one\n" + b"x" * 1_000_001, "standard input:2: a line of more than 1,000,000 characters"),
         ((" ",), None, "text 1 is empty"),
         (("--file", "nope.txt"), None, "there is no such file"),
         (("x", "--device", "gpu"), None, "unknown --device 'gpu'"),
@@ -163,6 +187,39 @@ def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, ru
     assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
     assert "damaged  runs/bad/manifest.json: not JSON" in said.out
     assert "nothing" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("experiment.toml", "a = " + "[" * 100_000),
+        ("experiment.toml", "#" * (LARGEST + 1)),
+        ("experiment.toml", "a = "),
+        ("scores.json", "[" * 100_000),
+        ("scores.json", f'{{"chosen_by": "loss", "valid": {{"loss": 1{"0" * 400}}}}}'),
+        ("scores.json", '{"chosen_by": {}, "valid": {}}'),
+    ],
+)
+def test_a_crafted_run_does_not_hide_the_others(
+    seqloom: Seqloom, runs: Path, tmp_path: Path, name: str, content: str
+) -> None:
+    shutil.copytree(runs / "tag", tmp_path / "runs/good")
+    shutil.copytree(runs / "tag", tmp_path / "runs/bad")
+    (tmp_path / "runs/bad" / name).write_text(content)
+    said = seqloom("runs")
+    assert (said.code, said.err) == (0, "")
+    assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
+    assert "damaged  runs/bad" in said.out
+
+
+def test_a_date_at_the_end_of_time_is_no_mistake(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "tag", tmp_path / "runs/old")
+    manifest = tmp_path / "runs/old/manifest.json"
+    for created in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"created": created}))
+        said = seqloom("runs")
+        assert (said.code, said.err) == (0, "")
+        assert "finished" in said.out
 
 
 def test_a_run_without_its_weights_is_not_finished(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:

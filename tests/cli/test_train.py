@@ -2,11 +2,25 @@ import json
 import shlex
 import subprocess
 import sys
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
+from seqloom.cli.main import main
+from seqloom.spec.config.experiment import Experiment
+from seqloom.training import session
+from seqloom.training.session import Sitting
+from seqloom.verbs import resume
 from tests.cli.conftest import TINY, Seqloom
+
+
+class Frozen(datetime):
+    """A minute that does not pass."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Frozen":
+        return cls(2026, 1, 31, 15, 4)
 
 
 def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Path) -> None:
@@ -38,6 +52,50 @@ def test_without_files_the_embedded_corpus_is_taken(seqloom: Seqloom, tmp_path: 
     assert "brackets (embedded)" in said.out
     (run,) = (tmp_path / "runs").iterdir()
     assert run.name.startswith("tag-")
+
+
+def test_runs_begun_in_the_same_minute_each_get_a_folder(
+    seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins while the first reads its data, and ends before it."""
+    monkeypatch.setattr("seqloom.runs.places.datetime", Frozen)
+    read, inner = Sitting.of, []
+
+    def slow(chosen: Experiment) -> Sitting:
+        monkeypatch.setattr(Sitting, "of", read)
+        inner.append(main(["train", "tag", "names.conll", *TINY]))
+        return read(chosen)
+
+    monkeypatch.setattr(Sitting, "of", slow)
+    said = seqloom("train", "tag", "names.conll", *TINY)
+    assert (said.code, inner, said.err) == (0, [0], "")
+    assert sorted(path.name for path in (files / "runs").iterdir()) == ["tag-2026-01-31-1504", "tag-2026-01-31-1504-2"]
+    told = [line.split()[1] for line in said.out.splitlines() if line.startswith("wrote")]
+    assert told == ["runs/tag-2026-01-31-1504", "runs/tag-2026-01-31-1504-2"]
+
+
+def test_a_run_goes_on_with_the_device_that_is_asked_for(
+    seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seqloom("train", "tag", "names.conll", "--out", "r", *TINY)
+    (files / "r/scores.json").unlink()
+    asked: list[str | None] = []
+    on_device = session.on_device
+
+    def heard(chosen: Experiment, folder: Path, device: str | None) -> Experiment:
+        asked.append(device)
+        return on_device(chosen, folder, device)
+
+    monkeypatch.setattr(session, "on_device", heard)
+    assert seqloom("resume", "r", "--device", "cpu").code == 0
+    (files / "r/scores.json").unlink()
+    assert seqloom("resume", "r").code == 0
+    (files / "r/scores.json").unlink()
+    assert resume("r", device="cpu").scores["cost"]["steps"] == 4
+    assert asked == ["cpu", None, "cpu"]
+    said = seqloom("resume", "r", "--device", "gpu")
+    assert said.code == 2
+    assert "unknown --device 'gpu'" in said.err
 
 
 def test_a_dry_run_shows_the_cost_then_a_batch_then_the_config_and_writes_nothing(

@@ -147,9 +147,51 @@ def test_what_decides_the_reading_is_told() -> None:
         origin("classify", train="a.csv", text="label"),
         origin("classify", corpus="numbers"),
         origin("classify", corpus="numbers", length=2),
+        origin("classify", corpus="numbers", languages="en,fr"),
     ]
     told = [str(base), *(str(other.ingredients()) for other in others)]
     assert len(set(told)) == len(told)
+
+
+def test_the_seed_is_told_where_something_is_drawn_from_it() -> None:
+    for name in ("a.csv", "b.csv", "c.csv", "a.txt"):
+        Path(name).write_text(CSV.replace("film", f"film in {name}"))
+
+    def differs(task: str, **data: Any) -> bool:
+        return origin(task, seed=1, **data).ingredients() != origin(task, seed=2, **data).ingredients()
+
+    assert differs("classify", train="a.csv")
+    assert differs("classify", train="a.csv", valid="b.csv", test_share=0.1)
+    assert differs("language", corpus="brackets")
+    assert differs("classify", corpus="numbers")
+    assert not differs("language", train="a.txt", test_share=0.1)
+    assert not differs("classify", train="a.csv", valid="b.csv")
+    assert not differs("classify", train="a.csv", valid="b.csv", test="c.csv")
+
+
+def test_the_languages_of_the_numbers() -> None:
+    found = origin("classify", languages=["de", "th"], examples=50)
+    assert {each.labels for each in found.labelled(TRAIN, refuse)} == {("de",), ("th",)}
+
+
+@pytest.mark.parametrize("max_characters", [20, 2_000_000])
+def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters: int) -> None:
+    long = "x" * 1_000_001
+    Path("pos.txt").write_bytes(b"caf\xe9\na fine film\n" + long.encode() + b"\n")
+    Path("neg.txt").write_text("a bad film\n")
+    found = origin("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
+    texts = [each.text for each in found.labelled(TRAIN, found.bad())]
+    assert texts == ["a fine film", *([long] if max_characters > 20 else []), "a bad film"]
+    strict = origin("classify", train=["pos.txt", "neg.txt"])
+    with pytest.raises(DataError, match=r"^pos\.txt:1: the byte 0xE9 is not UTF-8"):
+        list(strict.labelled(TRAIN, strict.bad()))
+
+
+def test_a_class_file_without_a_good_line_is_not_a_table() -> None:
+    Path("pos.txt").write_bytes(b"caf\xe9\n")
+    Path("neg.txt").write_text("a bad film\n")
+    found = origin("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
+    assert [each.text for each in found.labelled(TRAIN, found.bad())] == ["a bad film"]
 
 
 def test_no_file_may_be_in_two_parts_under_whatever_name() -> None:

@@ -16,15 +16,14 @@ name = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 @given(st.lists(name, min_size=1, unique=True))
 def test_numbers_are_places_in_the_list(names: list[str]) -> None:
     vocabulary = Vocabulary(names)
-    assert vocabulary.numbers(names).tolist() == list(range(len(names))) == [vocabulary.number(each) for each in names]
+    assert vocabulary.numbers(names).tolist() == list(range(len(names)))
     assert list(vocabulary) == names
     assert all(each in vocabulary for each in names)
     assert Vocabulary.from_json(vocabulary.to_json(), "labels.json").names == vocabulary.names
 
 
-def test_what_is_not_there_is_unknown_or_nothing() -> None:
-    assert Vocabulary(["a", UNKNOWN]).number("b") == 1
-    assert Vocabulary(["a"]).number("b") is None
+def test_what_is_not_there_is_unknown() -> None:
+    assert Vocabulary(["a", UNKNOWN]).numbers(["b", "a"]).tolist() == [1, 0]
     assert "b" not in Vocabulary(["a", UNKNOWN])
 
 

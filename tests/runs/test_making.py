@@ -1,5 +1,6 @@
 """A run folder's first moment, its best weights, and its name."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from seqloom.runs.making import create, keep_best
-from seqloom.runs.places import free_name, refuse_taken
+from seqloom.runs.places import claim, free_name, refuse_taken
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import check
 from tests.training.small import tiny
@@ -77,3 +78,19 @@ def test_a_free_name_is_free(tmp_path: Path) -> None:
     second = free_name(tmp_path, "tag")
     assert not second.exists()
     assert second.name.startswith("tag-2")
+
+
+def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as many:
+        found = list(many.map(lambda _: claim(tmp_path / "runs", "tag"), range(64)))
+    assert len(set(found)) == 64
+    assert set((tmp_path / "runs").iterdir()) == set(found)
+
+
+def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late, free = tmp_path / "late", tmp_path / "free"
+    late.mkdir()
+    looked_up = iter([late, free])
+    monkeypatch.setattr("seqloom.runs.places.free_name", lambda *_: next(looked_up))
+    assert claim(tmp_path, "tag") == free
+    assert set(tmp_path.iterdir()) == {late, free}

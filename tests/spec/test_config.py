@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.spec import names
+from seqloom.spec.config.data import FAMILIAR, LANGUAGES
 from seqloom.spec.config.defaults import SIZES
 from seqloom.spec.config.experiment import USED_BY, experiment
 from seqloom.spec.config.keys import Key, all_keys
@@ -121,8 +122,8 @@ def test_a_wrong_word_is_told_the_right_ones(key: Key) -> None:
 
 @pytest.mark.parametrize("key", sorted(USED_BY))
 def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
-    value = {bool: True, int: 2000 if key == "data.sample" else 2, float: 0.5, str: "x"}[all_keys()[key].kind]
-    value = all_keys()[key].choices[0] if all_keys()[key].choices else value
+    kinds = {bool: True, int: 2000 if key == "data.sample" else 2, float: 0.5, str: "x", tuple: "en"}
+    value = all_keys()[key].choices[0] if all_keys()[key].choices else kinds[all_keys()[key].kind]
     for task in set(names.TASKS) - set(USED_BY[key]):
         sentence = said(given_as(all_keys()[key], value, task))
         assert key in sentence
@@ -144,6 +145,10 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
         ({"task": "tag", "train": {"opimizer": "sgd"}}, ["Did you mean train.optimiser?"]),
         ({"task": "classify", "data": {"label_separator": ""}}, ["data.label_separator", "at least 1 character)"]),
         ({"task": "classify", "data": {"label_separator": "x" * 9}}, ["data.label_separator", "at most 8 characters)"]),
+        ({"task": "classify", "data": {"languages": "en,eng"}}, ["data.languages has 'eng' (did you mean en?)", "vi"]),
+        ({"task": "classify", "data": {"languages": "pt-BR"}}, ["data.languages has 'pt-BR' (did you mean pt?)"]),
+        ({"task": "classify", "data": {"languages": ["xx"]}}, ["data.languages has 'xx'; expected all"]),
+        ({"task": "classify", "data": {"languages": []}}, ["data.languages has ''; expected all"]),
         ({"task": "tag", "model": {"arch": "lsmt"}}, ["model.arch 'lsmt'", "Did you mean 'lstm'?"]),
         ({"task": "tag", "model": {"arch": []}}, ["model.arch"]),
         ({"task": "tag", "model": {"heads": 3}}, ["model.heads is not a key of lstm", "transformer"]),
@@ -256,3 +261,12 @@ def test_one_file_is_a_list_of_one_and_a_column_may_be_a_number() -> None:
     data = experiment({"task": "classify", "data": {"train": "a.csv", "text": 2}}).data
     assert data.train == ("a.csv",)
     assert data.text == "2"
+
+
+def test_languages_are_said_one_by_one_or_together_or_all() -> None:
+    def chosen(languages: Any) -> tuple[str, ...]:
+        return experiment({"task": "classify", "data": {"languages": languages}}).data.languages
+
+    assert chosen("en, fr,de") == chosen(["fr", "de", "en"]) == chosen(["de", "fr,en"]) == ("de", "en", "fr")
+    assert chosen("all") == LANGUAGES
+    assert experiment({"task": "classify"}).data.languages == FAMILIAR

@@ -33,7 +33,7 @@ def test_the_parts_too_are_described() -> None:
 @every_key
 def test_a_key_takes_one_kind_of_value(key: Key) -> None:
     assert key.kind in (bool, int, float, str, tuple)
-    assert (key.kind is tuple) == (key.dotted in ("data.train", "data.valid", "data.test"))
+    assert (key.kind is tuple) == (key.dotted in ("data.train", "data.valid", "data.test", "data.languages"))
     assert all(isinstance(word, str) for word in key.choices)
 
 
@@ -52,7 +52,8 @@ def test_a_key_of_several_models_lists_them_all() -> None:
 def test_what_may_be_none_is_known() -> None:
     assert all_keys()["train.clip_norm"].optional
     assert not all_keys()["train.lr"].optional
-    assert {key for key in USED_BY if not all_keys()[key].optional} == {"data.on_bad_line", "data.max_characters"}
+    always = {"data.on_bad_line", "data.max_characters", "data.languages"}
+    assert {key for key in USED_BY if not all_keys()[key].optional} == always
 
 
 @every_key

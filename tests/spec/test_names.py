@@ -36,14 +36,11 @@ TAKEN_BY = {
     "NORMS": ("model.norm", ()),
     "POOLS": ("model.pool", ()),
     "SIZES": ("model.size", ()),
-    "GATES": ("model.gate", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
     "CORPORA": ("data.corpus", ()),
-    "FORMATS": ("data.format", ("auto",)),
     "TOKENISERS": ("data.tokeniser", ()),
     "OPTIMISERS": ("train.optimiser", ()),
     "SCHEDULES": ("train.schedule", ()),
-    "PRECISIONS": ("train.precision", ()),
     "DEVICES": ("train.device", ()),
 }
 
@@ -75,8 +72,8 @@ def test_every_registry_has_its_names_in_spec() -> None:
 
 def test_names_that_stand_for_no_class_are_few() -> None:
     """Recurrent, Attention, record and the config know these by themselves."""
-    known = {"INITIAL_STATES", "WEIGHTINGS", "RECORDS", "ARCHITECTURES", "SIZES", "FORMATS", "GATES"}
-    assert set(tuples) - set(registries) == known | {"PRECISIONS", "DEVICES"}
+    known = {"INITIAL_STATES", "WEIGHTINGS", "RECORDS", "ARCHITECTURES", "SIZES", "DEVICES"}
+    assert set(tuples) - set(registries) == known
 
 
 @pytest.mark.parametrize("name", sorted(TAKEN_BY))
@@ -85,10 +82,11 @@ def test_a_config_takes_these_names_and_no_others(name: str) -> None:
     assert all_keys()[key].choices == (*beyond, *tuples[name])
 
 
-def test_every_choice_of_more_than_two_words_is_of_names_in_spec() -> None:
-    """What a config lists for itself is small: refuse, skip, keep."""
+def test_every_other_choice_is_the_configs_own() -> None:
+    """What only a config lists needs no tuple: refuse, skip, keep."""
     others = {key.dotted for key in all_keys().values() if key.choices} - {key for key, _ in TAKEN_BY.values()}
-    assert others == {"data.on_bad_line", "data.on_rare_label", "train.loss_at", "model.recurrent_init"}
+    own = {"data.format", "data.on_bad_line", "data.on_rare_label", "model.gate", "train.loss_at", "train.precision"}
+    assert others == own | {"model.recurrent_init"}
     assert all_keys()["model.recurrent_init"].choices == names.SCHEMES
 
 

@@ -17,6 +17,7 @@ from seqloom.spec.errors import ConfigError
 
 FILE = {"data": {"train": "a.file"}}
 VALUES: dict[str, Any] = {"data.sample": 2000, "data.vocabulary": 300, "model.character_width": 2, "data.examples": 20}
+VALUES["data.languages"] = ("en", "fr")
 ARCHS = {"model.activation": "conv", "model.order": "transformer"}
 
 
@@ -36,7 +37,7 @@ def base(key: str, beside: str | None = None) -> dict[str, Any]:
     task = "language" if (needs := USED_WITH[key][0][0]) == "data.tokeniser" else USED_BY.get(key, ("tag",))[0]
     task = {"model.crf": "tag", "data.label_separator": "classify"}.get(beside or needs, task)
     some = {"task": task, "model": {"arch": ARCHS.get(key, "lstm")}}
-    return some if key in ("data.length", "data.examples") else merged(some, FILE)
+    return some if key in ("data.length", "data.examples", "data.languages") else merged(some, FILE)
 
 
 def refused(raw: dict[str, Any], over: dict[str, Any] | None = None) -> str:

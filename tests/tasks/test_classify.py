@@ -158,3 +158,31 @@ def test_a_task_that_only_predicts_has_no_data() -> None:
     task, _ = task_of()
     with pytest.raises(UserError, match="has read no data"):
         _ = Classify.from_files(task.experiment, task.files()).data
+
+
+@pytest.mark.parametrize("form", ["a folder a class", "a file a class"])
+def test_what_went_wrong_is_found_in_the_file_it_came_from(form: str, tmp_path: Path) -> None:
+    for label in ("pos", "neg"):
+        texts = {f"{i}.txt": f"{label} film number {i}" for i in range(40)}
+        if form == "a folder a class":
+            (tmp_path / "films" / label).mkdir(parents=True)
+            for name, text in texts.items():
+                (tmp_path / "films" / label / name).write_text(text, encoding="utf-8")
+        else:
+            (tmp_path / "films").mkdir(exist_ok=True)
+            (tmp_path / "films" / f"{label}.txt").write_text("\n".join(texts.values()), encoding="utf-8")
+    test = tmp_path / "test.csv"
+    test.write_text("text,label\na fine film,pos\na sad film,neg\n", encoding="utf-8")
+    chosen = experiment({"task": "classify", "data": {"train": str(tmp_path / "films"), "test": str(test)}})
+    (tmp_path / "films").rename(tmp_path / "moved")
+    moved = experiment({"task": "classify", "data": {"train": str(tmp_path / "moved"), "test": str(test)}})
+    for each in (moved, chosen):  # the second out of the cache, under another name
+        task = Sitting.of(each).task
+        assert isinstance(task, Classify)
+        for part in (task.data.parts["train"], task.data.parts["valid"]):
+            for row in range(len(part)):
+                name, _, line = task.place(part, row).rpartition(":")
+                lines = (tmp_path / Path(each.data.train[0]).name / name).read_text(encoding="utf-8").splitlines()
+                assert lines[int(line) - 1] == bytes(part.texts[row]).decode()
+        assert [task.place(task.data.parts["test"], row) for row in range(2)] == ["test.csv:2", "test.csv:3"]
+        (tmp_path / "moved").rename(tmp_path / "films") if each is moved else None

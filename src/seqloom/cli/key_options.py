@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SEED = Key("", "seed", "Decides weights, order, split and dropout: the same seed gives the same run.", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
+SPECIAL = {"model.arch": "NAME", "data.languages": "CODES"}
 MANY = 8  # words: more than these are not all listed
 
 
@@ -69,8 +70,8 @@ def panel_of(key: Key) -> str:
 
 def metavar(key: Key) -> str:
     """What stands after the option."""
-    if key.dotted == "model.arch":
-        return "NAME"
+    if key.dotted in SPECIAL:
+        return SPECIAL[key.dotted]
     return "WORD" if key.choices else METAVARS.get(key.kind, "TEXT")
 
 
@@ -106,6 +107,8 @@ def told(default: object) -> str:
         return ""
     if isinstance(default, bool):
         return "on" if default else "off"
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
     return f"{default:g}".replace("e-0", "e-") if isinstance(default, float) else str(default)
 
 

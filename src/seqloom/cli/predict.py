@@ -3,8 +3,11 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
+from typing import cast
 
 import rich_click as click
 
@@ -55,13 +58,14 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
         from seqloom.cli.answers import answer_lines
         from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
+        from seqloom.training.events import plain
     asked = opened(run, device)
     unseen = Unseen(asked.task)
     for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
         unseen.look(some)
         for answer in asked.predict(some):
             if as_json:
-                click.echo(json.dumps(answer, ensure_ascii=False))
+                click.echo(json.dumps(plain(answer), ensure_ascii=False))
                 continue
             for line in answer_lines(asked.experiment.task, answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
@@ -80,10 +84,11 @@ def given(texts: Sequence[str]) -> Iterator[str]:
 def lines_of(file: str) -> Iterator[str]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.files import expand
-    from seqloom.data.lines import read_lines
+    from seqloom.data.lines import read_lines, stream_lines
 
     if file == "-":
-        yield from without_blank("standard input", standard_input())
+        name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
+        yield from without_blank(name, stream_lines(stream, name))
         return
     for path in expand([file]):
         yield from without_blank(str(path), read_lines(path))
@@ -91,26 +96,20 @@ def lines_of(file: str) -> Iterator[str]:
 
 def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
+    from seqloom.data.lines import EmptyFile
+
     blank, texts = 0, 0
-    for number, line in lines:
-        if not line.strip():
-            blank = blank or number
-            continue
-        if blank:
-            raise DataError(f"{name}:{blank}", "an empty line", "Remove it, since each line is a text")
-        texts += 1
-        yield line
+    with suppress(EmptyFile):
+        for number, line in lines:
+            if not line.strip():
+                blank = blank or number
+                continue
+            if blank:
+                raise DataError(f"{name}:{blank}", "an empty line", "Remove it, since each line is a text")
+            texts += 1
+            yield line
     if not texts:
         raise DataError(name, "no text", "Give one text per line")
-
-
-def standard_input() -> Iterator[tuple[int, str]]:
-    """Its lines with their numbers."""
-    for number, raw in enumerate(sys.stdin.buffer, 1):
-        try:
-            yield number, raw.decode().rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise DataError(f"standard input:{number}", "not UTF-8", "Convert it, for example with `iconv`") from None
 
 
 def batches(texts: Iterator[str]) -> Iterator[list[str]]:

@@ -17,21 +17,28 @@ from seqloom.cli.help_text import Command
     multiple=True,
     help="Where the data files are now, if they were moved (repeatable).",
 )
-def resume(run: str, moved: tuple[str, ...]) -> None:
+@click.option(
+    "--device", metavar="WORD", help="Where to compute: auto, cpu, cuda or mps. [the device that the run began with]"
+)
+def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
     """Continue a run from its last checkpoint, however it was stopped.
 
-    On a CPU the result is the same, bit for bit, as if it had never been stopped. The data files must not have changed;
-    if they were moved, --data says where they are now.
+    A run goes on bit for bit, as if it had never been stopped, on the device it began with (on a GPU, if it is
+    --train.deterministic). The data files must not have changed; if they were moved, --data says where they are now.
 
     \b
     Examples:
       $ seqloom resume runs/reviews
       $ seqloom resume runs/reviews --data /mnt/new/reviews.csv
+      $ seqloom resume runs/reviews --device cpu
     """
+    from seqloom.cli.early import refuse_device
     from seqloom.spec.folder import SCORES, check
 
     folder, console = Path(run), output()
     check(folder)
+    if device is not None:
+        refuse_device(device)
     if (folder / SCORES).exists():
         say(console, "finished", f"{folder} is complete: there is nothing left to do")
         say_exactly(console, "next", command("seqloom", "report", folder))
@@ -43,7 +50,7 @@ def resume(run: str, moved: tuple[str, ...]) -> None:
         from seqloom.cli.progress import Progress
         from seqloom.runs.run import read_experiment
         from seqloom.training import session
-    chosen = session.with_data(read_experiment(folder), folder, moved)
+    chosen = session.on_device(session.with_data(read_experiment(folder), folder, moved), folder, device)
     with waiting(console, reading(chosen)):
         sitting = session.Sitting.of(chosen)
     introduce(console, sitting)

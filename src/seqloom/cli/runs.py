@@ -1,7 +1,6 @@
 """`seqloom runs`: the runs of a folder, without opening a model."""
 
 import stat
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -97,7 +96,7 @@ def runs(folder: str) -> None:
 
 def rows_of(place: Path) -> Iterator[Row]:
     """Each folder that is a run or was meant to be one, the oldest first; the folder itself if it is a run."""
-    from seqloom.spec.errors import RunError
+    from seqloom.spec.errors import UserError
     from seqloom.spec.folder import CHECKPOINTS, EXPERIMENT, MANIFEST
 
     if (place / MANIFEST).exists():
@@ -110,22 +109,23 @@ def rows_of(place: Path) -> Iterator[Row]:
             continue
         try:
             found.append(row_of(folder))
-        except RunError as wrong:
+        except UserError as wrong:
             found.append(Row(folder, broken=str(wrong)))
-        except (OSError, ValueError, TypeError) as wrong:
+        except (OSError, ValueError, TypeError, ArithmeticError, RecursionError) as wrong:  # a folder may be anyone's
             found.append(Row(folder, broken=f"{folder}: {wrong}. Restore the folder from a copy."))
     yield from sorted(found, key=lambda row: (row.created, row.name))
 
 
 def row_of(folder: Path) -> Row:
     """What a run's small files say of it."""
-    from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest, read_text
+    from seqloom.spec.config.toml import read_values
+    from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest
     from seqloom.views.numbers import memory
     from seqloom.views.text import clip, one_line
 
     manifest = read_manifest(folder)
     missing = missing_file(folder, manifest)
-    config = {} if missing else tomllib.loads(read_text(folder / EXPERIMENT))
+    config = {} if missing else read_values(folder / EXPERIMENT)
     scores = read_json(folder / SCORES) if (folder / SCORES).exists() else None
     model = config.get("model") if isinstance(config.get("model"), dict) else {}
     return Row(
@@ -189,5 +189,5 @@ def day(created: str) -> str:
     """
     try:
         return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return "–"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def work(request: "Request", own: Mapping[str, Any]) -> None:
     """Resolve the experiment, read the data, learn, and say how it went."""
     from seqloom.cli.early import refuse_unreadable
-    from seqloom.runs.places import free_name, refuse_taken
+    from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 
     chosen, console = request.experiment(), output()
-    folder = Path(own["out"]) if own["out"] else free_name(Path("runs"), chosen.task)
-    refuse_taken(folder)
+    named = Path(own["out"]) if own["out"] else None
+    refuse_taken(named or free_name(RUNS, chosen.task))
     refuse_unreadable(chosen)
     with waiting(console, "starting torch …"):
         from seqloom import verbs
@@ -39,6 +39,7 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
             measured = estimate(sitting)
         show_estimate(console, sitting, measured)
         return
+    folder = named or claim(RUNS, chosen.task)
     with Progress(console) as progress:
         run = verbs.reported(folder, lambda: session.begin(sitting, folder, [progress]))
     show_ending(console, run, sitting.task, progress)

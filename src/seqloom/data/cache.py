@@ -8,9 +8,11 @@ from pathlib import Path
 
 from seqloom.data.lines import cannot_read
 from seqloom.spec import durable
+from seqloom.spec.errors import DataError
 from seqloom.spec.folder import sha256
 
-FORMAT = 1  # one more whenever what is made from the same files changes
+FORMAT = 2  # one more whenever what is made from the same files changes
+LARGEST = 1 << 40  # bytes of a file or folder that are read to know it again: its path may come from a stranger's run
 State = tuple[tuple[str, int, int, int, int], ...]
 
 
@@ -23,8 +25,17 @@ def cache_folder() -> Path:
 
 
 def fingerprints(files: Sequence[Path]) -> list[str]:
-    """SHA-256 of each file's content; of a folder, of all its files."""
+    """SHA-256 of each file's content; of a folder, of all files in it that are read."""
+    for file in files:
+        refuse_large(file)
     return [fingerprint(file) if file.is_file() else of_folder(file) for file in files]
+
+
+def refuse_large(path: Path) -> None:
+    """A sentence for more than can be meant, such as all of a disk, or a file that has a size but no end."""
+    if sum(size for _, _, size, _, _ in state(path)) > LARGEST:
+        do = "Name a smaller one, or break it up into several files"
+        raise DataError(path, f"more than {LARGEST >> 40} TiB, which is too much for one file or folder", do)
 
 
 def fingerprint(file: Path) -> str:
@@ -37,14 +48,20 @@ def fingerprint(file: Path) -> str:
 
 def of_folder(folder: Path) -> str:
     """One fingerprint for the names and contents of a folder's files."""
-    told = [(str(file.relative_to(folder)), fingerprint(file)) for file in sorted(folder.rglob("*")) if file.is_file()]
+    told = [(str(file.relative_to(folder)), fingerprint(file)) for file in files_of(folder)]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def files_of(path: Path) -> list[Path]:
+    """A file itself; of a folder what is read of it: its files and those of its folders, but no hidden ones."""
+    if path.is_file():
+        return [path]
+    return sorted(file for depth in ("[!.]*", "[!.]*/[!.]*") for file in path.glob(depth) if file.is_file())
 
 
 def state(path: Path) -> State:
     """What the system says of a file, or of all files of a folder, that is another once something is written there."""
-    files = [path] if path.is_file() else sorted(path.rglob("*"))
-    about = [(str(file), file.stat()) for file in files if file.is_file()]
+    about = [(str(file), file.stat()) for file in files_of(path)]
     return tuple((name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for name, of in about)
 
 

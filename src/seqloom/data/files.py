@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from seqloom.data.lines import cannot_read, read_chunks, read_lines, refuse_pipe
+from seqloom.data.lines import Skipped, cannot_read, read_chunks, read_lines, refuse_pipe
 from seqloom.spec.errors import DataError
 from seqloom.spec.names import Format as Format
 from seqloom.spec.names import Task as Task
@@ -168,9 +168,9 @@ def _check_task(path: Path, task: Task, found: Format) -> None:
 
 
 def _refuse_tabs(path: Path) -> None:
-    """A table under a text's name is common enough to be recognised."""
-    lines = [line for _, line in islice(read_lines(path), 20)]
-    if all(line.count("\t") == 1 for line in lines):
+    """A table under a text's name is common enough to be recognised. Bad lines are left to the reader."""
+    lines = [line for _, line in islice(read_lines(path, bad=Skipped()), 20)]
+    if lines and all(line.count("\t") == 1 for line in lines):
         do = "Rename it to .tsv, or pass --data.format tsv"
         raise DataError(path, "named as plain text, but each line has one tab, as in a table", do)
 

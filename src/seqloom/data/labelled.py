@@ -15,7 +15,7 @@ from seqloom.data.examples import Labelled
 from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
 from seqloom.data.parted import Counts, ReadOnce, check_known
-from seqloom.data.rows import Row, write_rows
+from seqloom.data.rows import Row, Within, files_beside, write_rows
 from seqloom.data.split import TRAIN, batched, check_filled
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
@@ -32,6 +32,7 @@ class LabelledPart:
     tokens: Ragged
     labels: Ragged
     texts: Ragged  # UTF-8
+    files: tuple[Within, ...]
     file: Integer[ndarray, " rows"]
     line: Integer[ndarray, " rows"]
 
@@ -74,7 +75,7 @@ def open_part(folder: Path) -> LabelledPart:
     """One part, mapped into memory."""
     arrays = read(folder)
     tokens, labels, texts = (Ragged.of(arrays, name) for name in ("tokens", "labels", "texts"))
-    return LabelledPart(tokens, labels, texts, arrays["file"], arrays["line"])
+    return LabelledPart(tokens, labels, texts, files_beside(folder), arrays["file"], arrays["line"])
 
 
 def make(origin: Origin, folder: Path) -> None:

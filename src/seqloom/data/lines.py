@@ -4,7 +4,8 @@ import codecs
 import gzip
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def skipped(bad: Bad) -> int:
 class EmptyFile(DataError):
     """A file without a single character."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: object) -> None:
         super().__init__(path, "the file is empty", "Name one that has text in it")
 
 
@@ -77,19 +78,33 @@ def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = ref
     [(1, 'one'), (2, 'two')]
     """
     path = Path(path)
-    for number, raw in enumerate(_raw_lines(path, 4 * max_characters), 1):
+    return _lines(path, _unpacked(path), max_characters, bad)
+
+
+def stream_lines(stream: BufferedReader, name: str, max_characters: int = 1_000_000) -> Iterator[tuple[int, str]]:
+    """The lines of what can't be opened by a path, such as standard input, as `read_lines` gives them; strictly.
+
+    >>> from io import BytesIO
+    >>> list(stream_lines(BufferedReader(BytesIO(b"one\\rtwo")), "standard input"))
+    [(1, 'one'), (2, 'two')]
+    """
+    return _lines(name, _pieces(stream, name), max_characters, refuse)
+
+
+def _lines(place: object, pieces: Iterable[bytes], max_characters: int, bad: Bad) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(_raw_lines(_blocks(place, pieces), 4 * max_characters), 1):
         if len(raw) > 4 * max_characters:  # before decoding: it may be cut inside a character
-            bad(_too_long(path, number, max_characters))
+            bad(_too_long(place, number, max_characters))
             continue
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            bad(_not_utf_8(path, number, error))
+            bad(_not_utf_8(place, number, error))
             continue
         if "\0" in line:
-            bad(_binary(path, number))
+            bad(_binary(place, number))
         elif len(line) > max_characters:
-            bad(_too_long(path, number, max_characters))
+            bad(_too_long(place, number, max_characters))
         else:
             yield number, line
 
@@ -107,7 +122,7 @@ def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
     path = Path(path)
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, rest = 1, ""
-    for block in chain(_blocks(path), (b"",)):
+    for block in chain(_blocks(path, _unpacked(path)), (b"",)):
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
@@ -124,10 +139,10 @@ def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
         yield rest
 
 
-def _raw_lines(path: Path, most: int) -> Iterator[bytes]:
+def _raw_lines(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
     """Lines as bytes. Of one longer than `most`, a beginning longer than `most`, as soon as it is there."""
     begun, cut = bytearray(), False  # the line that goes on in the next block; whether its beginning has been given
-    for block in _blocks(path):
+    for block in blocks:
         first, *others = block.split(b"\n")
         if not cut:
             begun += first
@@ -143,12 +158,12 @@ def _raw_lines(path: Path, most: int) -> Iterator[bytes]:
         yield bytes(begun)
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    r"""The file's bytes, unpacked, without a BOM, with \n for every line ending."""
+def _blocks(place: object, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    r"""The unpacked bytes without a BOM, with \n for every line ending."""
     held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
-    for number, block in enumerate(_unpacked(path)):
+    for number, block in enumerate(pieces):
         if number == 0:
-            check_text(path, block)
+            check_text(place, block)
             block = block.removeprefix(UTF_8_BOM)
         block = held + block
         held = b"\r" if block.endswith(b"\r") else b""
@@ -161,7 +176,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     if held:
         yield b"\n"
     if empty:
-        raise EmptyFile(path)
+        raise EmptyFile(place)
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
@@ -170,15 +185,19 @@ def _unpacked(path: Path) -> Iterator[bytes]:
         refuse_pipe(path)
         _refuse_folder(path)
         with path.open("rb") as file:
-            packed = file.read(len(GZIP)) == GZIP
-            file.seek(0)
-            stream = gzip.GzipFile(fileobj=file) if packed else file
-            while block := stream.read(BLOCK):
-                yield block
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(path, "the gzip data is broken or cut short", "Fetch the file or pack it again") from None
+            yield from _pieces(file, path)
     except OSError as error:
         raise cannot_read(path, error) from None
+
+
+def _pieces(stream: BufferedReader, place: object) -> Iterator[bytes]:
+    """What a stream holds, likewise; each piece as soon as it has come, since someone may be typing."""
+    try:
+        source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP)).startswith(GZIP) else stream
+        while piece := source.read1(BLOCK):
+            yield piece
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DataError(place, "the gzip data is broken or cut short", "Fetch the file or pack it again") from None
 
 
 def refuse_pipe(path: Path) -> None:
@@ -208,17 +227,17 @@ def cannot_read(path: Path, error: OSError) -> DataError:
             )
 
 
-def _not_utf_8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:
+def _not_utf_8(place: object, number: int, error: UnicodeDecodeError) -> DataError:
     byte = error.object[error.start]
     do = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
-    return DataError(Place(str(path), number), f"the byte 0x{byte:02X} is not UTF-8", do)
+    return DataError(Place(str(place), number), f"the byte 0x{byte:02X} is not UTF-8", do)
 
 
-def _binary(path: Path, number: int) -> DataError:
+def _binary(place: object, number: int) -> DataError:
     do = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
-    return DataError(Place(str(path), number), "a NUL byte: this looks like a binary file", do)
+    return DataError(Place(str(place), number), "a NUL byte: this looks like a binary file", do)
 
 
-def _too_long(path: Path, number: int, most: int) -> DataError:
+def _too_long(place: object, number: int, most: int) -> DataError:
     do = "Break it up, or pass a larger --data.max-characters"
-    return DataError(Place(str(path), number), f"a line of more than {most:,} characters", do)
+    return DataError(Place(str(place), number), f"a line of more than {most:,} characters", do)

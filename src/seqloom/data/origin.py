@@ -1,14 +1,13 @@
 """Where the examples of each part come from: files, or an embedded corpus."""
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 
 from seqloom.data.cache import State, cached, fingerprints, state
 from seqloom.data.corpora import CORPORA, default_corpus
+from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Labelled, Sentence
 from seqloom.data.files import expand, formats_of, without_gz
 from seqloom.data.lines import Bad, Skipped, refuse
@@ -18,7 +17,7 @@ from seqloom.data.readers.folder import read_folder
 from seqloom.data.readers.jsonl import read_jsonl
 from seqloom.data.readers.table import read_table
 from seqloom.data.readers.text import read_text
-from seqloom.data.split import PARTS, TEST, TRAIN
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import DataError
@@ -85,11 +84,13 @@ class Origin:
 
     def ingredients(self) -> dict[str, object]:
         """All that decides what is read, for the cache."""
-        told: dict[str, object] = {"task": self.task, "seed": self.seed, "contents": self.prints}
+        told: dict[str, object] = {"task": self.task, "contents": self.prints}
         told["data"] = self.data.model_dump(exclude={"train", "valid", "test"})
         told["forms"] = {part: self.forms(paths) for part, paths in self.files.items()}
+        if self.draws:
+            told["seed"] = self.seed
         if self.corpus:
-            told |= {"corpus": self.corpus, "python": platform.python_version(), "num2words": version("num2words")}
+            told |= {"corpus": self.corpus, "made_with": made_with(self.corpus)}
         return told
 
     def forms(self, paths: list[Path]) -> list[str]:
@@ -117,6 +118,16 @@ class Origin:
         """Whether this part has files of its own."""
         return bool(self.files[part]) or (part == TRAIN and self.corpus is not None)
 
+    def share(self, part: str) -> float:
+        """How much of what there is to learn from is kept back for this part."""
+        return 0.0 if self.has(part) else {VALID: self.data.valid_share, TEST: self.data.test_share}[part]
+
+    @property
+    def draws(self) -> bool:
+        """Whether the seed decides anything: a corpus's examples, or which of the files' are kept back."""
+        by_content = self.task != "language" and any(self.share(part) for part in (VALID, TEST))
+        return self.corpus is not None or by_content
+
     def bad(self) -> Bad:
         """What to do with a bad line."""
         return Skipped() if self.data.on_bad_line == "skip" else refuse
@@ -130,7 +141,8 @@ class Origin:
     def labelled(self, part: str, bad: Bad) -> Iterator[Labelled]:
         """Texts with labels."""
         if part == TRAIN and self.corpus:
-            yield from CORPORA[self.corpus].labelled(self.seed, self.data.length, self.data.examples)
+            data = self.data
+            yield from CORPORA[self.corpus].labelled(self.seed, data.length, data.examples, data.languages)
         paths = self.files[part]
         for path, form in zip(paths, formats_of(paths, "classify", self.data.format), strict=True):
             yield from read_labelled(path, form, self.data, bad)

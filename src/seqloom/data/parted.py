@@ -42,8 +42,7 @@ class ReadOnce(Generic[Some]):
 
     def _from_files(self) -> Iterator[tuple[str, Some]]:
         origin = self.origin
-        valid = 0.0 if origin.has(VALID) else origin.data.valid_share
-        test = 0.0 if origin.has(TEST) else origin.data.test_share
+        valid, test = origin.share(VALID), origin.share(TEST)
         for example in self.read(TRAIN, self.bad):
             yield part_of(example.content, origin.seed, valid, test), example
         for part in (VALID, TEST):

@@ -74,8 +74,7 @@ WHAT_FOR = {TRAIN: "learn from", VALID: "choose by", TEST: "test on"}
 
 def spans_of(origin: Origin, length: Callable[[str], int]) -> dict[str, tuple[str, int, int]]:
     """Of each part: whose text it is cut from, and from which character to which; `length` says how long a text is."""
-    shares = {VALID: origin.data.valid_share, TEST: origin.data.test_share}
-    cut = {part: 0.0 if origin.has(part) else share for part, share in shares.items()}
+    cut = {part: origin.share(part) for part in (VALID, TEST)}
     total = length(TRAIN)
     valid_from = int(total * (1 - cut[VALID] - cut[TEST]))
     test_from = int(total * (1 - cut[TEST]))

@@ -16,7 +16,7 @@ from seqloom.data.examples import Sentence
 from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
 from seqloom.data.parted import Counts, ReadOnce, check_known
-from seqloom.data.rows import Row, write_rows
+from seqloom.data.rows import Row, Within, files_beside, write_rows
 from seqloom.data.split import TRAIN, batched, check_filled
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.errors import DataError
@@ -51,6 +51,7 @@ class TaggedPart:
 
     forms: Ragged
     tags: Ragged
+    files: tuple[Within, ...]
     file: Integer[ndarray, " rows"]
     line: Integer[ndarray, " rows"]
 
@@ -107,7 +108,8 @@ def open_all(folder: Path, spellings: Spellings, tags: Vocabulary, told: Mapping
 def open_part(folder: Path) -> TaggedPart:
     """One part, mapped into memory."""
     arrays = read(folder)
-    return TaggedPart(Ragged.of(arrays, "forms"), Ragged.of(arrays, "tags"), arrays["file"], arrays["line"])
+    forms, tags = (Ragged.of(arrays, name) for name in ("forms", "tags"))
+    return TaggedPart(forms, tags, files_beside(folder), arrays["file"], arrays["line"])
 
 
 def make(origin: Origin, folder: Path) -> None:
@@ -164,18 +166,16 @@ def write(
 ) -> dict[str, Any]:
     """The forms, the sentences of each part; what there was to tell."""
     types = {"forms": "uint32", "tags": smallest_type(len(tags))}
-    most = origin.data.max_length
     forms: dict[str, int] = {}
 
     def rows() -> Iterator[Row]:
         for part, sentence in sentences:
             check_known(tags, sentence, "tag", "sentence")
-            words = sentence.words[:most]
             numbers = {
-                "forms": np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64),
-                "tags": tags.numbers(sentence.tags[:most]),
+                "forms": np.array([forms.setdefault(word, len(forms)) for word in sentence.words], dtype=np.int64),
+                "tags": tags.numbers(sentence.tags),
             }
-            yield Row(part, sentence.place, len(words) < len(sentence.words), numbers)
+            yield Row(part, sentence.place, False, numbers)
 
     told = write_rows(folder, origin.names(), types, rows())
     with Writer(folder / "forms", {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:

@@ -43,10 +43,6 @@ class Vocabulary:
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
 
-    def number(self, name: str) -> int | None:
-        """Of one name; None if it is not there and nothing stands for it."""
-        return self._numbers.get(name, self.unknown)
-
     def numbers(self, names: Iterable[str]) -> Integer[ndarray, " n"]:
         """Of several, all known or with something that stands for them."""
         return np.array([self._numbers.get(name, self.unknown) for name in names], dtype=np.int64)

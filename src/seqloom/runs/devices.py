@@ -10,6 +10,8 @@ def device_of(name: str) -> torch.device:
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
         name = next(each for each in ("cuda", "mps", "cpu") if there[each])
+    if name not in there:
+        raise UserError(f"device {name!r} is none of auto, {', '.join(there)}.")
     if not there[name]:
         raise UserError(f"--device {name}: there is none here that torch can use. `seqloom doctor` says what there is.")
     return torch.device(name)

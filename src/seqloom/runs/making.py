@@ -32,9 +32,6 @@ def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], 
         created = datetime.now(UTC).isoformat(timespec="seconds")
         commit(making, Manifest(experiment.task, created, versions=versions(), files=files))
 
-    if folder.exists():  # and empty, or it would have been refused
-        with durable.sentence(folder):
-            folder.rmdir()
     durable.folder(folder, fill)
 
 

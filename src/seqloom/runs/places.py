@@ -1,11 +1,15 @@
 """Where a new run goes. Nothing here needs torch, so that a place that is taken is told at once."""
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from seqloom.spec import durable
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import MANIFEST
+
+RUNS = Path("runs")  # where they go unless a person names a folder
 
 
 def refuse_taken(folder: Path) -> None:
@@ -25,10 +29,25 @@ def refuse_taken(folder: Path) -> None:
 
 
 def free_name(runs: Path, task: str) -> Path:
-    """runs/TASK-DATE-TIME, with a number if that is taken."""
+    """runs/TASK-DATE-TIME, with a number if that is taken. It may be taken a moment later, unless it is claimed."""
     stem = f"{task}-{datetime.now():%Y-%m-%d-%H%M}"  # the person's own time
     for number in range(1, 1000):
         path = runs / (stem if number == 1 else f"{stem}-{number}")
         if not path.exists():
             return path
     raise RunError(f"{runs}: a thousand runs began in this minute. Pass --out another/folder.")
+
+
+def claim(runs: Path, task: str) -> Path:
+    """An empty folder of a free name: of several processes that begin in the same minute, each gets its own.
+
+    >>> runs = getfixture("tmp_path")
+    >>> claim(runs, "tag") == claim(runs, "tag")
+    False
+    """
+    durable.make(runs)
+    while True:
+        folder = free_name(runs, task)
+        with durable.sentence(folder), suppress(FileExistsError):  # another was faster
+            folder.mkdir()
+            return folder

@@ -1,7 +1,7 @@
 """The names that a config, a command line or a page may use. The classes behind them live in the other rooms.
 
-Those that a config takes are said once, as a type, so that pydantic and mypy hold them; the tuple is what it lists.
-`tests/spec/test_names.py` holds each tuple equal to the keys of its registry.
+Those that a config takes are said once, as a type, so that pydantic and mypy hold them; the tuple, where one is needed,
+is what it lists. `tests/spec/test_names.py` holds each tuple equal to the keys of its registry.
 """
 
 from typing import Literal, get_args
@@ -100,7 +100,6 @@ Corpus = Literal["numbers", "python", "copy", "brackets"]
 CORPORA: tuple[str, ...] = get_args(Corpus)
 
 Format = Literal["text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"]
-FORMATS: tuple[str, ...] = get_args(Format)
 
 Tokeniser = Literal["character", "byte", "word", "bpe"]
 TOKENISERS: tuple[str, ...] = get_args(Tokeniser)
@@ -112,13 +111,11 @@ Schedule = Literal["constant", "halve", "plateau", "inverse-sqrt", "cosine"]
 SCHEDULES: tuple[str, ...] = get_args(Schedule)
 
 Gate = Literal["none", "linear", "tanh"]
-GATES: tuple[str, ...] = get_args(Gate)
 
 CharacterEncoder = Literal["lstm", "conv"]
 CHARACTER_ENCODERS: tuple[str, ...] = get_args(CharacterEncoder)
 
 Precision = Literal["float32", "bf16"]
-PRECISIONS: tuple[str, ...] = get_args(Precision)
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 DEVICES: tuple[str, ...] = get_args(Device)

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy import ndarray
 from seqloom.data.arrays import Ragged
 from seqloom.data.batches import by_length
 from seqloom.data.origin import Origin
+from seqloom.data.rows import Placed
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import UserError
@@ -27,7 +27,7 @@ class Part(Protocol):
 
     @property
     def file(self) -> Integer[ndarray, " rows"]:
-        """By its number among the origin's names."""
+        """By its number among the files of the part."""
 
     @property
     def line(self) -> Integer[ndarray, " rows"]:
@@ -111,8 +111,7 @@ class RowTask(Task, Generic[SomeData, SomePart]):
         for rows in by_length(part.rows.lengths(), self.experiment.train.batch, seed=0, epoch=0):
             yield self.collate(part, rows)
 
-    def place(self, part: SomePart, row: int) -> str:
+    def place(self, part: Placed, row: int) -> str:
         """Where a row stood."""
-        names = self._origin.names() if self._origin is not None else []
-        number = int(part.file[row])
-        return f"{Path(names[number]).name if number < len(names) else '?'}:{part.line[row]}"
+        named = self._origin.names() if self._origin is not None else []
+        return f"{part.files[part.file[row]].name(named)}:{part.line[row]}"

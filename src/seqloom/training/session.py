@@ -18,7 +18,6 @@ from seqloom.data.origin import Origin
 from seqloom.data.split import PARTS
 from seqloom.runs.devices import device_of
 from seqloom.runs.making import create
-from seqloom.runs.places import refuse_taken
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable, names
 from seqloom.spec.config.experiment import Experiment
@@ -58,8 +57,6 @@ class Sitting:
 
 def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """A new run in this folder, to its end."""
-    refuse_taken(folder)
-    durable.make(folder.parent)
     create(folder, portable(sitting.experiment), sitting.task.files(), local(sitting))
     return go_to_the_end(sitting, folder, listeners)
 

@@ -7,13 +7,14 @@ import pytest
 from num2words import num2words
 
 from seqloom.data.corpora import numbers
+from seqloom.spec.config.data import FAMILIAR, LANGUAGES
 from seqloom.spec.errors import UserError
 
 
 def test_every_language_writes_words() -> None:
     random = Random(0)
     some = [*range(21), *(number for digits in range(2, 10) for number in random.sample(range(10**digits), 4))]
-    for language in numbers.LANGUAGES:
+    for language in LANGUAGES:
         for number in some:
             text = num2words(number, lang=language)
             assert text.strip()
@@ -21,9 +22,9 @@ def test_every_language_writes_words() -> None:
 
 
 def test_the_familiar_are_among_them() -> None:
-    assert set(numbers.FAMILIAR) < set(numbers.LANGUAGES)
-    assert len(numbers.FAMILIAR) == 12
-    assert len(set(numbers.LANGUAGES)) == len(numbers.LANGUAGES) == 44
+    assert set(FAMILIAR) < set(LANGUAGES)
+    assert len(FAMILIAR) == 12
+    assert len(set(LANGUAGES)) == len(LANGUAGES) == 44
 
 
 def test_no_text_stands_twice_or_in_two_languages() -> None:
@@ -31,12 +32,12 @@ def test_no_text_stands_twice_or_in_two_languages() -> None:
     assert len(examples) == 2400
     assert len({example.text for example in examples}) == 2400
     languages = Counter(example.labels[0] for example in examples)
-    assert set(languages) == set(numbers.FAMILIAR)
+    assert set(languages) == set(FAMILIAR)
     assert all(150 < count < 250 for count in languages.values())
 
 
 def test_what_languages_share_is_left_out() -> None:
-    texts = numbers.distinct(range(100), numbers.FAMILIAR)
+    texts = numbers.distinct(range(100), FAMILIAR)
     assert "tre" not in texts  # da, it, sv
     assert "elf" not in texts  # de, nl
     assert "zero" not in texts  # en, it, pl, pt
@@ -49,6 +50,14 @@ def test_labels_are_right() -> None:
     examples = list(numbers.labelled(0, 2, 10_000, languages=("de", "fr", "th")))
     assert len(examples) == 300  # as many as there are
     assert {(example.labels[0], example.text) for example in examples} == texts
+
+
+def test_all_languages_at_once() -> None:
+    examples = list(numbers.labelled(0, None, 4400, LANGUAGES))
+    languages = Counter(example.labels[0] for example in examples)
+    assert len(examples) == 4400
+    assert set(languages) == set(LANGUAGES)
+    assert min(languages.values()) > 60
 
 
 @pytest.mark.parametrize("digits", [1, 4, 9])

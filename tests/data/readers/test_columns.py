@@ -1,6 +1,7 @@
 """Which column is what: as said, by known names, by what the values look like."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,25 @@ def test_keys_of_json_are_columns(tmp_path: Path) -> None:
     assert "The nearest is 'about'" in sentence(tmp_path, lines, "a.jsonl", label="abuot")
     assert sentence(tmp_path, '{"text": "x"}', "a.jsonl").startswith(": there is only one key ('text')")
     assert sentence(tmp_path, "{}", "a.jsonl").startswith(": the objects have no keys")
+
+
+def test_too_many_keys_to_guess_from_must_be_named(tmp_path: Path) -> None:
+    records = [{f"key {n}": "x", "text": sentence, "label": "a"} for n, sentence in enumerate(SENTENCES * 60)]
+    lines = "\n".join(map(json.dumps, records))
+    told = ": 1,002 different keys, too many to guess which is the text and which the label. Name both with --data.text"
+    assert sentence(tmp_path, lines, "a.jsonl").startswith(told)
+    assert sentence(tmp_path, lines, "a.jsonl", text="text").startswith(told)
+    named = found(tmp_path, lines, "a.jsonl", text="text", label="label")
+    assert (named.names[named.text], named.names[named.label]) == ("text", "label")
+
+
+def test_objects_with_few_keys_in_common_cost_no_table_of_all_with_all(tmp_path: Path) -> None:
+    records = [{f"key {n}": "x", "said": said, "label": "ab"[n % 2]} for n, said in enumerate(SENTENCES * 49)]
+    lines = "\n".join(map(json.dumps, records))
+    tracemalloc.start()
+    guess = found(tmp_path, lines, "a.jsonl")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert guess.names[guess.text] == "said"
+    assert guess.names[guess.label] == "label"
+    assert most < 4_000_000  # a reference in each of 980 × 982 cells alone would be 7.7 MB

@@ -13,12 +13,11 @@ from seqloom.tasks.metrics.likelihood import Likelihood
 
 def test_a_uniform_guess_has_the_perplexity_of_its_vocabulary() -> None:
     text = Likelihood()
-    text.add(nats=12 * math.log(32), tokens=12, characters=30, bytes=60)
+    text.add(nats=12 * math.log(32), tokens=12, characters=30)
     scores = text.scores()
     assert scores["perplexity"] == pytest.approx(32)
     assert scores["loss"] == pytest.approx(math.log(32))
     assert scores["bits_per_character"] == pytest.approx(12 * 5 / 30)
-    assert scores["bits_per_byte"] == pytest.approx(1.0)
 
 
 @given(batches=st.lists(st.tuples(st.floats(0, 1e3), st.integers(0, 50), st.integers(0, 99)), min_size=1, max_size=6))

@@ -1,18 +1,22 @@
 """Corpora that need no download: made from a seed, or from what Python brings along."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TypeVar
 
 from seqloom.data.corpora import brackets, copy, numbers, python
 from seqloom.data.examples import Labelled, Sentence
+from seqloom.spec.config.data import FAMILIAR
 from seqloom.spec.errors import UserError
 from seqloom.spec.registry import Registry
 
 Example = TypeVar("Example")
 Maker = Callable[[int, int | None, int | None], Iterator[Example]]
 """From a seed, a length and a number of examples (None: as the corpus likes) to the examples, one by one."""
+InLanguages = Callable[[int, int | None, int | None, Sequence[str]], Iterator[Labelled]]
+"""The same, in these languages."""
+SomeMaker = TypeVar("SomeMaker")
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Corpus:
     name: str
     summary: str
     language: Maker[str] | None = None
-    classify: Maker[Labelled] | None = None
+    classify: InLanguages | None = None
     tag: Maker[Sentence] | None = None
 
     @property
@@ -35,15 +39,17 @@ class Corpus:
         """Text in chunks, for a language model."""
         return self._maker("language", self.language)(seed, length, examples)
 
-    def labelled(self, seed: int, length: int | None = None, examples: int | None = None) -> Iterator[Labelled]:
+    def labelled(
+        self, seed: int, length: int | None = None, examples: int | None = None, languages: Sequence[str] = FAMILIAR
+    ) -> Iterator[Labelled]:
         """Texts with a label, for a classifier."""
-        return self._maker("classify", self.classify)(seed, length, examples)
+        return self._maker("classify", self.classify)(seed, length, examples, languages)
 
     def sentences(self, seed: int, length: int | None = None, examples: int | None = None) -> Iterator[Sentence]:
         """Words with their tags, for a tagger."""
         return self._maker("tag", self.tag)(seed, length, examples)
 
-    def _maker(self, task: str, maker: Maker[Example] | None) -> Maker[Example]:
+    def _maker(self, task: str, maker: SomeMaker | None) -> SomeMaker:
         if maker is None:
             others = " or ".join(name for name, corpus in CORPORA.items() if task in corpus.tasks)
             raise UserError(

@@ -1,7 +1,8 @@
-"""Numbers in words, as num2words writes them. Classify: in which of twelve European languages is this number written
-(Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish, Swedish)? The length is
-the greatest number of digits (4 unless said), each as frequent as the others as far as there are enough numbers; the
-examples are texts (12,000 unless said, or as many as there are).
+"""Numbers in words, as num2words writes them. Classify: in which language is this number written? Unless said, one of
+twelve European ones (Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish,
+Swedish); `--data.languages all` takes all 44. The length is the greatest number of digits (4 unless said), each as
+frequent as the others as far as there are enough numbers; the examples are texts (12,000 unless said, or as many as
+there are).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,18 +12,8 @@ from random import Random
 from num2words import num2words
 
 from seqloom.data.examples import Labelled, Place
+from seqloom.spec.config.data import FAMILIAR
 from seqloom.spec.errors import UserError
-
-LANGUAGES = (
-    *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
-    *("is", "it", "ja", "kn", "ko", "kz", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "te"),
-    *("tet", "tg", "th", "tr", "uk", "vi"),
-)
-"""The codes of num2words that write every number of up to nine digits in words, in a script of the language; variants
-of a country (en_IN, fr_BE, pt_BR) are left to the main one."""
-
-FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
-"""One script and many relatives, so that the task is neither trivial nor hopeless."""
 
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000

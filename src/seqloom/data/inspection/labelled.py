@@ -72,7 +72,7 @@ def examples(what: Sources, found: Gathered) -> Iterator[tuple[str, Labelled]]:
     data = what.data
     if what.corpus:
         try:
-            for example in CORPORA[what.corpus].labelled(what.seed, data.length, data.examples):
+            for example in CORPORA[what.corpus].labelled(what.seed, data.length, data.examples, data.languages):
                 yield TRAIN, example
         except UserError as error:
             found.refused(error)

@@ -1,7 +1,7 @@
 """Which column holds the text and which the label: as a person says, or guessed from the first rows, and shown."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from seqloom.spec.errors import DataError
 
 LOOKED_AT = 1000  # rows
 SHOWN = 12  # names of columns in a sentence
+MOST_KEYS = 1000  # of JSON objects: more are no columns of a table, and each is looked at in each object
 
 
 class Columns(NamedTuple):
@@ -96,7 +97,7 @@ def _columns(path: Path, rows: list[list[str]], data: Data) -> Columns:
             Place(str(path), 1), what, "Name every column once, or remove the header and pass --no-data.header"
         )
     names = tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
-    return _found(path, names, same, header, data)
+    return _found(path, names, list(zip(*same, strict=True)), header, data)
 
 
 def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
@@ -109,23 +110,40 @@ def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
 
 
 def _keys(path: Path, records: list[dict[str, object]], data: Data) -> Columns:
-    """The keys of JSON objects are columns with a header; a value that is missing is an empty cell."""
+    """The keys of JSON objects are columns with a header."""
     if not records:
         raise DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
     names = tuple(dict.fromkeys(key for record in records for key in record))
     if len(names) < 2:
         what = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
         raise DataError(path, what, "Give each object a text and a label")
-    rows = [[_cell(record.get(name)) for name in names] for record in records]
-    found = _found(path, names, rows, True, data)
+    if len(names) > MOST_KEYS and (data.text is None or data.label is None):
+        what = f"{len(names):,} different keys, too many to guess which is the text and which the label"
+        raise DataError(path, what, "Name both with --data.text and --data.label")
+    found = _found(path, names, _Values(records, names), True, data)
     return found._replace(guessed=tuple(key for key in found.guessed if key != "header"))
+
+
+class _Values:
+    """The values of JSON objects, key by key; one that is missing is an empty cell.
+
+    Each key's are made when they are looked at: objects may have few keys in common, and a table of all with all would
+    be many times what they are.
+    """
+
+    def __init__(self, records: list[dict[str, object]], names: tuple[str, ...]) -> None:
+        self.records, self.names = records, names
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for name in self.names:
+            yield [_cell(record.get(name)) for record in self.records]
 
 
 def _cell(value: object) -> str:
     return "" if value is None or isinstance(value, dict) else str(value)
 
 
-def _found(path: Path, names: tuple[str, ...], rows: list[list[str]], header: bool, data: Data) -> Columns:
+def _found(path: Path, names: tuple[str, ...], columns: guess.Columns, header: bool, data: Data) -> Columns:
     given = {
         key: _given(path, key, names, header, value) for key, value in (("text", data.text), ("label", data.label))
     }
@@ -140,12 +158,12 @@ def _found(path: Path, names: tuple[str, ...], rows: list[list[str]], header: bo
     if text is None:
         text = guess.by_name(known, guess.TEXT_NAMES, beside=label)
     if label is None:
-        label = guess.label_column(rows, beside=text)
+        label = guess.label_column(columns, beside=text)
     if label is None:
         what = f"no column looks like a label: the values of each hardly repeat (columns: {listed(names)})"
         raise DataError(path, what, "Name the label's with --data.label")
     if text is None:
-        text = guess.text_column(rows, beside=label)
+        text = guess.text_column(columns, beside=label)
     if text is None:
         raise DataError(path, "no column is left for the text", "Name it with --data.text")
     said = {"text": data.text, "label": data.label, "header": data.header}
@@ -170,7 +188,8 @@ def _given(path: Path, key: str, names: tuple[str, ...], header: bool, value: st
         )
     if value in names:
         raise DataError(path, f"several columns are called {value!r}", f"Give a number, from 1, in --data.{key}")
-    nearest = get_close_matches(value, names, n=1) or get_close_matches(value.lower(), names, n=1)
+    some = names[:MOST_KEYS]
+    nearest = get_close_matches(value, some, n=1) or get_close_matches(value.lower(), some, n=1)
     do = (
         f"The nearest is {nearest[0]!r}; name it with --data.{key}"
         if nearest

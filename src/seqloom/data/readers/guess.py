@@ -1,7 +1,7 @@
 """Guesses about a table from its first rows: which column is text, which label, and whether row 1 names them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Names that such columns have in data sets people share; the first in the list wins.
 TEXT_NAMES = (
@@ -61,6 +61,7 @@ LABEL_NAMES = (
 NAME = re.compile(r"[^\W\d][\w .()/-]{0,39}")  # how a column's name may look
 
 Rows = Sequence[Sequence[str]]
+Columns = Iterable[Sequence[str]]  # the values of each, looked at one column after another
 
 
 def by_name(names: Sequence[str], known: Sequence[str], beside: int | None) -> int | None:
@@ -79,10 +80,10 @@ def by_name(names: Sequence[str], known: Sequence[str], beside: int | None) -> i
     return None
 
 
-def label_column(rows: Rows, beside: int | None) -> int | None:
+def label_column(columns: Columns, beside: int | None) -> int | None:
     """The column of the fewest distinct values, of those that repeat; a constant one only if there is no other."""
     choices = []
-    for index, column in enumerate(_columns(rows)):
+    for index, column in enumerate(columns):
         distinct = len(set(column))
         repeats = 2 * distinct <= len(column) or (len(column) < 10 and distinct < len(column))
         if repeats and index != beside:
@@ -90,9 +91,9 @@ def label_column(rows: Rows, beside: int | None) -> int | None:
     return min(choices)[2] if choices else None
 
 
-def text_column(rows: Rows, beside: int | None) -> int | None:
+def text_column(columns: Columns, beside: int | None) -> int | None:
     """The column of the longest values."""
-    lengths = [(sum(map(len, column)), -index) for index, column in enumerate(_columns(rows)) if index != beside]
+    lengths = [(sum(map(len, column)), -index) for index, column in enumerate(columns) if index != beside]
     return -max(lengths)[1] if lengths else None
 
 
@@ -111,22 +112,18 @@ def has_header(rows: Rows) -> bool:
     first, below = rows[0], rows[1:]
     if not below:
         return by_name(first, TEXT_NAMES, None) is not None and by_name(first, LABEL_NAMES, None) is not None
-    columns = _columns(below)
+    columns = list(zip(*below, strict=True))
     known = {*TEXT_NAMES, *LABEL_NAMES}
     if all(NAME.fullmatch(cell.strip()) or not cell.strip() for cell in first) and any(
         cell.strip().lower() in known and cell not in column for cell, column in zip(first, columns, strict=True)
     ):
         return True
-    label = label_column(below, beside=None)
+    label = label_column(columns, beside=None)
     if label is None or first[label] in columns[label] or not NAME.fullmatch(first[label].strip()):
         return False
-    text = text_column(below, beside=label)
+    text = text_column(columns, beside=label)
     if not any(NAME.fullmatch(value.strip()) for value in set(columns[label])):
         return text is None or NAME.fullmatch(first[text].strip()) is not None
     if text is None or not all(NAME.fullmatch(cell.strip()) for cell in first):
         return False
     return 4 * len(first[text]) < sum(map(len, columns[text])) / len(below)
-
-
-def _columns(rows: Rows) -> list[tuple[str, ...]]:
-    return list(zip(*rows, strict=True))

@@ -1,11 +1,25 @@
 """Where examples come from, and how they become tokens."""
 
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from seqloom.spec import names
 from seqloom.spec.config.part import Part
+
+LANGUAGES = (
+    *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
+    *("is", "it", "ja", "kn", "ko", "kz", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "te"),
+    *("tet", "tg", "th", "tr", "uk", "vi"),
+)
+"""The codes of num2words that write every number of up to nine digits in words, in a script of the language; variants
+of a country (en_IN, fr_BE, pt_BR) are left to the main one."""
+
+FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
+"""One script and many relatives, so that the task is neither trivial nor hopeless."""
+
+ALL = "all"
 
 
 def several(value: object) -> object:
@@ -13,7 +27,24 @@ def several(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def spoken(said: tuple[str, ...]) -> tuple[str, ...]:
+    """The languages of codes, which may stand together with commas between them; in one order, however they are said.
+
+    >>> spoken(("fr,en", "de")), len(spoken(("all",)))
+    (('de', 'en', 'fr'), 44)
+    """
+    codes = [code.strip() for each in said for code in each.split(",")]
+    for code in codes or [""]:
+        if code not in (ALL, *LANGUAGES):
+            main = code.lower().replace("-", "_").partition("_")[0]  # of en_GB, en
+            nearest = get_close_matches(main, LANGUAGES, n=1)
+            guess = f" (did you mean {nearest[0]}?)" if nearest else ""
+            raise ValueError(f"data.languages has {code!r}{guess}; expected {ALL}, or some of {', '.join(LANGUAGES)}")
+    return tuple(code for code in LANGUAGES if code in codes or ALL in codes)
+
+
 Files = Annotated[tuple[str, ...], BeforeValidator(several)]
+Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(spoken)]
 
 
 class Data(Part):
@@ -33,6 +64,10 @@ class Data(Part):
         ge=10,
         le=10_000_000,
         description="How many examples the built-in corpus has; for `python` in language, how many characters.",
+    )
+    languages: Languages = Field(
+        FAMILIAR,
+        description="classify: the languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
     )
     format: Literal["auto", names.Format] = Field(
         "auto", description="The format of the files; `auto` goes by their names."

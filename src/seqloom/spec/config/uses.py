@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Keys that only some tasks have a use for.
 USED_BY: dict[str, tuple[str, ...]] = {
+    "data.languages": ("classify",),
     "data.text": ("classify",),
     "data.label": ("classify",),
     "data.header": ("classify",),
@@ -46,6 +47,7 @@ NO_FILES: tuple[object, ...] = ((),)
 USED_WITH: dict[str, tuple[tuple[str, tuple[object, ...]], ...]] = {
     "data.length": (("data.train", NO_FILES),),
     "data.examples": (("data.train", NO_FILES),),
+    "data.languages": (("data.train", NO_FILES), ("data.corpus", (None, "numbers"))),
     "data.text": (("data.format", TABLES),),
     "data.label": (("data.format", TABLES),),
     "data.header": (("data.format", TABLES[:3]),),

@@ -12,12 +12,10 @@ class Likelihood:
         loss = nats / tokens
         perplexity = exp(nats / tokens)
         bits a character = nats / (characters · ln 2)
-        bits a byte = nats / (bytes · ln 2)
 
-    Perplexity depends on what a token is. The last two do not: characters and bytes are counted from the text that the
-    tokens stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text
-    is lost, in words or lower case, less has to be foretold: don't count characters there. Each is among the scores if
-    its unit was counted; for a byte tokeniser, tokens are bytes.
+    Perplexity depends on what a token is. Bits a character do not: characters are counted from the text that the tokens
+    stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text is lost,
+    in words or lower case, less has to be foretold: don't count characters there, and they are not among the scores.
 
     >>> text = Likelihood()
     >>> text.add(nats=4 * math.log(2), tokens=4, characters=8)
@@ -27,28 +25,25 @@ class Likelihood:
 
     def __init__(self) -> None:
         self.nats = 0.0
-        self.tokens = self.characters = self.bytes = 0
+        self.tokens = self.characters = 0
 
-    def add(self, nats: float | Tensor, tokens: int | Tensor, *, characters: int = 0, bytes: int = 0) -> None:
-        """A batch: the sum of its −log p, and how many tokens, characters and bytes it was of.
+    def add(self, nats: float | Tensor, tokens: int | Tensor, *, characters: int = 0) -> None:
+        """A batch: the sum of its −log p, and how many tokens and characters it was of.
 
         A head's loss in eval mode is just that: `add(loss.total, loss.count, characters=...)`.
         """
         self.nats += nats.item() if isinstance(nats, Tensor) else nats
         self.tokens += int(tokens)
         self.characters += characters
-        self.bytes += bytes
 
     def scores(self) -> dict[str, float]:
-        """loss, perplexity, bits_per_character, bits_per_byte; nothing if nothing was counted."""
+        """loss, perplexity, bits_per_character; nothing if nothing was counted."""
         if not self.tokens:
             return {}
         loss = self.nats / self.tokens
         scores = {"loss": loss, "perplexity": perplexity(loss)}
         if self.characters:
             scores["bits_per_character"] = self.nats / (self.characters * math.log(2))
-        if self.bytes:
-            scores["bits_per_byte"] = self.nats / (self.bytes * math.log(2))
         return scores
 
 

@@ -1,0 +1,41 @@
+"""Rows and where they stood: a file that was named, or one inside a folder that was."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqloom.data.arrays import read
+from seqloom.data.examples import Place
+from seqloom.data.rows import Row, Within, files_beside, write_rows
+from seqloom.data.split import TRAIN, VALID
+
+
+def test_each_row_is_found_in_the_file_it_came_from(tmp_path: Path) -> None:
+    places = [("films/pos/1.txt", 1), ("films/neg/1.txt", 1), ("dev.csv", 7), ("films/pos/1.txt", 1)]
+    parts = (TRAIN, TRAIN, VALID, VALID)
+    numbers = {"tokens": np.array([1, 2])}
+    rows = [Row(part, Place(*place), False, numbers) for part, place in zip(parts, places, strict=True)]
+    told = write_rows(tmp_path, ["films", "dev.csv"], {"tokens": "uint8"}, rows)
+    assert told == {"parts": [TRAIN, VALID], "cut": 0}
+    names = {}
+    for part in (TRAIN, VALID):
+        files, arrays = files_beside(tmp_path / part), read(tmp_path / part)
+        stood = zip(arrays["file"], arrays["line"], strict=True)
+        names[part] = [(files[file].name(["moved/films", "data/dev.csv"]), int(line)) for file, line in stood]
+    assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}
+
+
+@pytest.mark.parametrize(
+    ("file", "named", "found"),
+    [
+        ("a.csv", ["b.csv", "a.csv"], Within(1, "")),
+        ("d/a.txt", ["d/b.txt", "d", "d/a.txt"], Within(2, "")),
+        ("pos/1.txt", ["."], Within(0, "pos/1.txt")),
+        ("/data/films/pos/1.txt", ["/data/films"], Within(0, "pos/1.txt")),
+        ("../films/pos.txt", ["../films"], Within(0, "pos.txt")),
+        ("numbers", ["numbers", "test.csv"], Within(0, "")),
+    ],
+)
+def test_a_file_is_what_was_named_or_inside_it(file: str, named: list[str], found: Within) -> None:
+    assert Within.of(file, {name: number for number, name in enumerate(named)}) == found
