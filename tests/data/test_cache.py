@@ -74,6 +74,36 @@ def test_a_folders_fingerprint_has_its_names_too(tmp_path: Path) -> None:
     assert len(set(fingerprints([tmp_path / str(number) for number in range(5)]))) == 5
 
 
+def test_a_folders_fingerprint_is_of_what_is_read_of_it(tmp_path: Path) -> None:
+    """Two levels, nothing hidden; so that a path from a stranger, such as /, is no walk over the whole disk."""
+    (folder := tmp_path / "films").mkdir()
+    (folder / "pos").mkdir()
+    (folder / "pos" / "1.txt").write_text("good")
+    before, looked = fingerprints([folder]), state(folder)
+    for name in (".DS_Store", ".git/objects/ab", "pos/.DS_Store", "pos/deep/er/1.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    assert (fingerprints([folder]), state(folder)) == (before, looked)
+    (folder / "pos" / "2.txt").write_text("x")
+    assert fingerprints([folder]) != before
+    assert state(folder) != looked
+
+
+@pytest.mark.parametrize("names", [["huge"], ["folder/half.txt", "folder/other.txt"]])
+def test_what_is_too_large_is_not_read(names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(1000 // len(names) + 1))
+    path = tmp_path / names[0].partition("/")[0]
+    whole = fingerprints([path])
+    monkeypatch.setattr(module, "LARGEST", 1002)
+    assert fingerprints([path]) == whole
+    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(module, "sha256", lambda path: pytest.fail(f"{path} was read"))
+    with pytest.raises(DataError, match=rf"^{path}: more than .* too much for one file or folder\. Name a smaller"):
+        fingerprints([path])
+
+
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_cache: Path) -> None:
     assert cache_folder() == own_cache
     monkeypatch.delenv("SEQLOOM_CACHE")

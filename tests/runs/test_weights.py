@@ -53,6 +53,18 @@ def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Te
         restore(model(), path, CPU)
 
 
+def test_weights_that_were_replaced_meanwhile_are_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(RunError, match=rf"^{path}: no longer there, since the run is learning .*\. Try again\.$"):
+        restore(model(), path, CPU)
+
+
+def test_weights_that_can_not_be_read_are_a_sentence(tmp_path: Path) -> None:
+    (path := tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(RunError, match=rf"^{path}: (not a plain file|can't be read)"):
+        restore(model(), path, CPU)
+
+
 def test_another_shape_is_refused(weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_file({**weights, "head.output.bias": torch.zeros(8)}, path)

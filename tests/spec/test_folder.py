@@ -96,6 +96,13 @@ def test_a_link_out_of_the_folder_is_refused(run: Path, name: str) -> None:
     assert "a link out of the folder" in refused(run)
 
 
+@pytest.mark.parametrize("name", ["metrics.jsonl", "report.html", "checkpoints", "tensorboard"])
+def test_a_link_is_refused_wherever_a_run_writes(run: Path, name: str) -> None:
+    """To nowhere too: what is written there would come to be."""
+    (run / name).symlink_to(run.parent / "elsewhere")
+    assert f"{name}: a link out of the folder" in refused(run)
+
+
 def test_a_run_behind_a_link_is_a_run(run: Path, tmp_path: Path) -> None:
     (tmp_path / "latest").symlink_to(run)
     assert check(tmp_path / "latest") == check(run)
@@ -221,7 +228,7 @@ def test_what_is_no_plain_file_is_not_waited_for(run: Path, name: str, make: Cal
     assert re.search("not a plain file|not a run|can't be read", refused(run))
 
 
-@pytest.mark.parametrize("name", ["vocabulary", "checkpoints"])
+@pytest.mark.parametrize("name", ["vocabulary", "checkpoints", "tensorboard"])
 def test_a_file_where_a_folder_should_be_is_refused(run: Path, name: str) -> None:
     shutil.rmtree(run / name, ignore_errors=True)
     (run / name).write_text("")

@@ -76,11 +76,16 @@ class Breaker:
 
 
 def begin_or_go_on(chosen: Experiment, folder: Path) -> None:
-    """What a person does after a crash: the same command again, or resume if there is a run."""
-    if (folder / "manifest.json").exists():
-        resume(folder)
-    else:
-        start(chosen, folder)
+    """What a person does after a crash: the same command again, or resume if there is a run.
+
+    The data are made ready beside the run, where those writes break too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEQLOOM_CACHE", str(folder.parent / "cache"))
+        if (folder / "manifest.json").exists():
+            resume(folder)
+        else:
+            start(chosen, folder)
 
 
 def broken_run(how: str, number: int, chosen: Experiment, folder: Path) -> tuple[int, str | None]:

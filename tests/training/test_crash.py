@@ -1,5 +1,6 @@
 """A run that is broken at any write, or killed at any moment, ends where the unbroken one does, bit for bit."""
 
+import json
 import random
 import signal
 import time
@@ -23,7 +24,7 @@ def short(task: str) -> Experiment:
 
 
 def told(folder: Path) -> dict[str, object]:
-    """All that must be the same: final weights, optimiser, carried state, log, best weights."""
+    """All that must be the same: final weights, optimiser, carried state, log, best weights, scores but their cost."""
     last = checkpoints.all_of(folder)[-1]
     tensors = {
         f"{file.name}/{name}": tensor
@@ -31,12 +32,13 @@ def told(folder: Path) -> dict[str, object]:
         for name, tensor in load_file(file).items()
     }
     best = [file.name for file in folder.glob("model-*.safetensors")]  # the name is the fingerprint
-    return {"step": last.name, "best": best, "log": lines(folder), "tensors": tensors}
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    del scores["cost"]
+    return {"step": last.name, "best": best, "log": lines(folder), "scores": scores, "tensors": tensors}
 
 
 def assert_same(folder: Path, expected: dict[str, object]) -> None:
     found = told(folder)
-    assert (folder / "scores.json").exists()
     assert (folder / "report.html").exists()
     assert not list(folder.rglob(".making-*"))
     first, second = found.pop("tensors"), dict(expected).pop("tensors")
@@ -62,15 +64,20 @@ def whole(
 Whole = tuple[Experiment, dict[str, object]]
 
 
+def place(folder: Path, name: str) -> Path:
+    """For a run and its cache; there before the run, whose writes are counted."""
+    (folder / name).mkdir()
+    return folder / name / "run"
+
+
 @pytest.mark.parametrize("how", ["error", "full"])
 def test_a_failure_at_every_write_loses_nothing(how: str, whole: Whole, tmp_path: Path) -> None:
     """A failed write ends the run with a sentence, or does not matter (the removal of what is no longer needed)."""
     chosen, expected = whole
-    count, _ = broken_run(how, -1, chosen, tmp_path / "whole" / "run")
+    count, _ = broken_run(how, -1, chosen, place(tmp_path, "whole"))
     failed = 0
     for number in range(count):
-        folder = tmp_path / str(number) / "run"
-        folder.parent.mkdir()
+        folder = place(tmp_path, str(number))
         _, wrong = broken_run(how, number, chosen, folder)
         if wrong:
             failed += 1
@@ -83,11 +90,10 @@ def test_a_failure_at_every_write_loses_nothing(how: str, whole: Whole, tmp_path
 
 def test_sigkill_at_every_write_loses_nothing(whole: Whole, tmp_path: Path) -> None:
     chosen, expected = whole
-    count, _ = broken_run("kill", -1, chosen, tmp_path / "whole" / "run")
+    count, _ = broken_run("kill", -1, chosen, place(tmp_path, "whole"))
     assert count > 50
     for number in range(count):
-        folder = tmp_path / str(number) / "run"
-        folder.parent.mkdir()
+        folder = place(tmp_path, str(number))
         assert in_process(number, chosen, folder) == -signal.SIGKILL
         begin_or_go_on(chosen, folder)
         assert_same(folder, expected)

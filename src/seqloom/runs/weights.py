@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqloom.nn.models import Model
 from seqloom.spec.errors import RunError
-from seqloom.spec.folder import EXPERIMENT
+from seqloom.spec.folder import EXPERIMENT, unreadable
 
 
 def restore(model: Model, path: Path, device: torch.device) -> None:
@@ -20,7 +20,11 @@ def restore(model: Model, path: Path, device: torch.device) -> None:
         for name, tensor in weights.items():
             check(path, name, tensor, expected.get(name, tensor.dtype))
         model.load_state_dict(weights, assign=True)
-    except (SafetensorError, RuntimeError, OSError) as wrong:
+    except FileNotFoundError:  # it was there when the folder was checked
+        raise RunError(f"{path}: no longer there, since the run is learning and has found better. Try again.") from None
+    except OSError as wrong:
+        raise unreadable(path, wrong) from None
+    except (SafetensorError, RuntimeError) as wrong:
         why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
         raise unfit(path, why) from None
 

@@ -3,14 +3,18 @@
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
+from secrets import token_hex
 
 from seqloom.spec.errors import RunError, SeqloomError
 
 MARK = ".making-"  # what is not whole begins with this
+LOCK, LOCKING = "lock", "locking"  # of a folder in the making: held while someone works there; not held yet
+OLD = 7 * 24 * 3600  # seconds; nobody works in it any more, where no lock says so
 
 
 class WriteError(SeqloomError, OSError):
@@ -22,7 +26,7 @@ def write(path: Path, content: bytes | str) -> None:
     making = path.with_name(f"{MARK}{path.name}")
     with sentence(path):
         making.unlink(missing_ok=True)
-        with opened(making, os.O_EXCL) as number:
+        with opened(making, os.O_CREAT | os.O_EXCL) as number:
             put(number, content.encode() if isinstance(content, str) else content)
             sync(number)
         rename(making, path)
@@ -31,7 +35,7 @@ def write(path: Path, content: bytes | str) -> None:
 @contextmanager
 def opened(path: Path, how: int) -> Iterator[int]:
     """A file to write, by its number; never one that a link leads to, since folders come from strangers too."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | how, 0o644)
+    number = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | how, 0o644)
     try:
         yield number
     finally:
@@ -46,21 +50,64 @@ def put(number: int, content: bytes) -> None:
 
 
 def folder(path: Path, fill: Callable[[Path], None]) -> None:
-    """A folder with all that `fill` puts into it, or no folder. If another process was faster, its folder stays."""
-    making = path.with_name(f"{MARK}{os.getpid()}-{path.name}")
+    """A folder with all that `fill` puts into it, or no folder. If someone else was faster, theirs stays."""
     with sentence(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(f"{MARK}*-{escape(path.name)}"):
-            if not alive(left):
-                shutil.rmtree(left, ignore_errors=True)
-        making.mkdir()
-        try:
+            with suppress(OSError):  # another took it away, or it is someone else's
+                if is_abandoned(left):
+                    remove(left)  # by a rename first: a maker that lives after all fails, and commits no half
+        with workplace(path) as making:
             fill(making)
             for inside in sorted([making, *making.rglob("*")]):
                 sync_path(inside)
             take_place(making, path)
-        finally:
-            shutil.rmtree(making, ignore_errors=True)
+
+
+@contextmanager
+def workplace(path: Path) -> Iterator[Path]:
+    """An empty folder to make another in, near its place: in a folder that no one else has, beside a lock.
+
+    The lock is a file, since network file systems share no locks of folders; and apart from what is made, which has
+    nothing in it but its own. It gets its name once it is held, so whoever can have it has found a leftover.
+    """
+    around = path.with_name(f"{MARK}{token_hex(8)}-{path.name}")
+    around.mkdir()
+    try:
+        with opened(around / LOCKING, os.O_CREAT | os.O_EXCL) as number:
+            lock(number)
+            (around / LOCKING).replace(around / LOCK)
+            making = around / path.name
+            making.mkdir()
+            yield making
+            shutil.rmtree(making, ignore_errors=True)  # if someone else was faster
+            (around / LOCK).unlink()  # while it is held: no one takes the rest for a leftover
+        around.rmdir()
+    except BaseException:
+        shutil.rmtree(around, ignore_errors=True)
+        raise
+
+
+def is_abandoned(around: Path) -> bool:
+    """Whether no one works in this folder any more: its lock can be had or, where that says nothing, it is old."""
+    with suppress(FileNotFoundError), opened(around / LOCK, 0) as number:
+        try:
+            if lock(number):
+                return True
+        except BlockingIOError:
+            return False
+    return time.time() - around.stat().st_mtime > OLD
+
+
+def lock(number: int) -> bool:
+    """Hold an open file until it is closed, by a crash too; BlockingIOError if another does, False if none can."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False  # a file system without locks
+    return True
 
 
 def take_place(making: Path, path: Path) -> None:
@@ -74,13 +121,13 @@ def take_place(making: Path, path: Path) -> None:
 
 def append(path: Path, line: str) -> None:
     """One more line at the end of a file. A line that was cut off by a crash is for the reader to leave out."""
-    with sentence(path), opened(path, os.O_APPEND) as number:
+    with sentence(path), opened(path, os.O_CREAT | os.O_APPEND) as number:
         put(number, line.encode() + b"\n")
 
 
 def cut(path: Path, size: int) -> int:
     """A file of at most this size, what lies beyond cut off; its size then."""
-    with sentence(path), opened(path, 0) as number:
+    with sentence(path), opened(path, os.O_CREAT) as number:
         kept = min(size, os.fstat(number).st_size)
         os.ftruncate(number, kept)
         return kept
@@ -92,11 +139,9 @@ def alone(folder: Path) -> Iterator[None]:
     number = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(number)
         except BlockingIOError:
             raise RunError(f"{folder} is being trained by another process. Wait for it, or stop it.") from None
-        except OSError:
-            pass  # a file system without locks
         yield
     finally:
         os.close(number)
@@ -127,20 +172,6 @@ def sweep(path: Path) -> None:
                 shutil.rmtree(left)
             else:
                 left.unlink(missing_ok=True)
-
-
-def alive(making: Path) -> bool:
-    """Whether the process that began this folder is still there; its number stands in the name."""
-    number = making.name.removeprefix(MARK).partition("-")[0]
-    if not number.isdigit() or int(number) == os.getpid():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it is there, and someone else's
-    return True
 
 
 def rename(making: Path, path: Path) -> None:

@@ -9,6 +9,7 @@ local.json               where the data lay, with content hashes
 metrics.jsonl            one line an event
 scores.json              the final figures
 report.html              what happened
+tensorboard/             the same for TensorBoard, if asked for
 """
 
 import hashlib
@@ -33,7 +34,7 @@ LONGEST_NAME = 255  # characters
 
 MANIFEST, EXPERIMENT, LOCAL = "manifest.json", "experiment.toml", "local.json"
 METRICS, SCORES, REPORT = "metrics.jsonl", "scores.json", "report.html"
-VOCABULARY, CHECKPOINTS = "vocabulary", "checkpoints"
+VOCABULARY, CHECKPOINTS, TENSORBOARD = FOLDERS = "vocabulary", "checkpoints", "tensorboard"
 
 
 @dataclass(frozen=True)
@@ -149,12 +150,12 @@ def is_inside(name: str) -> bool:
 def check(folder: Path) -> Manifest:
     """The manifest, once every file that it lists is there and is what it was; needs no torch."""
     manifest = read_manifest(folder)
-    for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, VOCABULARY, CHECKPOINTS):
+    for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, *FOLDERS):
         path = folder / name
         if path.is_symlink():
             raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")
-        if path.exists() and not (path.is_dir() if name in (VOCABULARY, CHECKPOINTS) else path.is_file()):
-            what = "folder" if name in (VOCABULARY, CHECKPOINTS) else "plain file"
+        if path.exists() and not (path.is_dir() if name in FOLDERS else path.is_file()):
+            what = "folder" if name in FOLDERS else "plain file"
             raise RunError(f"{path}: not a {what}, so it is not a run's. Remove it, or restore it from a copy.")
     for name, expected in manifest.files.items():
         path = folder / name

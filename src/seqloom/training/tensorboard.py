@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from seqloom.spec import durable
 from seqloom.spec.errors import UserError
-from seqloom.training.events import Event, Sample, Step, Valid
+from seqloom.spec.folder import TENSORBOARD
+from seqloom.training.events import NOT_LOGGED, Event, Sample, Step, Valid
 from seqloom.training.loop import Trainer
 
-FOLDER = "tensorboard"
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 
 @contextmanager
@@ -22,21 +26,32 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
     except ImportError:
         what = "train.tensorboard needs TensorBoard, which is not installed"
         raise UserError(f"{what}. Install it with `pip install 'seqloom[track]'`.") from None
-    writer = SummaryWriter(str(folder / FOLDER), purge_step=trainer.progress.step or None)
+    place = folder / TENSORBOARD
+    with durable.sentence(place):
+        writer = SummaryWriter(str(place), purge_step=trainer.progress.step + 1)  # the first step that is to come
 
     def listen(event: Event) -> None:
-        if isinstance(event, Step):
-            for name in ("loss", "lr", "gradient", "clipped"):
-                writer.add_scalar(f"train/{name}", getattr(event, name), event.step)
-        elif isinstance(event, Valid):
-            for name, score in event.scores.items():
-                writer.add_scalar(f"valid/{name}", score, event.step)
-        elif isinstance(event, Sample):
-            writer.add_text("sample", event.text, event.step)
+        if not isinstance(event, NOT_LOGGED):
+            with durable.sentence(place):
+                write(writer, event)
+                writer.flush()  # what a checkpoint has seen does not come again
 
     trainer.listeners.append(listen)
     try:
         yield
     finally:
         trainer.listeners.remove(listen)
-        writer.close()
+        with durable.sentence(place):
+            writer.close()
+
+
+def write(writer: "SummaryWriter", event: Event) -> None:
+    """An event, in TensorBoard's words."""
+    if isinstance(event, Step):
+        for name in ("loss", "lr", "gradient", "clipped"):
+            writer.add_scalar(f"train/{name}", getattr(event, name), event.step)
+    elif isinstance(event, Valid):
+        for name, score in event.scores.items():
+            writer.add_scalar(f"valid/{name}", score, event.step)
+    elif isinstance(event, Sample):
+        writer.add_text("sample", event.text, event.step)
