@@ -30,7 +30,10 @@ class Writer:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.types = folder, dict(types)
         self.sizes = dict.fromkeys(types, 0)
-        self._files: dict[str, IO[bytes]] = {name: (folder / f"{name}.bin").open("wb") for name in types}
+        with ExitStack() as opened:  # if one can't be opened, none stays open
+            files = {name: opened.enter_context((folder / f"{name}.bin").open("wb")) for name in types}
+            self._files: dict[str, IO[bytes]] = files
+            self._open = opened.pop_all()
 
     def add(self, name: str, values: Shaped[ndarray, " n"] | Iterable[int]) -> None:
         """More values at the end of an array."""
@@ -53,8 +56,7 @@ class Writer:
 
     def close(self) -> None:
         """No more is added; the index says what there is."""
-        for file in self._files.values():
-            file.close()
+        self._open.close()
         told = {name: {"type": kind, "size": self.sizes[name]} for name, kind in self.types.items()}
         (self.folder / INDEX).write_text(json.dumps(told), encoding="utf-8")
 
