@@ -32,7 +32,7 @@ class Writer:
         self.sizes = dict.fromkeys(types, 0)
         with ExitStack() as opened:  # if one can't be opened, none stays open
             files = {name: opened.enter_context((folder / f"{name}.bin").open("wb")) for name in types}
-            self._files: dict[str, IO[bytes]] = files
+            self._files: Mapping[str, IO[bytes]] = files
             self._open = opened.pop_all()
 
     def add(self, name: str, values: Shaped[ndarray, " n"] | Iterable[int]) -> None:
