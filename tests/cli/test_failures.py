@@ -109,7 +109,7 @@ def test_a_label_only_in_validation(seqloom: Seqloom) -> None:
         (("train", "classify", "a.csv", "--data.text", "nope"), "a.csv: there is no such file"),
         (("train", "classify", "a.csv", "--model.heads", "2"), "seqloom: --model.heads is not a key of lstm"),
         (("train", "language", "--model", "mixer"), "mixer reads a whole sequence at once"),
-        (("train", "classify", "a.csv", "--train.lr"), "requires an argument. (seqloom train --help"),
+        (("train", "classify", "a.csv", "--train.lr"), "requires an argument. (seqloom train classify --help"),
         (("train", "--config", "nope.toml"), "nope.toml: no such file"),
         (("resume", "nope"), "nope: no such folder"),
         (("resume", "."), ".: not a run"),

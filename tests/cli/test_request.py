@@ -137,7 +137,8 @@ def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
 def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, meant: str) -> None:
     said = seqloom("train", "classify", "reviews.csv", wrong, "3")
     assert said.code == 2
-    assert said.err == f"seqloom: unknown option {wrong}. Did you mean {meant}? (seqloom train --help lists all)\n"
+    sentence = f"unknown option {wrong}. Did you mean {meant}? (seqloom train classify --help lists all)"
+    assert said.err == f"seqloom: {sentence}\n"
 
 
 def test_an_option_like_no_other_names_none() -> None:

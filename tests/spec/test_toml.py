@@ -81,6 +81,7 @@ def test_arch_comes_first() -> None:
     ("content", "words"),
     [
         (b"task = \n", [":1:", "not TOML"]),
+        (b"task = 'tag'\nx = [\n\n", [":2:", "not TOML"]),
         (b"task = 'tag'\n[train\n", [":2:", "not TOML"]),
         (b"a = 1\na = 2\n", ["not TOML"]),
         (b"\xff\xfe", ["byte 0", "UTF-8"]),

@@ -5,12 +5,15 @@ from collections.abc import Iterable
 import click
 
 LISTS_ALL = "({} --help lists all)"
+SEEN = "seqloom.cli.seen"  # in a context: which task, model and size the command line names
 
 
 def usage_sentence(wrong: click.ClickException) -> str:
     """What click found wrong with the words of a command."""
     ctx = wrong.ctx if isinstance(wrong, click.UsageError) else None
     path = ctx.command_path if ctx is not None else "seqloom"
+    task = ctx.meta.get(SEEN, (None,))[0] if ctx is not None else None
+    path = f"{path} {task}" if task else path
     lists_all = LISTS_ALL.format(path)
     if isinstance(wrong, click.NoSuchOption):
         meant = nearest_option(wrong.option_name, options_of(ctx))

@@ -92,7 +92,8 @@ class RowTask(Task, Generic[SomeData, SomePart]):
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
         counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
         cut = f"; {self.cut():,} cut at {self.most:,} {self.made_of}" if self.cut() else ""
-        skipped = f"; {self.data.skipped:,} bad lines skipped" if self.data.skipped else ""
+        lines = "line" if self.data.skipped == 1 else "lines"
+        skipped = f"; {self.data.skipped:,} bad {lines} skipped" if self.data.skipped else ""
         return f"{counts} ({self.items}; {self.told_in()}{cut}{skipped})"
 
     def cut(self) -> int:

@@ -6,8 +6,8 @@ from math import floor, isfinite, log10
 def short(value: float | None) -> str:
     """About four digits: enough to compare, no more.
 
-    >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 2.5e12, None, float("inf"))]
-    ['0.8712', '1,234,567', '3e-5', '12', '2.5e12', '–', '∞']
+    >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 1010.2, 2.5e12, None, float("inf"))]
+    ['0.8712', '1,234,567', '3e-5', '12', '1,010', '2.5e12', '–', '∞']
     """
     if value is None:
         return "–"
@@ -19,7 +19,8 @@ def short(value: float | None) -> str:
     if value == int(value) or size >= 10_000:
         return f"{value:,.0f}"
     decimals = min(max(3 - floor(log10(size)), 0), 4)
-    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
+    digits = f"{value:,.{decimals}f}"
+    return digits.rstrip("0").rstrip(".") if decimals else digits
 
 
 def scientific(value: float) -> str:

@@ -20,14 +20,16 @@ LARGEST = 1 << 20  # bytes: a config is small, and may come from a stranger
 
 def read_values(path: Path) -> dict[str, Any]:
     """The nested values of a TOML file."""
+    text = text_of(path)
     try:
-        return tomllib.loads(text_of(path))
+        return tomllib.loads(text)
     except RecursionError:
         raise DataError(path, "not TOML of a config: nested too deeply", "Name another file") from None
     except tomllib.TOMLDecodeError as wrong:
         place = re.search(r"at line (\d+)", str(wrong))
+        line = int(place[1]) if place else len(text.rstrip().splitlines())  # the other place is the end of the document
         what = re.sub(r" \(at .*\)", "", str(wrong)).rstrip(".")
-        raise DataError(f"{path}:{place[1]}" if place else path, f"not TOML: {what}", "Correct the line") from None
+        raise DataError(f"{path}:{max(line, 1)}", f"not TOML: {what}", "Correct the line") from None
 
 
 def text_of(path: Path) -> str:
