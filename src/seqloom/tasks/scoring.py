@@ -62,8 +62,8 @@ def together(
     for start in range(0, time, AT_ONCE):
         stretch, target = tokens[:, start : start + AT_ONCE], tokens[:, start + 1 : start + 1 + AT_ONCE]
         logits, state = model.step(stretch.to(device), state, lengths if rows > 1 else None)
-        foretold = logits[:, : target.shape[1]].float().flatten(0, 1)
-        each = F.cross_entropy(foretold, target.to(device).flatten(), reduction="none").view(target.shape).cpu()
+        predicted = logits[:, : target.shape[1]].float().flatten(0, 1)
+        each = F.cross_entropy(predicted, target.to(device).flatten(), reduction="none").view(target.shape).cpu()
         real = torch.arange(start + 1, start + 1 + target.shape[1]) < lengths.unsqueeze(1)
         nats += torch.where(real, each, 0).double().sum(dim=1)
     return nats, logits[torch.arange(rows), lengths - 1 - start].float()

@@ -53,7 +53,7 @@ ODD: dict[str, tuple[Kind, re.Pattern[str], str, str]] = {
         "note",
         re.compile("[\xa0\u2007\u202f]"),
         "a non-breaking space",
-        "Nothing, if it is meant; a character model sees it as another character than a space",
+        "Nothing to do, if it is meant; a character model sees it as another character than a space",
     ),
     "markup": (
         "note",
@@ -106,7 +106,7 @@ class Odd:
             found.add("warning", apart, what, "Write all in one form, for example with `uconv -x nfc`")
         else:
             what = f"{having(apart.count, noun)} accents written apart from their letters (NFD)"
-            found.add("note", apart, what, "Nothing, if later texts will be the same; most are NFC")
+            found.add("note", apart, what, "Nothing to do, if later texts will be the same; most are NFC")
 
 
 def having(count: int, noun: str) -> str:

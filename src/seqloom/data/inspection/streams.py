@@ -102,7 +102,7 @@ class Parts:
             what = f"{counted(len(new), 'character')} of {part} never in train: {shown}"
             found.add("note", stretch.places, what, "Nothing; a character model reads them as unknown")
         what = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
-        found.add("note", self.very_long, what, "Nothing, if it is meant; check whether line ends are missing")
+        found.add("note", self.very_long, what, "Nothing to do, if it is meant; check whether line ends are missing")
         self.odd.tell("line", found)
 
     def _tell_repeats(self, found: Gathered) -> None:

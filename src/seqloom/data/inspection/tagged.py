@@ -146,7 +146,7 @@ class Shapes:
         total, single = self.words.counts.total(), self.single.count
         what = f"{counted(single, 'sentence')} of one word ({share(single, total)})"
         do = (
-            "Nothing, if they are headings and the like"
+            "Nothing to do, if they are headings and the like"
             if single <= MANY * total
             else "Is a blank line after each word?"
         )

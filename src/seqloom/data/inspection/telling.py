@@ -20,7 +20,7 @@ def tell_repeats(contents: Contents, noun: str, which: str, answers: str, found:
         again, size = repeated.within(part), contents.sizes[part]
         sentence = f"{counted(again.count, noun)}{which} of {part} ({share(again.count, size)})"
         many = again.count > MANY * size
-        do = "Remove them, unless they should count more" if many else "Nothing, if they are meant"
+        do = "Remove them, unless they should count more" if many else "Nothing to do, if they are meant"
         found.add("warning" if many else "note", again, f"{sentence} repeat{s(again.count)} an earlier one", do)
     for part, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
         both, size = repeated.shared(part, other), contents.sizes[part]

@@ -1,4 +1,4 @@
-"""How well a language model foretells a text."""
+"""How well a language model predicts a text."""
 
 import math
 
@@ -15,7 +15,7 @@ class Likelihood:
 
     Perplexity depends on what a token is. Bits a character do not: characters are counted from the text that the tokens
     stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text is lost,
-    in words or lower case, less has to be foretold: don't count characters there, and they are not among the scores.
+    in words or lower case, less has to be predicted: don't count characters there, and they are not among the scores.
 
     >>> text = Likelihood()
     >>> text.add(nats=4 * math.log(2), tokens=4, characters=8)
