@@ -87,6 +87,14 @@ def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> 
     assert set((tmp_path / "runs").iterdir()) == set(found)
 
 
+@pytest.mark.parametrize("name", [".", "..", "/"])
+def test_a_run_has_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(RunError, match=r"is no name for a new folder\. Pass --out another/folder\."):
+        refuse_taken(Path(name))
+
+
 def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     late, free = tmp_path / "late", tmp_path / "free"
     late.mkdir()

@@ -18,6 +18,8 @@ def refuse_taken(folder: Path) -> None:
         raise RunError(
             f"{folder} already holds a run. Continue it with `seqloom resume {folder}`, or pass --out another/folder."
         )
+    if folder.name in ("", ".."):  # a run is made beside its place and renamed, which these can't be
+        raise RunError(f"{folder} is no name for a new folder. Pass --out another/folder.")
     if folder.exists():
         what = "is a file" if folder.is_file() else "is a folder that holds something else"
         if folder.is_file() or any(folder.iterdir()):
