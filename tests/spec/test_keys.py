@@ -52,7 +52,8 @@ def test_a_key_of_several_models_lists_them_all() -> None:
 def test_what_may_be_none_is_known() -> None:
     assert all_keys()["train.clip_norm"].optional
     assert not all_keys()["train.lr"].optional
-    always = {"data.on_bad_line", "data.max_characters", "data.languages"}
+    always = {"data.on_bad_line", "data.max_characters", "data.languages", "data.source_language"}
+    always |= {"data.target_language", "data.max_ratio", "data.on_ratio", "data.on_bad_image"}
     assert {key for key in USED_BY if not all_keys()[key].optional} == always
 
 

@@ -17,7 +17,7 @@ from seqloom.spec.errors import ConfigError
 
 FILE = {"data": {"train": "a.file"}}
 VALUES: dict[str, Any] = {"data.sample": 2000, "data.vocabulary": 300, "model.character_width": 2, "data.examples": 20}
-VALUES["data.languages"] = ("en", "fr")
+VALUES |= {"data.languages": ("en", "fr"), "data.source_language": "de", "data.target_language": "de"}
 ARCHS = {"model.activation": "conv", "model.order": "transformer"}
 
 
@@ -35,9 +35,12 @@ def nested(dotted: str, value: Any) -> dict[str, Any]:
 def base(key: str, beside: str | None = None) -> dict[str, Any]:
     """Where the key would do something, but for what stands beside it."""
     task = "language" if (needs := USED_WITH[key][0][0]) == "data.tokeniser" else USED_BY.get(key, ("tag",))[0]
-    task = {"model.crf": "tag", "data.label_separator": "classify"}.get(beside or needs, task)
+    task = "language" if key.startswith("decode.") else task
+    beside_tasks = {"model.crf": "tag", "data.label_separator": "classify", "model.encoder": "caption"}
+    task = beside_tasks.get(beside or needs, task)
     some = {"task": task, "model": {"arch": ARCHS.get(key, "lstm")}}
-    return some if key in ("data.length", "data.examples", "data.languages") else merged(some, FILE)
+    drawn = ("data.length", "data.examples", "data.languages", "data.source_language", "data.target_language")
+    return some if key in drawn else merged(some, FILE)
 
 
 def refused(raw: dict[str, Any], over: dict[str, Any] | None = None) -> str:

@@ -88,15 +88,44 @@ RECORDS = ("attention", "gates", "states")
 
 BACKENDS = ("vendor", "reference")
 
-Task = Literal["language", "classify", "tag"]
+Task = Literal["language", "classify", "tag", "translate", "caption"]
 TASKS: tuple[str, ...] = get_args(Task)
 
 ARCHITECTURES = ("window", "mixer", "conv", *CELLS, "transformer")
 
+Encoder = Literal[
+    "none",
+    "window",
+    "mixer",
+    "conv",
+    "rnn",
+    "rnn-relu",
+    "rnn-sigmoid",
+    "rnn-linear",
+    "lstm",
+    "lstm-no-tanh",
+    "lstm-peephole",
+    "lstm-coupled",
+    "lstm-layer-norm",
+    "gru",
+    "gru-after",
+    "transformer",
+]
+ENCODERS: tuple[str, ...] = get_args(Encoder)
+
+Attention = Literal["none", "cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian"]
+""""none", or a score."""
+
+Summary = Literal["none", "last", "mean", "max"]
+SUMMARIES: tuple[str, ...] = get_args(Summary)
+
+ImageStem = Literal["grid", "patches"]
+IMAGE_STEMS: tuple[str, ...] = get_args(ImageStem)
+
 Size = Literal["tiny", "small", "base"]
 SIZES: tuple[str, ...] = get_args(Size)
 
-Corpus = Literal["numbers", "python", "copy", "brackets"]
+Corpus = Literal["numbers", "python", "copy", "brackets", "scenes"]
 CORPORA: tuple[str, ...] = get_args(Corpus)
 
 Format = Literal["text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"]

@@ -87,7 +87,13 @@ def recurrent(part: Recurrent, width: int, *, causal: bool) -> Layer:
 
 def transformer(part: Transformer, width: int, *, causal: bool) -> Layer:
     """Its decoder if causal, else its encoder."""
-    parts = TransformerParts(
+    parts = transformer_parts(part, width)
+    return decoder(parts) if causal else encoder(parts)
+
+
+def transformer_parts(part: Transformer, width: int) -> TransformerParts:
+    """Sizes and parts of its blocks."""
+    return TransformerParts(
         depth=part.depth,
         size=width,
         heads=part.heads,
@@ -103,7 +109,6 @@ def transformer(part: Transformer, width: int, *, causal: bool) -> Layer:
         bias=part.bias,
         dropout=part.dropout,
     )
-    return decoder(parts) if causal else encoder(parts)
 
 
 BODIES: dict[type[AnyModel], Build] = {
@@ -120,9 +125,9 @@ def body(part: AnyModel, width: int, *, causal: bool) -> Layer:
     return BODIES[type(part)](part, width, causal=causal)
 
 
-def positions(part: AnyModel, width: int) -> Layer | None:
+def positions(part: AnyModel, width: int, longest: int | None = None) -> Layer | None:
     """What the stem adds to its vectors; recurrence, convolution and mixing need no telling."""
-    return POSITIONS[part.positions](width, part.context) if isinstance(part, Transformer) else None
+    return POSITIONS[part.positions](width, longest or part.context) if isinstance(part, Transformer) else None
 
 
 def stem_dropout(part: AnyModel) -> float:
@@ -130,15 +135,20 @@ def stem_dropout(part: AnyModel) -> float:
     return part.dropout if isinstance(part, Transformer) else 0.0
 
 
-def tokens(part: AnyModel, vocabulary: int) -> Tokens:
-    """The stem of a model that reads tokens."""
+def tokens(part: AnyModel, vocabulary: int, *, longest: int | None = None, tied: Tokens | None = None) -> Tokens:
+    """The stem of a model that reads tokens.
+
+    longest: the most positions, if not those of the config's context
+    tied: another stem whose embedding this one shares
+    """
     return Tokens(
         vocabulary,
         part.width,
         scaled=isinstance(part, Transformer) and part.scaled,
-        positions=positions(part, part.width),
+        positions=positions(part, part.width, longest),
         dropout=stem_dropout(part),
         word_dropout=part.word_dropout,
+        tied=tied,
     )
 
 

@@ -100,8 +100,12 @@ class RowTask(Task, Generic[SomeData, SomePart]):
         """How many rows are not read to their end."""
         return self.data.cut
 
+    def lengths(self, part: SomePart) -> Integer[ndarray, "rows *sides"]:
+        """How much each row takes in a batch: of what is read, or of what is read and what is written."""
+        return part.rows.lengths()
+
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        lengths = np.minimum(self.data.parts[TRAIN].rows.lengths(), self.most)
+        lengths = np.minimum(self.lengths(self.data.parts[TRAIN]), self.most)
         return by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
@@ -109,7 +113,7 @@ class RowTask(Task, Generic[SomeData, SomePart]):
 
     def all_of(self, part: SomePart) -> Iterator[Batch]:
         """A part in batches that fit where a training batch fits: the order does not matter to a score."""
-        for rows in by_length(part.rows.lengths(), self.experiment.train.batch, seed=0, epoch=0):
+        for rows in by_length(self.lengths(part), self.experiment.train.batch, seed=0, epoch=0):
             yield self.collate(part, rows)
 
     def place(self, part: Placed, row: int) -> str:

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from seqloom.spec import names
 from seqloom.spec.config.part import Part
@@ -36,15 +36,36 @@ def spoken(said: tuple[str, ...]) -> tuple[str, ...]:
     codes = [code.strip() for each in said for code in each.split(",")]
     for code in codes or [""]:
         if code not in (ALL, *LANGUAGES):
-            main = code.lower().replace("-", "_").partition("_")[0]  # of en_GB, en
-            nearest = get_close_matches(main, LANGUAGES, n=1)
-            guess = f" (did you mean {nearest[0]}?)" if nearest else ""
-            raise ValueError(f"data.languages has {code!r}{guess}; expected {ALL}, or some of {', '.join(LANGUAGES)}")
+            raise ValueError(f"data.languages has {no_language(code)}; expected {ALL}, or some of {in_words()}")
     return tuple(code for code in LANGUAGES if code in codes or ALL in codes)
+
+
+def one_spoken(code: str, info: ValidationInfo) -> str:
+    """The code of one language."""
+    if code not in LANGUAGES:
+        raise ValueError(f"data.{info.field_name} is {no_language(code)}; expected one of {in_words()}")
+    return code
+
+
+def no_language(code: str) -> str:
+    """What came, and the language that was likely meant.
+
+    >>> no_language("en_GB")
+    "'en_GB' (did you mean en?)"
+    """
+    main = code.lower().replace("-", "_").partition("_")[0]  # of en_GB, en
+    nearest = get_close_matches(main, LANGUAGES, n=1)
+    return f"{code!r} (did you mean {nearest[0]}?)" if nearest else repr(code)
+
+
+def in_words() -> str:
+    """All codes."""
+    return ", ".join(LANGUAGES)
 
 
 Files = Annotated[tuple[str, ...], BeforeValidator(several)]
 Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(spoken)]
+Language = Annotated[str, AfterValidator(one_spoken)]
 
 
 class Data(Part):
@@ -69,6 +90,12 @@ class Data(Part):
         FAMILIAR,
         description="classify: the languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
     )
+    source_language: Language = Field(
+        "en", description="translate: the language that the corpus `numbers` is translated from, by its code."
+    )
+    target_language: Language = Field(
+        "fr", description="translate: the language that the corpus `numbers` is translated into, by its code."
+    )
     format: Literal["auto", names.Format] = Field(
         "auto", description="The format of the files; `auto` goes by their names."
     )
@@ -91,6 +118,17 @@ class Data(Part):
         max_length=8,
         description="classify: what separates the labels of a row that has several, such as '|'.",
     )
+    source: str | None = Field(
+        None,
+        coerce_numbers_to_str=True,
+        description="translate: the column of the text to translate; caption: of the image's path. Unless given, the "
+        "first.",
+    )
+    target: str | None = Field(
+        None,
+        coerce_numbers_to_str=True,
+        description="translate: the column of the translation; caption: of the caption. Unless given, the second.",
+    )
     tag: str | None = Field(
         None,
         coerce_numbers_to_str=True,
@@ -101,6 +139,21 @@ class Data(Part):
     )
     on_rare_label: Literal["refuse", "skip", "keep"] | None = Field(
         None, description="classify: whether a label with a single example stops everything, or is skipped or kept."
+    )
+    max_ratio: float = Field(
+        9.0,
+        ge=1,
+        description="translate: a pair in which one side has this many times the tokens of the other is reported.",
+    )
+    on_ratio: Literal["keep", "drop"] = Field(
+        "keep", description="translate: whether such a pair is kept or dropped in training; valid and test keep it."
+    )
+    on_bad_image: Literal["refuse", "skip"] = Field(
+        "refuse",
+        description="caption: whether an image that can't be read stops everything, or is skipped and counted.",
+    )
+    image_size: int | None = Field(
+        None, ge=8, le=1024, description="caption: images are cut to a square and resized to this many pixels a side."
     )
     valid_share: float = Field(
         0.1,
@@ -115,6 +168,9 @@ class Data(Part):
         None,
         description="language, classify: what a token is. Unless given: characters for language; words for classify, "
         "or characters where most texts are a single word.",
+    )
+    shared_vocabulary: bool | None = Field(
+        None, description="translate: whether both languages have one vocabulary, learned from both together."
     )
     vocabulary: int | None = Field(
         None, ge=8, le=1_000_000, description="The largest number of different tokens that are distinguished."

@@ -5,7 +5,7 @@ from typing import Any
 
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.model import MODELS, Convolutional, Mixer, Recurrent, Transformer, Window
+from seqloom.spec.config.model import MODELS, Attentive, Convolutional, Mixer, Recurrent, Transformer, Window
 from seqloom.spec.config.part import Part, spelt_out
 from seqloom.spec.config.train import Train
 
@@ -13,7 +13,9 @@ Values = dict[str, Any]
 
 OFF = {"epochs", "clip_norm"}  # keys with a default that may be switched off
 
-ARCHITECTURE = {"language": "lstm", "classify": "lstm", "tag": "lstm"}
+ARCHITECTURE = {"language": "lstm", "classify": "lstm", "tag": "lstm", "translate": "gru", "caption": "gru"}
+
+WRITTEN = ("translate", "caption")  # tasks whose model has an encoder and a decoder
 
 # Widths and depths, by the size's name.
 SIZES: dict[type, dict[str, Values]] = {
@@ -44,6 +46,25 @@ SIZES: dict[type, dict[str, Values]] = {
     },
 }
 
+# The CNN over an image, by the model's size.
+IMAGE: dict[str, Values] = {
+    "tiny": {"stages": 3, "image_width": 8, "patch": 8},
+    "small": {"stages": 3, "image_width": 32, "patch": 8},
+    "base": {"stages": 4, "image_width": 64, "patch": 16},
+}
+IMAGE_SIZE = {"tiny": 48, "small": 48, "base": 224}
+
+# The Transformer of 2017 (https://arxiv.org/abs/1706.03762): `base` is that one.
+PAPER = {"order": "post", "activation": "relu", "scaled": True}
+PAPER_TRAINING = {
+    "optimiser": "adam",
+    "beta2": 0.98,
+    "epsilon": 1e-9,
+    "schedule": "inverse-sqrt",
+    "warmup": 4000,
+    "lr": 7e-4,  # (512 · 4000)^(−1/2): the schedule's highest point
+}
+
 CHARACTER_WIDTH = {"tiny": 16, "small": 128, "base": 256}
 
 
@@ -63,12 +84,31 @@ def model_defaults(task: str, kind: type, size: str) -> Values:
         values |= {"dropout": 0.5, "word_dropout": 0.1}
         if kind is Recurrent:
             values |= {"width": 2 * values["width"], "input_dropout": 0.3}
+    if task in WRITTEN:
+        values |= writing_defaults(task, kind, size)
     if kind in (Transformer, Mixer, Convolutional):
         values["dropout"] = 0.1  # in every layer, on the way around it
     return values
 
 
-def train_defaults(task: str, kind: type) -> Values:
+def writing_defaults(task: str, kind: type, size: str) -> Values:
+    """What an encoder-decoder is: Bahdanau's, or the Transformer."""
+    values: Values = {"tied": kind is Transformer}
+    if kind is Convolutional:
+        values["centred"] = False
+    if issubclass(kind, Attentive):
+        values |= {"attention": "additive", "attend": "before", "meeting": "tanh", "feed": "every"}
+        values |= {"input_feeding": False, "summary": "none"}
+    if kind is Transformer and size == "base":
+        values |= PAPER
+    if task == "caption":
+        values |= {"stem": "grid", **IMAGE[size]}
+        if kind is not Transformer:
+            values["encoder"] = "none"
+    return values
+
+
+def train_defaults(task: str, kind: type, size: str) -> Values:
     """How a model of this kind learns this task."""
     attends = kind is Transformer
     values: Values = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "lr": 1e-3 if attends else 2e-3}
@@ -81,16 +121,26 @@ def train_defaults(task: str, kind: type) -> Values:
         values |= {"loss_at": "last", "lr": 1e-3, "label_smoothing": 0.1}
     if task == "tag":
         values["epochs"] = 15
+    if task in WRITTEN:
+        values |= {"batch": 4096, "label_smoothing": 0.1, "scheduled_sampling": 0.0, "doubly_stochastic": 0.0}
+        if attends and size == "base":
+            values = {key: value for key, value in values.items() if key != "decay"} | PAPER_TRAINING
     return values
 
 
-def data_defaults(task: str, kind: type) -> Values:
+def data_defaults(task: str, kind: type, size: str) -> Values:
     """What a token is in this task, and how many a row may have. (A classifier's tokens are guessed from its texts.)"""
     values: Values = {"vocabulary": 20_000}
     if task == "language":
         values["tokeniser"] = "character"
     if task != "language":
         values["max_length"] = 128 if kind is Mixer else 512
+    if task in WRITTEN:
+        values |= {"max_length": 128, "vocabulary": 8000}
+    if task == "translate":
+        values |= {"tokeniser": "bpe", "shared_vocabulary": True}
+    if task == "caption":
+        values |= {"tokeniser": "word", "min_count": 2, "lowercase": True, "image_size": IMAGE_SIZE[size]}
     if task != "tag":
         values["sample"] = 20_000_000
     if task == "classify":
@@ -110,8 +160,8 @@ def filled(raw: Mapping[str, Any]) -> Values:
     kind, size = MODELS.get(str(arch)), model.get("size") or "small"
     if str(task) not in ARCHITECTURE or kind is None or str(size) not in CHARACTER_WIDTH:
         return {**raw, "model": model}
-    data = said(Data, parts["data"], data_defaults(str(task), kind))
-    train = said(Train, parts["train"], train_defaults(str(task), kind))
+    data = said(Data, parts["data"], data_defaults(str(task), kind, str(size)))
+    train = said(Train, parts["train"], train_defaults(str(task), kind, str(size)))
     if train.get("optimiser") == "rmsprop" and "momentum" not in parts["train"]:
         train["momentum"] = 0.0
     if train.get("optimiser") != "adamw" and "decay" not in parts["train"]:
@@ -127,9 +177,20 @@ def filled(raw: Mapping[str, Any]) -> Values:
         model["character_width"] = min(
             model["character_width"], max(2, model["width"] // 4 * 2)
         )  # even: two directions
+    if task in WRITTEN:
+        model.setdefault("encoder", arch)
+        model.setdefault("encoder_depth", model["depth"])
     given = {**raw, "data": data, "model": model, "train": train}
-    decode = spelt_out(Decode, dict(parts["decode"]))
+    decode = said(Decode, parts["decode"], decode_defaults(str(task), parts["decode"]))
     return given | {"decode": decode if decode or task == "language" else None}
+
+
+def decode_defaults(task: str, given: Mapping[str, Any]) -> Values:
+    """A translation is the likeliest one that a beam finds, a text is drawn."""
+    if task in WRITTEN:
+        drawn = str(given.get("temperature", 0)) not in ("0", "0.0")
+        return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": 128}
+    return {"temperature": 0.0} if str(given.get("beam", 1)) != "1" else {}
 
 
 def said(kind: type[Part], values: Mapping[str, Any], defaults: Values) -> Values:

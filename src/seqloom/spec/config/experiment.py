@@ -8,9 +8,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 from seqloom.spec import names
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.defaults import filled
+from seqloom.spec.config.defaults import WRITTEN, filled
 from seqloom.spec.config.layers import merged
-from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Model, Recurrent, Transformer, Window
+from seqloom.spec.config.model import AnyModel, Attentive, Convolutional, Mixer, Model, Recurrent, Transformer, Window
 from seqloom.spec.config.part import Part, spelt_out
 from seqloom.spec.config.sentences import explained
 from seqloom.spec.config.train import Train
@@ -34,7 +34,7 @@ class Experiment(Part):
     data: Data = Field(Data(), description="Files in, tokens out.")
     model: Model = Field(description="The model that learns (`seqloom list models`).")
     train: Train = Field(description="How it learns.")
-    decode: Decode | None = Field(None, description="language: how texts are written.")
+    decode: Decode | None = Field(None, description="language, translate, caption: how texts are written.")
 
     @model_validator(mode="before")
     @classmethod
@@ -58,8 +58,8 @@ class Experiment(Part):
 def disagreements(whole: Experiment) -> Iterator[str]:
     """Sentences on parts that don't fit each other."""
     task, data, model, train = whole.task, whole.data, whole.model, whole.train
-    if task != "language" and whole.decode is not None:
-        yield f"decode has no use in {task}; it is a part of language. Leave it out"
+    if whole.decode is not None:
+        yield from decode_disagreements(task, whole.decode)
     if data.train and data.corpus is not None:
         yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
     if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
@@ -70,9 +70,11 @@ def disagreements(whole: Experiment) -> Iterator[str]:
     yield from cannot(task, model)
     if task == "language":
         yield from language_disagreements(model, train)
-    elif isinstance(model, Mixer) and (data.max_length or 0) > model.length:
+    if task in WRITTEN:
+        yield from writing_disagreements(whole)
+    elif task != "language" and isinstance(model, Mixer) and (data.max_length or 0) > model.length:
         yield f"data.max_length is {data.max_length}, more than model.length, {model.length}. Make them equal"
-    elif isinstance(model, Transformer) and (data.max_length or 0) > model.context:
+    if task != "language" and isinstance(model, Transformer) and (data.max_length or 0) > model.context:
         yield f"data.max_length is {data.max_length}, more than model.context, {model.context}. Make them equal"
     if model.character_width is not None and model.character_width >= model.width and model.characters != "none":
         yield f"model.character_width is {model.character_width}, and must be less than model.width, {model.width}"
@@ -87,6 +89,41 @@ def disagreements(whole: Experiment) -> Iterator[str]:
         yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {model.pool}"
 
 
+def decode_disagreements(task: str, decode: Decode) -> Iterator[str]:
+    """What does not go together in writing."""
+    if task not in ("language", *WRITTEN):
+        yield f"decode has no use in {task}; it is a part of language, translate and caption. Leave it out"
+    if decode.beam > 1 and decode.temperature > 0:
+        what = f"decode.beam is {decode.beam} and decode.temperature {decode.temperature:g}"
+        yield f"{what}: a beam looks for the likeliest text, a temperature draws one. Give one of them"
+    if decode.temperature == 0 and decode.n_best > decode.beam:
+        what = f"decode.n_best is {decode.n_best}, more than decode.beam, {decode.beam}"
+        yield f"{what}. Widen the beam, or draw texts with decode.temperature"
+    if decode.min_length > decode.length:
+        yield f"decode.min_length is {decode.min_length}, more than decode.length, {decode.length}. Make it smaller"
+
+
+def writing_disagreements(whole: Experiment) -> Iterator[str]:
+    """What encoder-decoders need beyond the rest."""
+    data, model = whole.data, whole.model
+    if isinstance(model, Attentive):
+        if model.attention == "none" and model.summary == "none" and model.feed == "first":
+            yield "model.feed first has nothing to feed without attention or model.summary. Leave it out"
+        if model.attention != "none" and model.attend == "after" and model.feed == "first":
+            yield "model.feed first feeds what was looked at before the step; it goes with model.attend before"
+        if model.tied and model.meeting != "tanh":
+            yield "model.tied needs an output as wide as a token's vector, which model.meeting tanh gives"
+        known = isinstance(model, Recurrent) and model.connection != "dense"
+        if model.input_feeding and model.meeting == "concatenation" and not known:
+            yield "model.input_feeding here needs an output of a known width, which model.meeting tanh gives"
+        if model.attention == "none" and model.summary == "none" and model.encoder == "none":
+            yield "a decoder without attention, summary and encoder knows too little of the source. Give one of them"
+    if whole.task == "translate" and model.encoder == "none":
+        yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"
+    if model.stem == "patches" and model.patch and data.image_size and data.image_size % model.patch:
+        yield f"model.patch is {model.patch}, and does not divide data.image_size, {data.image_size}. Give a divisor"
+
+
 def has_a_way_around(model: Recurrent) -> bool:
     """Whether a residual connection changes anything: there is none around a layer that changes the width."""
     output = model.hidden * (2 if model.bidirectional else 1)
@@ -95,12 +132,13 @@ def has_a_way_around(model: Recurrent) -> bool:
 
 def cannot(task: str, model: AnyModel) -> Iterator[str]:
     """A model that can't do a task says so and names one that can."""
-    if task != "language":
+    if task not in ("language", *WRITTEN):
         return
     end = "lstm, gru, conv, window and transformer can"
     if isinstance(model, Mixer):
-        yield f"mixer reads a whole sequence at once, so it can't write one token after another; {end}"
-    if isinstance(model, Recurrent) and model.bidirectional:
+        aside = "; it can be their encoder (model.encoder mixer)" if task in WRITTEN else ""
+        yield f"mixer reads a whole sequence at once, so it can't write one token after another; {end}{aside}"
+    if isinstance(model, Recurrent) and model.bidirectional and task == "language":
         what = f"model.bidirectional lets {model.arch} read from the end too"
         yield f"{what}, so it can't write one token after another. Leave it out"
     if isinstance(model, Convolutional) and model.centred:

@@ -28,7 +28,27 @@ class AnyModel(Part):
         None, description="How weight matrices start. Unless given, each layer starts as its paper says."
     )
     tied: bool | None = Field(
-        None, description="language: whether the output layer shares its matrix with the embedding."
+        None,
+        description="language, translate, caption: whether the output layer shares its matrix with the embedding; with "
+        "a shared vocabulary, the source's embedding is the same one too.",
+    )
+    encoder: names.Encoder | None = Field(
+        None, description="translate, caption: what reads the source; the same kind as the decoder, unless given."
+    )
+    encoder_depth: Depth | None = Field(
+        None, description="translate, caption: the number of layers of the encoder; as many as `depth`, unless given."
+    )
+    stem: names.ImageStem | None = Field(
+        None, description="caption: how an image becomes regions: a CNN's grid, or square patches."
+    )
+    stages: Annotated[int, Field(ge=1, le=8)] | None = Field(
+        None, description="caption: the stages of the CNN, each of which halves height and width (stem grid)."
+    )
+    image_width: Width | None = Field(
+        None, description="caption: the width of the CNN's first stage; each later one has twice as much (stem grid)."
+    )
+    patch: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        None, description="caption: the pixels of a patch's side; it must divide data.image_size (stem patches)."
     )
     pool: names.Pool | None = Field(None, description="classify: how all positions become one vector.")
     crf: bool | None = Field(
@@ -40,7 +60,34 @@ class AnyModel(Part):
     character_width: Width | None = Field(None, description="tag: the size of the vector made from a word's letters.")
 
 
-class Window(AnyModel):
+class Attentive(AnyModel):
+    """What a body that writes step by step needs to look at a source (translate, caption)."""
+
+    attention: names.Attention | None = Field(
+        None, description="translate, caption: the score by which the decoder chooses where to look, or none."
+    )
+    attend: Literal["before", "after"] | None = Field(
+        None,
+        description="translate, caption: whether the decoder looks at the source before its step (Bahdanau 2014) or "
+        "after it (Luong 2015).",
+    )
+    summary: names.Summary | None = Field(
+        None,
+        description="translate, caption: with attention none, which one vector of the source every step sees besides "
+        "the state that the decoder begins in.",
+    )
+    meeting: Literal["concatenation", "tanh"] | None = Field(
+        None, description="translate, caption: how what was looked at joins the decoder's state for the output layer."
+    )
+    feed: Literal["every", "first"] | None = Field(
+        None, description="translate, caption: whether every step reads what was looked at, or only the first."
+    )
+    input_feeding: bool | None = Field(
+        None, description="translate, caption: whether a step also reads the last step's output (Luong 2015)."
+    )
+
+
+class Window(Attentive):
     """The fixed-window neural language model (Bengio 2003): the last few tokens, one hidden layer."""
 
     arch: Literal["window"] = Field(description="Which model (`seqloom list models`).")
@@ -61,7 +108,7 @@ class Mixer(AnyModel):
     norm: names.Norm = Field("layer", description="The kind of normalisation before each network.")
 
 
-class Convolutional(AnyModel):
+class Convolutional(Attentive):
     """Convolutions over time with a way around each: dilated, gated (WaveNet 2016; Dauphin 2017)."""
 
     arch: Literal["conv"] = Field(description="Which model (`seqloom list models`).")
@@ -75,12 +122,14 @@ class Convolutional(AnyModel):
     centred: bool = Field(description="Whether a position also sees later tokens (never in language models).")
 
 
-class Recurrent(AnyModel):
+class Recurrent(Attentive):
     """RNN, LSTM, GRU and their textbook variants, deep and in both directions."""
 
     arch: names.Cell = Field(description="Which model (`seqloom list models`).")
     hidden: Width = Field(description="The size of the state, in each direction.")
-    bidirectional: bool = Field(description="Whether a second network reads from the end (never in language models).")
+    bidirectional: bool = Field(
+        description="Whether a second network reads from the end (never in language models; of translate, the encoder)."
+    )
     connection: names.Connection = Field(
         "plain", description="How a layer's input is kept beside its output: not, added to it, or joined to it."
     )

@@ -79,6 +79,25 @@ class Train(Part):
         0.0,
         description="The share of each target spread over all classes in training (not with a CRF or several labels).",
     )
+    scheduled_sampling: Probability | None = Field(
+        None,
+        description="translate, caption: the share of tokens that the decoder reads as it would write them, not as "
+        "they should be; it rises from 0 to this in the course of training (Bengio 2015).",
+    )
+    doubly_stochastic: float | None = Field(
+        None,
+        ge=0,
+        le=1000,
+        description="translate, caption: how strongly each source position is held to be looked at once in all "
+        "(Xu 2015).",
+    )
+    average: int | None = Field(
+        None,
+        ge=2,
+        le=100,
+        description="The weights at this many of the last validations are averaged at the end, and kept if they score "
+        "better.",
+    )
     activation_l2: float = Field(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
     slowness: float = Field(
         0.0, ge=0, description="Temporal activation regularisation: this times the mean of (y_t − y_{t−1})²."

@@ -1,0 +1,235 @@
+"""Translation: what is read, a text or a picture, said in another language."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Int, Integer
+from numpy import ndarray
+from torch import Tensor
+
+from seqloom.data.batches import by_length
+from seqloom.data.origin import Origin
+from seqloom.data.split import TRAIN
+from seqloom.data.tokenisers import Tokeniser
+from seqloom.decoding.decode import decode
+from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.state import State
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.model import Transformer
+from seqloom.tasks.bodies import started
+from seqloom.tasks.encoder_decoder import encoder_decoder
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.translation import Translations
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.sources import Read, Source, Texts, ended
+from seqloom.tasks.task import Batch, Evaluation, Outcome
+
+EXAMPLES = 20  # shown in a report
+
+
+class Translate(RowTask[Any, Any]):
+    """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p a token, the end included."""
+
+    name: ClassVar[str] = "translate"
+    summary: ClassVar[str] = (
+        "Turn a text into another: translate it. Reads pairs: TSV, CSV, JSONL, or two text files line by line."
+    )
+    items: ClassVar[str] = "pairs"
+    made_of: ClassVar[str] = "tokens"
+    sources: ClassVar[type[Source[Any]]] = Texts
+    chosen_by, higher_is_better = "bleu", True
+
+    def __init__(
+        self, experiment: Experiment, source: Source[Any], data: Any = None, origin: Origin | None = None
+    ) -> None:
+        super().__init__(experiment, data, origin)
+        self.source = source
+
+    # Data ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Translate":
+        source, data = cls.sources.prepare(experiment, origin)
+        return cls(experiment, source, data, origin)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Translate":
+        return cls(experiment, cls.sources.from_files(experiment, files))
+
+    @property
+    def target(self) -> Tokeniser:
+        """The tokens that are written."""
+        return self.source.target
+
+    @property
+    def end(self) -> int:
+        """The number of the token that begins and ends a text."""
+        return len(self.target)
+
+    def files(self) -> dict[str, str]:
+        return self.source.files()
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        self._origin = Origin.to_test(self.experiment, files)
+        self._data = self.source.to_test(self._origin, folder)
+
+    def told_in(self) -> str:
+        return self.source.described()
+
+    def lengths(self, part: Any) -> Integer[ndarray, "rows 2"]:
+        return np.stack([self.source.lengths(part), part.target.lengths() + 1], axis=1)
+
+    def collate(self, part: Any, rows: Integer[ndarray, " batch"]) -> Batch:
+        source, lengths = self.source.batch(part, rows)
+        target, target_lengths = padded([ended(part.target[row], self.target) for row in rows])
+        given = torch.cat([torch.full((len(rows), 1), self.end), target[:, :-1]], dim=1)
+        places = tuple(int(row) for row in rows)
+        return Batch(source, target, lengths, rows=places, given=given, target_lengths=target_lengths)
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        part = self.data.parts[TRAIN]
+        for row in batch.rows:
+            yield f"{next(iter(self.source.shown(part, row).values()))} -> {self.target.decode(part.target[row])}"
+
+    # Model -----------------------------------------------------------------------------------------------------
+
+    def build(self) -> EncoderDecoder:
+        part, train = self.experiment.model, self.experiment.train
+        stem, target = self.source.stems(part)
+        longest = self.source.longest()
+        return started(encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing), part)
+
+    def outcome(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> Outcome:
+        y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
+        loss = model.head.loss(y, batch.target, batch.target_lengths)
+        return Outcome(loss, None, y, lengths=batch.target_lengths)
+
+    # Scores ----------------------------------------------------------------------------------------------------
+
+    def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+        options = (self.experiment.decode or Decode()).model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+        return self.measure(model, part, options, device)
+
+    def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+        options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
+        return self.measure(model, part, options, device)
+
+    def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
+        """How likely the right answers are, and how good those are that the model writes."""
+        part = self.data.parts[name]
+        likely = self.likelihood(model, part, device)
+        written = Translations(lowercase=self.target.learned.lowercase)
+        shown = []
+        for rows in self.decoding_batches(part, options):
+            found = self.write(model, self.source.batch(part, rows), options, device)
+            for row, (best, *_) in zip(rows.tolist(), found, strict=True):
+                said, references = self.target.decode(best.tokens), self.source.references(part, row)
+                written.add(said, references, int(self.source.lengths(part)[row]) - 1)
+                shown.append((row, said, references))
+        details = {
+            "signatures": written.signatures(),
+            "by_length": written.by_length(),
+            "examples": [self.example(part, *each) for each in sorted(shown)[:EXAMPLES]],
+        }
+        return Evaluation({**written.scores(), **likely}, details)
+
+    def likelihood(self, model: EncoderDecoder, part: Any, device: torch.device) -> dict[str, float]:
+        """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
+        measured, right, count = Likelihood(), 0, 0
+        for batch in (each.to(device) for each in self.all_of(part)):
+            y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
+            loss = model.head.loss(y, batch.target, batch.target_lengths)
+            measured.add(loss.total, loss.count)
+            right += int((model.head.predict(y, batch.target_lengths) == batch.target).sum())
+            count += int(loss.count)
+        return {**measured.scores(), "token_accuracy": right / max(1, count)}
+
+    def decoding_batches(self, part: Any, options: Decode) -> Iterator[Integer[ndarray, " batch"]]:
+        """The distinct sources of a part, those of like length together."""
+        rows = self.source.distinct(part)
+        budget = max(1, self.experiment.train.batch // options.beam)
+        for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
+            yield rows[some]
+
+    def example(self, part: Any, row: int, said: str, references: list[str]) -> dict[str, Any]:
+        """One answer, for a report."""
+        told = self.source.shown(part, row)
+        return {**told, "references": references, self.source.answer: said, "place": self.place(part, row)}
+
+    # Answers ---------------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        model: EncoderDecoder,
+        read: Read,
+        options: Decode,
+        device: torch.device,
+        *,
+        prefix: str = "",
+        seed: int = 0,
+        attention: bool = False,
+    ) -> list[list[Hypothesis]]:
+        """What the model says of each source, the best first."""
+        source, lengths = read
+        rows, part = source.shape[0], self.experiment.model
+        if isinstance(part, Transformer):
+            options = options.model_copy(update={"length": min(options.length, part.context)})
+        forced = self.target.encode(prefix).tolist() if prefix else []
+        never = [] if self.target.unknown is None else [self.target.unknown]
+        return decode(
+            model,
+            source.to(device),
+            lengths,
+            prompts=[[self.end]] * rows,
+            end=self.end,
+            options=options,
+            seed=seed,
+            prefixes=[forced] * rows if forced else None,
+            never=never,
+            attention=attention,
+        )
+
+    def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        return self.answer(model, texts, self.experiment.decode or Decode(), device)
+
+    def answer(
+        self,
+        model: EncoderDecoder,
+        given: Sequence[str],
+        options: Decode,
+        device: torch.device,
+        *,
+        prefix: str = "",
+        attention: bool = False,
+    ) -> list[dict[str, Any]]:
+        """An answer for each source, with all that is known about it."""
+        read, told = self.source.read(given)
+        seed = options.seed if options.seed is not None else random.randrange(1 << 32)
+        found = self.write(model, read, options, device, prefix=prefix, seed=seed, attention=attention)
+        answers = []
+        for about, hypotheses in zip(told, found, strict=True):
+            each = [self.told(hypothesis, about, attention) for hypothesis in hypotheses]
+            answers.append({**about, **each[0], **({"n_best": each} if options.n_best > 1 else {})})
+        return answers
+
+    def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:
+        """A hypothesis as an answer says it."""
+        told: dict[str, Any] = {
+            self.source.answer: self.target.decode(hypothesis.tokens),
+            "score": hypothesis.score,
+            "log_prob": hypothesis.total,
+            "tokens": self.target.tokens(hypothesis.tokens),
+            "log_probs": list(hypothesis.log_probs),
+            "ended": hypothesis.ended,
+        }
+        if attention and (weights := hypothesis.alignment) is not None:
+            width = len(about["source_tokens"]) if "source_tokens" in about else weights.shape[1]
+            told["attention"] = weights[:, :width].tolist()
+        return told
