@@ -39,6 +39,35 @@ def test_little_of_a_batch_is_padding(draw: str, budget: int) -> None:
     assert len(found) < 1.25 * lengths.sum() / budget + 1  # and batches are full
 
 
+two_sided = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60).map(np.array)
+
+
+@given(two_sided, st.integers(1, 200))
+def test_the_budget_is_for_both_sides_together(lengths: np.ndarray, budget: int) -> None:
+    found = by_length(lengths, budget, seed=1, epoch=0)
+    assert sorted(row for batch in found for row in batch.tolist()) == list(range(len(lengths)))
+    for batch in found:
+        assert len(batch) == 1 or len(batch) * max(1, lengths[batch].max(axis=0).sum()) <= budget
+
+
+@given(some_lengths, st.integers(1, 100))
+def test_one_side_is_a_column(lengths: np.ndarray, budget: int) -> None:
+    flat, column = (by_length(each, budget, seed=1, epoch=0) for each in (lengths, lengths[:, None]))
+    assert [batch.tolist() for batch in flat] == [batch.tolist() for batch in column]
+
+
+@pytest.mark.parametrize(("budget", "padding"), [(1024, 0.02), (4096, 0.06)])
+def test_little_of_either_side_is_padding(budget: int, padding: float) -> None:
+    random = np.random.default_rng(1)
+    source = random.lognormal(2.6, 0.4, 20_000)
+    target = source * random.lognormal(0.1, 0.2, 20_000)
+    lengths = np.stack([source, target], axis=1).round().clip(1, 200).astype(np.int64)
+    found = by_length(lengths, budget, seed=1, epoch=0)
+    padded = sum(len(batch) * lengths[batch].max(axis=0).sum() for batch in found)
+    assert 1 - lengths.sum() / padded < padding
+    assert len(found) < (1 + 2 * padding) * lengths.sum() / budget + 1
+
+
 def test_the_order_is_a_function_of_seed_and_epoch() -> None:
     lengths = np.arange(300) % 17 + 1
 

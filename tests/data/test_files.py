@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.files import expand, format_of, formats_of
+from seqloom.data.files import expand, format_of, formats_of, sides
 from seqloom.spec.errors import DataError
 
 
@@ -73,6 +73,9 @@ def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
         ("a.conllu", "tag", "conllu"),
         ("a.bio", "tag", "conll"),
         ("a.conll.gz", "tag", "conll"),
+        ("a.tsv", "translate", "tsv"),
+        ("a.jsonl", "translate", "jsonl"),
+        ("a.csv", "caption", "csv"),
     ],
 )
 def test_the_name_says_how_a_file_is_written(name: str, task: str, written: str) -> None:
@@ -92,6 +95,14 @@ def test_the_name_says_how_a_file_is_written(name: str, task: str, written: str)
         ("deep", "tag", "auto", "is a directory. Name its files, for example '{}/*.conllu'."),
         ("deep", "classify", "csv", "is a directory. Name its files, for example '{}/*.csv'."),
         ("none.txt", "classify", "auto", "there is no such file"),
+        ("deep", "translate", "auto", "is a directory. Name its files, for example '{}/*.tsv'."),
+        (
+            "a.conllu",
+            "translate",
+            "auto",
+            "a conllu file, and translate reads TSV, CSV, JSONL, or two text files, line",
+        ),
+        ("a.txt", "caption", "auto", "plain text, and caption reads TSV, CSV or JSONL, with an image's path and its"),
     ],
 )
 def test_what_a_task_can_not_read_is_a_sentence(folder: Path, name: str, task: str, given: str, message: str) -> None:
@@ -127,6 +138,38 @@ def test_several_text_files_are_classes(folder: Path) -> None:
     (folder / "train.txt").write_text("x")
     assert "this is not the name of a class" in sentence(formats_of, [*files, folder / "train.txt"], "classify")
     assert "plain text, and classify reads" in sentence(formats_of, files[:1], "classify")
+
+
+@pytest.mark.parametrize(
+    ("names", "paired"),
+    [
+        ("", ""),
+        ("a.en a.de", "a.en-a.de"),
+        ("a.en.gz b.en.gz a.de.gz b.de.gz", "a.en.gz-a.de.gz b.en.gz-b.de.gz"),
+        ("a.en a.de b.de b.en", "a.en-a.de b.en-b.de"),
+        ("src.txt tgt.txt more.txt mehr.txt", "src.txt-tgt.txt more.txt-mehr.txt"),
+        ("a.en a.de b.en b.fr", "a.en-a.de b.en-b.fr"),
+    ],
+)
+def test_text_files_are_translated_two_by_two(names: str, paired: str) -> None:
+    found = sides([Path(name) for name in names.split()])
+    assert " ".join(f"{source}-{target}" for source, target in found) == paired
+
+
+def test_a_text_file_without_its_translation(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.en", "a.de", "b.en")]
+    for file in files:
+        file.write_text("a line\n")
+    do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both."
+    said = sentence(formats_of, files[:1], "translate")
+    assert said == f"{files[0]}: one text file, and a translation needs two, line by line. {do}"
+    said = sentence(formats_of, files, "translate")
+    assert said == f"{files[2]}: 3 text files, and a translation needs two, line by line. {do}"
+    assert formats_of(files[:2], "translate") == ["text", "text"]
+    files[0].write_text("a\tb\tc\n" * 3)
+    assert "named as plain text, but each line has 2 tabs, as in a table" in sentence(
+        formats_of, files[:1], "translate"
+    )
 
 
 @pytest.mark.parametrize("pattern", ["{}", "{}*"])

@@ -34,7 +34,7 @@ def test_files_of_each_part() -> None:
 
 
 def test_nothing_named_is_the_tasks_own_corpus() -> None:
-    for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python")):
+    for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python"), ("translate", "numbers")):
         found = origin(task)
         assert found.corpus == corpus == found.names()[0]
         assert found.has(TRAIN)
@@ -77,6 +77,40 @@ def test_labelled_files_of_every_format(name: str, content: str) -> None:
         ("bad film", ("neg",)),
     ]
     assert found.columns() is not None
+
+
+@pytest.mark.parametrize(
+    ("names", "content"),
+    [
+        (["a.tsv"], ["en\tfr\ngood film\tbon film\nbad film\tmauvais film\n"]),
+        (["a.en", "a.fr"], ["good film\nbad film\n", "bon film\nmauvais film\n"]),
+        (["a.jsonl"], ['{"src": "good film", "tgt": "bon film"}\n{"src": "bad film", "tgt": "mauvais film"}\n']),
+    ],
+)
+def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
+    for name, text in zip(names, content, strict=True):
+        Path(name).write_text(text)
+    pairs = [("good film", "bon film"), ("bad film", "mauvais film")]
+    found = origin("translate", train=names)
+    assert [(pair.source, pair.target) for pair in found.pairs(TRAIN, refuse)] == pairs
+    test = Origin.to_test(experiment({"task": "translate"}), names)
+    assert [(pair.source, pair.target) for pair in test.pairs(TEST, refuse)] == pairs
+    columns = found.columns()
+    assert (columns is None) == (len(names) == 2)
+
+
+def test_captions_and_their_columns() -> None:
+    Path("a.csv").write_text("caption,file\na dog,1.jpg\n")
+    found = origin("caption", train="a.csv")
+    assert [(each.image, each.target) for each in found.captions(TRAIN, refuse)] == [("1.jpg", "a dog")]
+    columns = found.columns()
+    assert columns is not None
+    assert columns.describe().startswith("image: 'file', caption: 'caption'")
+
+
+def test_the_languages_of_pairs() -> None:
+    found = origin("translate", source_language="de", target_language="en", examples=20, length=1)
+    assert ("drei", "three") in [(pair.source, pair.target) for pair in found.pairs(TRAIN, refuse)]
 
 
 def test_a_folder_has_no_columns() -> None:

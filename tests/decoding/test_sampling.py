@@ -1,15 +1,14 @@
-"""Sampling: what is chosen and how often; that a text depends on its seed and number alone; the cache against none."""
+"""Text as it is written: that it depends on its seed and number alone; the cache against none."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 from torch import Tensor
 
-from seqloom.decoding.sampling import choose, collect, longest, uniform, write
+from seqloom.decoding.choice import choose, uniform
+from seqloom.decoding.sampling import collect, write
 from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
 from seqloom.nn.transformer import TransformerParts, decoder
 from seqloom.spec.config.decode import Decode
@@ -49,7 +48,7 @@ PROMPTS = [torch.tensor(prompt) for prompt in ([1, 2, 3], [4], [5, 6, 7, 8, 9], 
 
 def without_a_state(model: Model, prompt: Tensor, number: int, options: Decode, seed: int) -> list[int]:
     """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
-    window, written = longest(model), []
+    window, written = model.longest, []
     prefix = prompt.tolist()[-(window or 0) :]
     for step in range(options.length):
         if window is not None and len(prefix) > window:
@@ -68,99 +67,6 @@ def without_a_state(model: Model, prompt: Tensor, number: int, options: Decode, 
         written.append(token)
         prefix.append(token)
     return written
-
-
-# One choice ----------------------------------------------------------------------------------------------------------
-
-
-@given(noise=st.floats(0, 1, exclude_max=True))
-def test_temperature_0_takes_the_best(noise: float) -> None:
-    logits = torch.randn(4, VOCABULARY)
-    chosen = choose(logits, temperature=0, noise=torch.full((4,), noise))
-    assert torch.equal(chosen, logits.argmax(dim=1))
-    assert torch.equal(choose(logits, temperature=1e-300, noise=torch.full((4,), noise)), chosen)
-    assert torch.equal(choose(logits, temperature=5, top_k=1, noise=torch.full((4,), noise)), chosen)
-    assert torch.equal(choose(logits, temperature=5, top_p=1e-9, noise=torch.full((4,), noise)), chosen)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
-def test_frequencies_follow_the_softmax(temperature: float) -> None:
-    draws, logits = 8000, torch.randn(VOCABULARY)
-    noise = uniform(7, range(draws), step=0)
-    chosen = choose(logits.expand(draws, -1), temperature=temperature, noise=noise)
-    expected = draws * (logits.double() / temperature).softmax(dim=0)
-    counts = chosen.bincount(minlength=VOCABULARY)
-    chi_square = ((counts - expected) ** 2 / expected).sum()
-    assert chi_square < 29.6  # one in a thousand, at 10 degrees of freedom
-
-
-@given(data=st.data(), top_k=st.none() | st.integers(1, 15), top_p=st.none() | st.floats(0.01, 1))
-def test_never_chooses_outside_the_set(data: st.DataObject, top_k: int | None, top_p: float | None) -> None:
-    logits = torch.tensor(data.draw(st.lists(st.floats(-5, 5), min_size=6, max_size=6)), dtype=torch.float64)
-    by_rank = sorted(range(6), key=lambda token: -logits[token])
-    kept = by_rank[:top_k]
-    if top_p is not None:
-        p = logits[kept].softmax(dim=0).tolist()
-        reach = next((n for n in range(1, len(kept)) if sum(p[:n]) >= top_p + 1e-12), len(kept))
-        kept = kept[:reach]
-    noise = torch.linspace(0, 1, 200, dtype=torch.float64)
-    noise[-1] = 1 - 2**-53
-    chosen = choose(logits.expand(200, -1), temperature=1.0, top_k=top_k, top_p=top_p, noise=noise)
-    assert set(chosen.tolist()) <= set(kept)
-
-
-def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
-    logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log().expand(1000, -1)
-    noise = uniform(0, range(1000), 0)
-
-    def chosen(**limits: float) -> set[int]:
-        return set(choose(logits, temperature=1.0, noise=noise, **limits).tolist())
-
-    assert chosen(top_p=0.4) == {1}
-    assert chosen(top_p=0.6) == {1, 3}
-    assert chosen(top_p=0.8) == {1, 2, 3}
-    assert chosen(top_p=1.0) == {0, 1, 2, 3}
-    assert chosen(top_k=2, top_p=0.7) == {1, 3}  # of the two left, the first has only 2/3
-    assert chosen(top_k=2, top_p=0.6) == {1}
-
-
-def test_of_equals_top_k_keeps_exactly_k() -> None:
-    noise = uniform(0, range(500), 0)
-    assert set(choose(torch.zeros(500, 9), temperature=1, top_k=3, noise=noise).tolist()) == {0, 1, 2}
-
-
-@given(step=st.integers(0, 1000))
-def test_a_token_ruled_out_is_never_chosen(step: int) -> None:
-    logits = torch.full((3, 4), float("-inf"))
-    logits[:, 2] = -3.0
-    noise = torch.tensor([0.0, float(uniform(1, [0], step)), 1 - 2**-53], dtype=torch.float64)
-    assert choose(logits, temperature=1.0, noise=noise).tolist() == [2, 2, 2]
-
-
-@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: float) -> None:
-    with pytest.raises(ArgumentError, match="choose: logits has no finite largest value"):
-        choose(torch.tensor([[0.0, wrong]]), temperature=temperature, noise=torch.zeros(1))
-
-
-# Noise ---------------------------------------------------------------------------------------------------------------
-
-
-@given(seed=st.integers(0, 2**63 - 1), number=st.integers(0, 10**6), step=st.integers(0, 10**6))
-def test_noise_is_a_function_of_seed_number_and_step(seed: int, number: int, step: int) -> None:
-    (drawn,) = uniform(seed, [number], step).tolist()
-    torch.manual_seed(step)
-    assert 0 <= drawn < 1
-    assert uniform(seed, [3, number], step)[1] == drawn
-    others = [uniform(seed + 1, [number], step), uniform(seed, [number + 1], step), uniform(seed, [number], step + 1)]
-    assert drawn not in [other.item() for other in others]
-
-
-def test_noise_is_even_over_samples_and_steps() -> None:
-    for drawn in (uniform(3, range(4000), 5), torch.cat([uniform(3, [2], step) for step in range(4000)])):
-        counts = (drawn * 10).long().bincount(minlength=10)
-        assert ((counts - 400.0) ** 2 / 400).sum() < 27.9  # one in a thousand, at 9 degrees of freedom
 
 
 # Writing -------------------------------------------------------------------------------------------------------------
@@ -257,7 +163,32 @@ def test_an_empty_prompt_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: float) -> None:
+    model = bold(lstm)
+    with torch.no_grad():
+        model.head.output.bias[4] = wrong
+    with pytest.raises(ArgumentError, match="write: logits has no finite largest value"):
+        next(write(model, PROMPTS, options=Decode(temperature=temperature), seed=1))
+
+
+@every_model
+def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
+    model, options = bold(make), Decode(temperature=1.5, length=30, min_length=5, no_repeat=1)
+    texts = collect(write(model, PROMPTS, options=options, seed=1, stop=[0, 1], never=[2]), len(PROMPTS))
+    for text in texts:
+        assert len(text) >= 5
+        assert len(set(text)) == len(text)
+        assert not {0, 1, 2} & set(text)
+    options = options.model_copy(update={"min_length": 100})
+    texts = collect(write(model, PROMPTS, options=options, seed=1, stop=[0, 1], never=[2]), len(PROMPTS))
+    assert [sorted(text) for text in texts] == [list(range(3, VOCABULARY))] * len(PROMPTS)  # nothing was left to write
+
+
 def test_other_bad_input_is_a_sentence() -> None:
+    with pytest.raises(ArgumentError, match="options has a beam of 3; expected 1; `decode` searches with more"):
+        write(bold(lstm), PROMPTS, options=Decode(beam=3), seed=1)
     with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
         write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
     with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from seqloom.views.picture import Picture
+
 Event = dict[str, Any]
 
 CONFIG = """task = "{task}"
@@ -233,6 +235,67 @@ def tag(folder: Path) -> Path:
     return write(folder, "tag", "lstm", run, final)
 
 
+def peaked(rows: int, peaks: tuple[int, ...]) -> list[list[float]]:
+    """Attention that looks at one place for each written token, and a little elsewhere."""
+    return [[0.7 + 0.3 / rows if column == peak else 0.3 / rows for column in range(rows)] for peak in peaks]
+
+
+def translate(folder: Path) -> Path:
+    signatures = {
+        "bleu": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0",
+        "chrf": "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0",
+    }
+    numbers = (
+        ("two hundred and thirty-four", "deux cent trente-quatre", "deux cent trente-quatre"),
+        ("ninety-nine", "quatre-vingt-dix-neuf", "quatre-vingt-dix neuf"),
+        ("one thousand and one", "mille un", "mille et un"),
+        ("<b>eighty</b>", "quatre-vingts", ""),
+    )
+    examples = [
+        {"text": text, "references": [right], "translation": said, "place": f"numbers:{17 * i + 4}"}
+        for i, (text, right, said) in enumerate(numbers)
+    ]
+    scores = ((1, 4, 0.99), (5, 8, 0.97), (9, 12, 0.9), (13, 20, 0.71))
+    details = {
+        "signatures": signatures,
+        "by_length": [
+            {"from": low, "to": high, "sentences": 900 // low, "bleu": 99 * s, "chrf": 99.5 * s, "exact_match": s}
+            for low, high, s in scores
+        ],
+        "examples": examples * 3,
+        "attention": {
+            "source_tokens": ["two", " hundred", " and", " thirty", "-", "four", "</s>"],
+            "tokens": ["deux", " cent", " trente", "-", "quatre"],
+            "attention": peaked(7, (0, 1, 3, 4, 5, 6)),
+        },
+    }
+    valid = {"bleu": 98.1, "chrf": 99.2, "exact_match": 0.974, "loss": 0.02, "perplexity": 1.02, "token_accuracy": 0.99}
+    run = finished(events(900, 3.1, 0.02, lambda loss, share: {"bleu": 98 * share, "exact_match": share}), 900)
+    final = {"chosen_by": "bleu", "best_step": 900, "valid": valid, "details": details, "cost": costs()}
+    return write(folder, "translate", "gru", run, final)
+
+
+def caption(folder: Path) -> Path:
+    red_and_blue = bytes([200, 40, 40] * 128 + [40, 70, 190] * 128)
+    scene = Picture(16, 16, red_and_blue).uri
+    references = ["a red disc above a blue box", "a blue box below a red disc"]
+    examples = [
+        {"image": "1.png", "references": references, "caption": references[0], "place": "scenes:1", "thumbnail": scene},
+        {"image": "photos/2.jpg", "references": references, "caption": "a blue box above a box", "place": "scenes:2"},
+    ]
+    attention = {
+        "regions": [4, 4],
+        "tokens": ["a", " red", " disc", " above", " a", " blue", " box"],
+        "attention": peaked(16, (5, 1, 2, 6, 9, 13, 14, 15)),
+        "thumbnail": scene,
+    }
+    valid = {"bleu_1": 91.0, "bleu_4": 80.5, "exact_match": 0.91, "loss": 0.1}
+    run = finished(events(500, 2.5, 0.1, lambda loss, share: {"bleu_4": 80 * share}), 500)
+    details = {"examples": examples, "attention": attention}
+    final = {"chosen_by": "bleu_4", "best_step": 500, "valid": valid, "details": details, "cost": costs()}
+    return write(folder, "caption", "lstm", run, final)
+
+
 def many(folder: Path) -> Path:
     """A classifier of fifty classes."""
     labels = [f"language-{number:02d}" for number in range(50)]
@@ -274,7 +337,7 @@ def stopped(folder: Path) -> Path:
     return write(folder, "classify", "lstm", run(), None)
 
 
-FOLDERS = {made.__name__: made for made in (language, classify, tag, many, crashed, stopped)}
+FOLDERS = {made.__name__: made for made in (language, classify, tag, translate, caption, many, crashed, stopped)}
 
 if __name__ == "__main__":
     from seqloom.lens.report import report

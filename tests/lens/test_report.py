@@ -24,6 +24,8 @@ TITLES = {
     "language": "Scores Training Samples Cost Config Versions",
     "classify": "Scores Training Classes Worst-examples Calibration Cost Config Versions",
     "tag": "Scores Training Classes Worst-examples Cost Config Versions",
+    "translate": "Scores Training By-length Examples Attention Cost Config Versions",
+    "caption": "Scores Training Examples Attention Cost Config Versions",
     "many": "Scores Training Classes Cost Config Versions",
     "crashed": "Scores Training Cost Config Versions Notes",
     "stopped": "Scores Training Cost Config Versions",
@@ -167,6 +169,14 @@ odd_details = st.fixed_dictionaries(
     | {
         "worst": st.lists(st.dictionaries(st.sampled_from(["text", "gold", "predicted", "probability"]), anything)),
         "calibration": st.lists(st.dictionaries(st.sampled_from(["low", "high", "count", "accuracy"]), anything)),
+        "signatures": anything,
+        "by_length": st.lists(st.dictionaries(st.sampled_from(["from", "to", "sentences", "bleu"]), anything)),
+        "examples": st.lists(
+            st.dictionaries(st.sampled_from(["text", "references", "translation", "place", "thumbnail"]), anything)
+        ),
+        "attention": st.dictionaries(
+            st.sampled_from(["source_tokens", "tokens", "regions", "attention"]), anything | st.just([[1.0]])
+        ),
     },
 )
 

@@ -180,7 +180,7 @@ def test_recorded_attention_is_aligned(context: str, input_feeding: bool) -> Non
     layer, source, x = decoder(contexts[context](), input_feeding=input_feeding), memory(), target()
     with record("attention") as seen:
         y, _ = layer(x, state=layer.start(source, SOURCE_LENGTHS))
-    weights = seen["attention"]["context"]["weights"]
+    weights = seen["attention"]["context.memory"]["weights"]
     assert weights.shape == (ROWS, 1, STEPS, SOURCE)
     beyond = (torch.arange(SOURCE) >= SOURCE_LENGTHS.unsqueeze(1))[:, None, None].expand_as(weights)
     assert weights[beyond].eq(0).all()
@@ -192,7 +192,7 @@ def test_recorded_attention_is_aligned(context: str, input_feeding: bool) -> Non
         state = layer.start(source, SOURCE_LENGTHS)
         for piece in x.split([1, 3, 2], dim=1):
             _, state = layer(piece, state=state)
-    assert_close(seen["attention"]["context"]["weights"], weights)
+    assert_close(seen["attention"]["context.memory"]["weights"], weights)
 
 
 def test_without_attention_there_is_nothing_to_record() -> None:

@@ -171,6 +171,45 @@ def test_prompts_of_unequal_length_are_one_call(make) -> None:
 
 
 @every_writer
+@pytest.mark.parametrize("prompts", [None, [2, 4, 1]], ids=["even", "uneven"])
+def test_next_is_the_last_step_and_the_head_runs_once_a_row(make, prompts: list[int] | None) -> None:
+    model, scored = ready(make), []
+    lengths = None if prompts is None else torch.tensor(prompts)
+    every, _ = model.step(SOME[:, :4], begin(model), lengths)
+    model.head.output.register_forward_pre_hook(lambda _, inputs: scored.append(inputs[0].shape[:-1].numel()))
+    scores, state = model.next(SOME[:, :4], begin(model), lengths)
+    assert scored == [3]
+    ends = [3, 3, 3] if prompts is None else [n - 1 for n in prompts]
+    assert_close(scores, every[torch.arange(3), ends])
+    scores, state = model.next(SOME[:, 4:5], state)
+    assert state.position.tolist() == [end + 2 for end in ends]
+
+
+def test_the_longest_text_is_that_of_the_stem_or_the_body() -> None:
+    assert transformer().longest == 12
+    assert bahdanau().longest is None
+    assert recurrent_language_model().longest is None
+    assert Model(Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 5)), recurrent(), head).longest == 5
+    assert Model(Patches(3, SIZE, 4), encoder(parts), Classes(SIZE, 3)).longest is None
+
+
+@pytest.mark.parametrize("make", [bahdanau, luong, transformer], ids=["bahdanau", "luong", "transformer"])
+def test_a_step_leaves_the_memory_alone_and_a_reorder_does_not_copy_it(make) -> None:
+    model = ready(make)
+    with torch.no_grad():
+        began = begin(model)
+        memory = {name: (tensor, tensor.clone()) for name, tensor in began.items() if name in began.fixed}
+        assert memory
+        assert all("cross.layer" in name or "context" in name for name in memory)
+        _, state = model.next(SOME[:, :2], began)
+        _, state = model.next(SOME[:, 2:3], state.reorder(torch.tensor([0, 2, 1])))
+    assert state.fixed == set(memory)
+    for name, (tensor, before) in memory.items():
+        assert state[name].data_ptr() == tensor.data_ptr()
+        assert torch.equal(state[name], before)
+
+
+@every_writer
 def test_rows_come_and_go(make) -> None:
     model = ready(make)
     alone = [one_by_one(model, row, SOME[row]) for row in range(3)]
@@ -302,6 +341,44 @@ def test_a_tied_table_is_one_parameter_with_both_gradients() -> None:
     assert not torch.isclose(gradient[read], to_output[read]).any()
 
 
+def one_table() -> EncoderDecoder:
+    """One table of words for the source, the target and the output; the first of them looks at the second's."""
+    words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
+    source = Tokens(WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE), tied=words)
+    head = PerPosition(SIZE, WORDS, tied=source.embedding)
+    return EncoderDecoder(source, encoder(parts), words, cross_decoder(parts), head)
+
+
+@pytest.mark.parametrize("change", ["to", "copy", "assign", "meta", "file"])
+def test_one_table_for_both_stems_stays_one(change: str) -> None:
+    model = one_table()
+    assert [name for name, weight in model.named_parameters() if weight.shape == (WORDS, SIZE)] == [
+        "target_stem.embedding.weight"
+    ]
+    assert not any(name.startswith("source_stem.embedding") for name in model.state_dict())
+    if change == "to":
+        model = model.to(torch.float64)
+    elif change == "copy":
+        model = copy.deepcopy(original := model)
+        assert model.source_stem.embedding is not original.source_stem.embedding
+    elif change == "assign":
+        model.load_state_dict({name: torch.randn_like(t) for name, t in model.state_dict().items()}, assign=True)
+    elif change == "meta":
+        with torch.device("meta"):
+            model = one_table()
+        model = model.to_empty(device="cpu")
+        model.load_state_dict(one_table().state_dict())
+    else:
+        model.load_state_dict(load(save(one_table().state_dict())))
+    table = model.target_stem.embedding.weight
+    assert model.source_stem.embedding.weight is table
+    assert model.head.output.weight is table
+    model.loss(SOURCE, SOME, TARGET, SOURCE_LENGTHS, LENGTHS).total.backward()
+    x, _ = model.source_stem(SOURCE)
+    expected = table[SOURCE] * SIZE**0.5
+    torch.testing.assert_close(x, model.source_stem.layers["positions"](expected)[0])
+
+
 # Sources and answers of other kinds -------------------------------------------------------------------------------
 
 
@@ -312,7 +389,7 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
     regions = torch.Size(stem.regions(8, 12)).numel()
     with record("attention") as seen:
         whole = model.loss(pictures, SOME, TARGET, None, LENGTHS)
-    weights = seen["attention"]["decoder.context"]["weights"]
+    weights = seen["attention"]["decoder.context.memory"]["weights"]
     assert weights.shape == (3, 1, 6, regions)
     assert_close(weights.sum(dim=3), torch.ones(3, 1, 6, dtype=torch.float64))
     with pytest.raises(ArgumentError, match="lengths is given; expected None"):

@@ -28,7 +28,8 @@ def random(*shape):
 def weights_of(layer, x, lengths=None, state=None):
     with record("attention") as seen:
         layer(x, lengths, state)
-    return seen["attention"][""]["weights"]
+    (seen_here,) = seen["attention"].values()
+    return seen_here["weights"]
 
 
 # Masks -----------------------------------------------------------------------------------------------------------

@@ -110,6 +110,36 @@ def test_select_copies() -> None:
     assert torch.equal(state["hidden"], before)
 
 
+def test_what_is_fixed_stays_where_it_is_when_rows_trade_places() -> None:
+    state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
+    moved = state.reorder(torch.tensor([2, 2, 0]))
+    assert moved["keys"] is state["keys"]
+    assert torch.equal(moved["hidden"], state["hidden"][[2, 2, 0]])
+    assert moved["hidden"].data_ptr() != state["hidden"].data_ptr()
+    assert moved.position.tolist() == [3, 3, 1]
+    assert list(moved) == list(state)
+
+
+def test_what_is_fixed_stays_so_through_everything() -> None:
+    state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
+    rows = torch.tensor([0, 2, 1])
+    others = [
+        state.select(rows),
+        state.reorder(rows),
+        state.remove(torch.tensor([1])),
+        state.at(None, 0),
+        state.as_checked(),
+        state.detach(),
+        state.to(dtype=torch.float64),
+        State.cat([state, state]),
+        state.where(torch.tensor([True, False, True]), state),
+        State.join({"a": random_state(3), "b": state}).part("b"),
+    ]
+    assert {other.fixed for other in others} == {frozenset({"keys"})}
+    assert State.join({"b": state}).fixed == {"b.keys"}
+    assert State.join({"b": state}).part("a").fixed == set()
+
+
 @given(st.sets(st.integers(0, 3)))
 def test_remove_keeps_the_others_in_order(gone: set[int]) -> None:
     state = random_state(4)

@@ -46,6 +46,17 @@ def test_the_table_starts_so_that_scaled_words_have_unit_variance() -> None:
     assert words.std().item() == pytest.approx(1, abs=0.01)
 
 
+def test_a_tied_stem_looks_at_the_other_ones_table() -> None:
+    words = Tokens(9, 4)
+    tied = Tokens(9, 4, scaled=True, tied=words)
+    assert list(tied.parameters()) == []
+    assert "tied=True" in repr(tied)
+    assert torch.equal(tied(torch.tensor([[3]]))[0][0, 0], 2 * words.embedding.weight[3])
+    assert Tokens(9, 4, tied=tied).embedding is words.embedding
+    with pytest.raises(ArgumentError, match=r"Tokens: tied has a matrix \[9, 4\]; expected \[9, 5\]"):
+        Tokens(9, 5, tied=words)
+
+
 @pytest.mark.parametrize("positions", [Sinusoidal(4), LearnedPositions(4, 6)], ids=["sinusoidal", "learned"])
 def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> None:
     stem = Tokens(9, 4, positions=positions)

@@ -138,9 +138,9 @@ def test_every_attention_is_recorded_by_place():
     shapes = {place: values["weights"].shape for place, values in seen["attention"].items()}
     assert shapes == {
         "0.attention.layer": (2, 2, 3, 3),
-        "0.cross.layer": (2, 2, 3, 4),
+        "0.cross.layer.memory": (2, 2, 3, 4),
         "1.attention.layer": (2, 2, 3, 3),
-        "1.cross.layer": (2, 2, 3, 4),
+        "1.cross.layer.memory": (2, 2, 3, 4),
     }
 
 

@@ -164,6 +164,10 @@ def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"step-000000003", "step-000000004"}
     checkpoints.prune(tmp_path, 5)
     assert len(checkpoints.all_of(tmp_path)) == 2
+    checkpoints.prune(tmp_path, 1, besides=[2, 3])
+    assert len(checkpoints.all_of(tmp_path)) == 2
+    checkpoints.prune(tmp_path, 1)
+    assert [path.name for path in checkpoints.all_of(tmp_path)] == ["step-000000004"]
 
 
 def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
@@ -182,7 +186,7 @@ def test_a_weight_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_progress_reads_what_it_told_and_leaves_out_what_it_does_not_know() -> None:
-    progress = Progress(epoch=2, step=7, best=0.5)
+    progress = Progress(epoch=2, step=7, best=0.5, validations=[4, 6])
     progress.recent.loss = 1.5
     assert Progress.of(json.loads(json.dumps(progress.told()))) == progress
     assert Progress.of({**progress.told(), "of_a_later_version": 1}) == progress
@@ -194,6 +198,8 @@ CRAFTED: dict[str, Any] = {
         "{}",
         '{"progress": {"step": "x"}, "horizon": 0}',
         '{"progress": {"step": 1}, "horizon": [1]}',
+        '{"progress": {"validations": 3}, "horizon": 0}',
+        '{"progress": {"validations": ["x"]}, "horizon": 0}',
     ],
     "weights.safetensors": [{}, {"other": torch.zeros(2)}],
     "optimiser.safetensors": [{"x.y": torch.zeros(2)}, {"99999.step": torch.zeros(2)}, {"0.exp_avg": torch.zeros(2)}],

@@ -20,8 +20,8 @@ def spoil(trainer: Trainer, steps: set[int], how: Callable[[Tensor], Tensor]) ->
     """Make the loss of some steps what it should not be."""
     outcome = trainer.task.outcome
 
-    def spoilt(model: Model, batch: Any, state: Any) -> Any:
-        made = outcome(model, batch, state)
+    def spoilt(model: Model, batch: Any, state: Any, done: float) -> Any:
+        made = outcome(model, batch, state, done)
         if trainer.progress.step + 1 in steps:
             object.__setattr__(made, "loss", made.loss._replace(total=how(made.loss.total)))
         return made

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from seqloom.views.figure import Bars, Curves, Drawing, Figure, Grid, Mark, Points, Series, Table
+from seqloom.views.figure import Bars, Curves, Drawing, Figure, Grid, Mark, Panels, Points, Series, Table
+from seqloom.views.picture import Picture
 
 CURVES = Curves(
     "Loss",
@@ -23,10 +24,23 @@ CURVES = Curves(
 BARS = Bars("Support", (("neg", 30.0), ("pos", 12.0)), unit="examples")
 NAMES = ("neg", "pos")
 GRID = Grid("Confusion", NAMES, NAMES, ((5.0, 1.0), (2.0, 7.0)), "gold", "predicted", diagonal="special")
+MAP = Grid(
+    "Attention",
+    ("deux", "·cent", "</s>"),
+    ("two", "·hundred", "</s>"),
+    ((0.9, 0.1, 0.0), (0.2, 0.7, 0.1), (0.0, 0.5, 0.5)),
+    "written",
+    "source",
+    cells="shades",
+)
+PICTURE = Picture(2, 3, bytes(range(18)))
+WEIGHTS = (((0.5, 0.25), (0.25, 0.0)), ((0.0, 0.0), (0.0, 1.0)))
+PANELS = Panels("Attention", ("red", "disc"), WEIGHTS, PICTURE)
 TABLE = Table("By class", ("class", "F1", "support"), (("neg", 0.9, 30.0), ("a, b", 0.875, None)))
-FIGURES: tuple[Figure, ...] = (CURVES, BARS, GRID, TABLE)
-DRAWINGS: tuple[Drawing, ...] = (CURVES, BARS, GRID)
+DRAWINGS: tuple[Drawing, ...] = (CURVES, BARS, GRID, MAP, PANELS, Panels("Bare", ("red", "disc"), WEIGHTS))
+FIGURES: tuple[Figure, ...] = (*DRAWINGS, TABLE)
 
+CELLS: tuple[Literal["numbers", "shades"], ...] = ("numbers", "shades")
 words = st.text(max_size=12) | st.sampled_from(["</script>", '"&<>', "\x00\x1b[31m", "\ud800", "$x_1$", ""])
 numbers = st.floats() | st.sampled_from([0.0, 1e308, -1e308, 5e-324, 1e16, 1e16 + 2, float("nan"), float("inf")])
 points = st.lists(st.tuples(numbers, numbers), max_size=8).map(tuple)
@@ -69,7 +83,16 @@ def grids(draw: st.DrawFn) -> Recipe:
     cells = st.tuples(*[row] * rows)
     names = draw(st.tuples(*[words] * rows)), draw(st.tuples(*[words] * columns))
     diagonal = draw(st.sampled_from(["plain", "special"]))
-    return partial(Grid, draw(words), *names, draw(cells), "gold", draw(words), draw(st.none() | cells), diagonal)
+    shades, inside = draw(st.none() | cells), draw(st.sampled_from(CELLS))
+    return partial(Grid, draw(words), *names, draw(cells), "gold", draw(words), shades, diagonal, "", inside)
+
+
+@st.composite
+def panels(draw: st.DrawFn) -> Recipe:
+    count, rows, columns = draw(st.integers(0, 4)), draw(st.integers(0, 3)), draw(st.integers(0, 12))
+    weights = st.tuples(*[st.tuples(*[st.tuples(*[numbers] * columns)] * rows)] * count)
+    picture = draw(st.none() | st.just(PICTURE))
+    return partial(Panels, draw(words), draw(st.tuples(*[words] * count)), draw(weights), picture)
 
 
 @st.composite
@@ -79,5 +102,5 @@ def tables(draw: st.DrawFn) -> Recipe:
     return partial(Table, draw(words), header, tuple(rows))
 
 
-drawings = curves | bars | grids()
+drawings = curves | bars | grids() | panels()
 figures = drawings | tables()

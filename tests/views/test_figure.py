@@ -3,8 +3,8 @@
 import pytest
 
 from seqloom.spec.errors import ArgumentError
-from seqloom.views.figure import Curves, Grid, Series, Table, describe
-from tests.views.examples import CURVES, GRID, TABLE
+from seqloom.views.figure import Curves, Grid, Panels, Series, Table, describe
+from tests.views.examples import CURVES, GRID, PANELS, TABLE
 
 
 def test_a_grid_has_a_value_for_each_pair_of_names() -> None:
@@ -47,3 +47,11 @@ def test_a_description_tells_the_lines_but_not_the_reference() -> None:
         "Loss: loss by step. training: 100 points, from 2 to 0.02, between 0.02 and 2. "
         "validation: 2 points, from 0.3 to 0.25, between 0.25 and 0.3."
     )
+
+
+def test_panels_have_a_weight_for_each_region() -> None:
+    with pytest.raises(ArgumentError, match="expected 2 panels, as many as there are names, of 1 rows of 2"):
+        Panels("", ("a", "b"), (((1.0, 0.0),), ((1.0,),)))
+    assert PANELS.shape == (2, 2)
+    assert [PANELS.light(0, row, column) for row in (0, 1) for column in (0, 1)] == [1.0, 0.5, 0.5, 0.0]
+    assert describe(PANELS) == "Attention: 2 by 2 regions for each of red, disc."

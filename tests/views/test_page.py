@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from seqloom.views.page import (
     Across,
     Block,
+    Compared,
     Example,
     Facts,
     Folded,
@@ -23,9 +24,9 @@ from seqloom.views.page import (
     page,
 )
 from seqloom.views.text import clip, cut, escaped, one_line, visible
-from tests.views.examples import CURVES, FIGURES, GRID, TABLE, words
+from tests.views.examples import CURVES, FIGURES, GRID, PICTURE, TABLE, words
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "img"}
 
 
 class Checker(HTMLParser):
@@ -69,6 +70,7 @@ def every_block(text: str) -> tuple[Block, ...]:
         Facts(((text, text, text),)),
         Written(text, text),
         Example((Word(text), Word(text, text, True), Word(text, wrong=True)), text),
+        Compared((("source", (Word(text), Word(text, wrong=True))),), text),
         Across(CURVES),
         Row((GRID, TABLE)),
         Folded(text, (Paragraph(text),)),
@@ -96,7 +98,8 @@ def test_nothing_comes_from_elsewhere() -> None:
     checker = read(made)
     assert not {"link", "img", "iframe", "object", "base"} & set(checker.tags)
     assert not {"src", "srcset", "xlink:href", "action"} & {name for name, _ in checker.attributes}
-    assert all(value and value.startswith("#") for name, value in checker.attributes if name == "href")
+    links = [value or "" for name, value in checker.attributes if name == "href"]
+    assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
     assert not re.search(r"https?:|url\(|@import", made)
 
 
@@ -108,7 +111,7 @@ def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
     script = re.findall("<script>(.*?)</script>", made, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script[0].encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in made
-    assert "default-src 'none'" in made
+    assert "default-src 'none'; img-src data:;" in made
 
 
 def test_both_schemes_and_widths() -> None:
@@ -139,6 +142,14 @@ def test_links_lead_to_sections() -> None:
 )
 def test_blocks(block: Block, html: str) -> None:
     assert block_html(block) == html
+
+
+def test_texts_stand_below_each_other_beside_a_picture() -> None:
+    made = block_html(Compared((("caption", (Word("a"), Word("cat", wrong=True))),), "dev:1", PICTURE.uri))
+    assert made == (
+        f'<blockquote class="compared"><img alt="" src="{PICTURE.uri}"><div><dl><dt>caption</dt>'
+        '<dd dir="auto">a <mark>cat</mark></dd></dl><footer>dev:1</footer></div></blockquote>'
+    )
 
 
 def test_a_table_tells_numbers_from_words() -> None:

@@ -1,5 +1,6 @@
 """Figures for papers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,15 +8,16 @@ from hypothesis import given, settings
 
 from seqloom.spec.errors import UserError
 from seqloom.views import paper
-from seqloom.views.figure import Bars, Curves, Figure, Series
-from tests.views.examples import CURVES, FIGURES, Recipe, figures
+from seqloom.views.figure import Bars, Curves, Figure, Panels, Series
+from tests.views.examples import CURVES, FIGURES, MAP, PANELS, Recipe, figures
 
 
 @settings(max_examples=15)
 @given(recipe=figures)
 def test_anything_can_be_drawn(recipe: Recipe) -> None:
-    plot = paper.draw(recipe())
-    assert len(plot.axes) == 1
+    figure = recipe()
+    expected = len(figure.names) + (figure.picture is not None) if isinstance(figure, Panels) else 1
+    assert len(paper.draw(figure).axes) == expected
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
@@ -49,8 +51,24 @@ def test_the_lines_are_those_of_the_figure() -> None:
 def test_log_scale() -> None:
     line = Curves("", (Series("", ((0.0, 1.0), (1.0, 1000.0), (2.0, -1.0))),), "", "", log=True)
     assert paper.draw(line).axes[0].get_yscale() == "log"
+    assert paper.draw(replace(line, limits=(0.0, 0.0))).axes[0].get_yscale() == "linear"
 
 
 def test_another_kind_of_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"figure.gif: a figure can't be saved as '.gif'. Use .svg, .pdf, .png."):
         paper.save(CURVES, tmp_path / "figure.gif")
+
+
+def test_a_map_has_names_above_and_no_numbers() -> None:
+    axes = paper.draw(MAP).axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(MAP.columns)
+    assert axes.xaxis.get_ticks_position() == "top"
+    assert not axes.texts
+
+
+def test_panels_are_veiled_where_little_weight_lies() -> None:
+    picture, red, _ = paper.draw(PANELS).axes
+    assert len(picture.images) == 1
+    veil = red.images[1].get_array()
+    assert veil is not None
+    assert veil[..., 3].tolist() == [[0.0, 0.41], [0.41, 0.82]]

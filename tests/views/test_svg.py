@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 
 from seqloom.views import svg
+from seqloom.views.element import width_of
 from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
-from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, Recipe, drawings
+from seqloom.views.text import escaped
+from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICTURE, Recipe, drawings
 
 
 @given(recipe=drawings)
@@ -73,5 +75,42 @@ def test_a_mistake_has_another_colour_than_what_is_right() -> None:
 
 def test_columns_with_long_names_are_turned() -> None:
     names = ("a long name of a class", "another")
-    assert "rotate(90)" in svg.draw(Grid("", names, names, ((1.0, 2.0), (3.0, 4.0)), "", ""))
+    assert "rotate(-45)" in svg.draw(Grid("", names, names, ((1.0, 2.0), (3.0, 4.0)), "", ""))
     assert "rotate" not in svg.draw(GRID)
+
+
+def test_a_map_has_shades_and_no_numbers() -> None:
+    drawn = svg.draw(MAP)
+    assert re.findall("<text[^>]*>([^<]*)</text>", drawn)[1:] == [*map(escaped, MAP.rows), *map(escaped, MAP.columns)]
+    assert "<title>written ·cent, source ·hundred: 0.7</title>" in drawn
+
+
+def test_names_at_a_slant_end_inside_the_box() -> None:
+    names = ("a", "b", "a long name of a class")
+    grid = Grid("", names, names, ((1.0, 2.0, 3.0),) * 3, "", "", cells="shades")
+    width = svg.width_wanted(grid)
+    starts = [float(x) for x in re.findall(r"translate\((\S+) ", svg.draw(grid, width))]
+    assert starts[-1] + width_of(names[-1]) * 0.7 <= width
+
+
+def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
+    drawn = svg.draw(PANELS)
+    assert drawn.count("data:image/png;base64,") == 1
+    assert PICTURE.uri in drawn
+    assert len(re.findall('<use href="#picture-', drawn)) == 1 + len(PANELS.names)
+    assert re.findall('class="cell crisp veil" fill-opacity="([^"]+)"', drawn)[:4] == [
+        "0.000",
+        "0.410",
+        "0.410",
+        "0.820",
+    ]
+    assert "<title>disc, row 2, column 2: 1</title>" in drawn
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS)
+def test_a_drawing_alone_is_a_file_that_needs_nothing_else(drawing: Drawing) -> None:
+    drawn = svg.alone(drawing)
+    root = ElementTree.fromstring(drawn)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert ".figure" in drawn
+    assert not re.search("https?:", drawn.replace("http://www.w3.org/2000/svg", ""))

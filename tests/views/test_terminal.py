@@ -7,7 +7,8 @@ from rich.cells import cell_len
 from seqloom.views import terminal
 from seqloom.views.figure import Bars, Curves, Grid, Series
 from seqloom.views.terminal import ASCII, UNICODE
-from tests.views.examples import CURVES, GRID, TABLE, Recipe, figures
+from seqloom.views.terminal_colour import coloured
+from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figures
 
 
 @given(recipe=figures, width=st.integers(20, 120), ascii_alone=st.booleans())
@@ -60,8 +61,54 @@ def test_grid_with_and_without_numbers() -> None:
     values = tuple(tuple(float(row == column) for column in range(40)) for row in range(40))
     large = Grid("", names, names, values, "gold", "predicted")
     lines = terminal.draw(large, width=60)
-    assert lines[2] == "label 0  █"
-    assert lines[5] == "label 3     █"
+    assert lines[-40] == " label 0 █" + 39 * "·"
+    assert lines[-37] == " label 3 ···█" + 36 * "·"
+
+
+def test_a_map_has_its_source_above_letter_by_letter() -> None:
+    assert terminal.draw(MAP, width=30)[1:] == [
+        "rows: written, columns: source",
+        "        ·",
+        "        h",
+        "        u",
+        "        n",
+        "        d <",
+        "      t r /",
+        "      w e s",
+        "      o d >",
+        " deux ██· ·",
+        "·cent ░░▓▓·",
+        " </s> · ▒▒▒▒",
+    ]
+
+
+def test_a_map_of_a_sentence_fits_eighty_columns_and_gives_way_below() -> None:
+    tokens = tuple(f"·token{number}" for number in range(25))
+    values = tuple(tuple(float(row == column) for column in range(25)) for row in range(25))
+    sentence = Grid("", tokens, tokens, values, "written", "source", cells="shades")
+    assert terminal.draw(sentence, width=80)[-1] == "·token24 " + "· " * 24 + "██"
+    assert terminal.draw(sentence, width=40)[-1] == "·token24 " + "·" * 24 + "█"
+    lines = terminal.draw(sentence, width=30, using=ASCII)
+    assert lines[1].startswith("rows: written, columns: source"[:29])
+    assert lines[-25] == " _token0 #" + 20 * "'"
+
+
+def test_letters_of_any_width_stand_upright() -> None:
+    wide = Grid("", ("a",), ("漢字", "e\u0301a"), ((1.0, 0.0),), "", "", cells="shades")
+    assert terminal.draw(wide, width=30)[2:] == ["  漢e\u0301", "  字a", "a ██·"]
+
+
+def test_panels_stand_beside_each_other_as_far_as_there_is_room() -> None:
+    assert terminal.draw(PANELS, width=30)[1:] == ["red       disc", "██▒▒      · ·", "▒▒·       · ██"]
+    assert terminal.draw(PANELS, width=20)[1:3] == ["red       disc", "██▒▒      · ·"]
+    assert len(terminal.draw(PANELS, width=20)) == 4
+
+
+def test_colour_changes_no_letter() -> None:
+    lines = terminal.draw(MAP, width=30)
+    drawn = list(coloured(lines))
+    assert [line.plain for line in drawn] == lines
+    assert any(span.style == "#3f8fc4" for span in drawn[-1].spans)
 
 
 def test_table_is_aligned_and_gives_way_where_it_is_widest() -> None:

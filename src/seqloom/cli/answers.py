@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from seqloom.views.numbers import short
-from seqloom.views.terminal import fit
+from seqloom.views.terminal import characters, fit
 from seqloom.views.text import one_line
 
 OTHERS = 3  # labels beside the likeliest
@@ -55,6 +56,34 @@ def tag_lines(answer: Answer, width: int | None) -> Iterator[Text]:
     yield Text()
 
 
+def written_lines(answer: Answer, width: int | None) -> Iterator[Text]:
+    """A translation or a description, what it is of, and what else it might be."""
+    name = "translation" if "translation" in answer else "caption"
+    several = answer.get("n_best", [answer])
+    for place, each in enumerate(several, 1):
+        line = Text(f"{place}. ", "dim") if len(several) > 1 else Text()
+        line.append(one_line(each[name]) or "(nothing)", "bold green")
+        line.append(f"  {each['score']:.2f}", "dim") if len(several) > 1 else None
+        yield line
+        if not each["ended"]:
+            yield Text("    not ended: --length allows more tokens", "yellow")
+    source = answer["text"] if "text" in answer else answer["image"]
+    yield Text(f"    {clipped(source, width, 4)}", "dim")
+
+
+def show_attention(console: Console, answer: Answer) -> None:
+    """Where the model looked for each token that it wrote; nothing if it did not look."""
+    from seqloom.lens.alignment import alignment
+
+    if "attention" not in answer:
+        console.print(Text("this model has no attention to show", "yellow"))
+        return
+    using = characters(console.encoding)
+    for line in alignment(answer).terminal(min(console.width, 120), using):
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+
+
 def likelihood_lines(answer: Answer, width: int | None) -> Iterator[Text]:
     """How surprising the text is, and what may follow it."""
     perplexity = answer.get("perplexity")
@@ -74,4 +103,6 @@ FORMS: dict[str, Callable[[Answer, int | None], Iterator[Text]]] = {
     "classify": label_lines,
     "tag": tag_lines,
     "language": likelihood_lines,
+    "translate": written_lines,
+    "caption": written_lines,
 }

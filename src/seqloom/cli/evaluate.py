@@ -8,8 +8,10 @@ from rich.text import Text
 
 from seqloom.cli.console import output, say, waiting
 from seqloom.cli.help_text import Command
+from seqloom.cli.writing_options import option_of, said, writing_options
 
 CLASSES = 40  # shown; all of them are in --json
+OPTIONS = ("beam", "length_penalty", "length", "min_length", "no_repeat")
 HOW = "How to read the files, where that differs from training"
 
 
@@ -36,6 +38,9 @@ HOW = "How to read the files, where that differs from training"
     panel=HOW,
     help="What stands between several labels of a row.",
 )
+@click.option("--data.source", "source", metavar="TEXT", panel=HOW, help="The column of the source, likewise.")
+@click.option("--data.target", "target", metavar="TEXT", panel=HOW, help="The column of the target, likewise.")
+@writing_options(OPTIONS)
 def evaluate(
     run: str,
     files: tuple[str, ...],
@@ -47,6 +52,9 @@ def evaluate(
     tag: str | None,
     header: bool | None,
     separator: str | None,
+    source: str | None,
+    target: str | None,
+    **options: str | None,
 ) -> None:
     """Measure a run on files that it has not learned from. They are read as the training files were, unless an option
     says otherwise.
@@ -56,6 +64,7 @@ def evaluate(
       $ seqloom evaluate runs/reviews test.csv
       $ seqloom evaluate runs/reviews test.txt --data.format tsv --data.label 1
       $ seqloom evaluate runs/tagger test.conllu --json
+      $ seqloom evaluate runs/translator test.en test.de --beam 5
     """
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import dotted_option, naming_options
@@ -74,9 +83,14 @@ def evaluate(
         from seqloom.views.figure import Table
         from seqloom.views.terminal import characters, draw
     told = {"format": form, "text": text, "label": label, "tag": tag, "header": header, "label_separator": separator}
+    told |= {"source": source, "target": target}
+    data = {name: value for name, value in told.items() if value is not None}
     opened_run = opened(run, device)
-    with naming_options(dotted_option), waiting(console, f"measuring on {files[0]} …"):
-        found = opened_run.evaluate(files, data={name: value for name, value in told.items() if value is not None})
+    with (
+        naming_options(lambda key: option_of(key) or dotted_option(key)),
+        waiting(console, f"measuring on {files[0]} …"),
+    ):
+        found = opened_run.evaluate(files, data=data, decode=said(options))
     if as_json:
         result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
         click.echo(json.dumps(plain(result), ensure_ascii=False))
@@ -96,3 +110,20 @@ def evaluate(
     if len(rows) > CLASSES:
         console.print(Text(f"and {len(rows) - CLASSES:,} more, with --json", "dim"))
     show_baseline(console, found.scores, found.details)
+    for name, signature in found.details.get("signatures", {}).items():
+        say(console, name, signature)
+    by_length = found.details.get("by_length", [])
+    if by_length:
+        kinds = ("bleu", "chrf", "exact_match")
+        rows = tuple((span(each), each["sentences"], *(each[kind] for kind in kinds)) for each in by_length)
+        named = ("source tokens", "sentences", *map(readable, kinds))
+        for line in draw(Table("", named, rows), width, using=using):
+            console.print(Text(line), soft_wrap=True)
+
+
+def span(of: dict[str, int]) -> str:
+    """
+    >>> span({"from": 3, "to": 7}), span({"from": 3, "to": 3})
+    ('3 to 7', '3')
+    """
+    return str(of["from"]) if of["from"] == of["to"] else f"{of['from']} to {of['to']}"

@@ -10,7 +10,8 @@ from seqloom.data.corpora import default_corpus
 from seqloom.kernels.vendor import Vendor
 from seqloom.runs.devices import device_words
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.config.model import AnyModel, Recurrent, Transformer
+from seqloom.spec.config.model import AnyModel, Attentive, Recurrent, Transformer
+from seqloom.spec.names import CELLS
 from seqloom.training.loop import total_steps
 from seqloom.training.session import Sitting
 
@@ -59,9 +60,21 @@ def model_words(part: AnyModel) -> str:
             arch,
             f"{part.depth} layer{'s' * (part.depth > 1)} of {part.width}, {part.heads} head{'s' * (part.heads > 1)}",
         ]
+    if part.encoder is not None:
+        return ", ".join([*told, *sides_in_words(part, arch)])
     if isinstance(part, Recurrent) and part.bidirectional:
         told.append("both directions")
     return ", ".join(told)
+
+
+def sides_in_words(part: AnyModel, arch: str) -> list[str]:
+    """Of an encoder-decoder: what reads the source, and how the writer looks at it."""
+    both = isinstance(part, Recurrent) and part.bidirectional and part.encoder in CELLS
+    told = [] if part.encoder == arch else [f"encoder {part.encoder}"]
+    told += ["read in both directions"] if both else []
+    if isinstance(part, Attentive):
+        told.append("no attention" if part.attention == "none" else f"{part.attention} attention")
+    return told
 
 
 def parameters(sitting: Sitting) -> int:

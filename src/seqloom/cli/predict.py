@@ -13,9 +13,14 @@ import rich_click as click
 
 from seqloom.cli.console import errors, output, waiting
 from seqloom.cli.help_text import Command
+from seqloom.cli.writing_options import option_of, said, writing_options
 from seqloom.spec.errors import DataError, UserError
 
 TOGETHER = 64  # texts read at once from a file
+OPTIONS = (
+    *("beam", "n_best", "length_penalty", "length", "min_length", "no_repeat", "prompt"),
+    *("temperature", "top_k", "top_p", "min_p", "seed"),
+)
 
 
 @click.command(cls=Command, short_help="Ask a run about texts.")
@@ -30,22 +35,44 @@ TOGETHER = 64  # texts read at once from a file
 )
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all probabilities.")
-def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: str, as_json: bool) -> None:
+@click.option(
+    "--show",
+    type=click.Choice(["attention"]),
+    help="Draw where a translation or description looked, word by word.",
+)
+@writing_options(OPTIONS)
+def predict(
+    run: str,
+    texts: tuple[str, ...],
+    files: tuple[str, ...],
+    device: str,
+    as_json: bool,
+    show: str | None,
+    **options: str | None,
+) -> None:
     """Ask a run about texts: a classifier gives each a label, a tagger gives each word a tag (words are separated by
-    spaces), a language model says how likely a text is and what may follow it.
+    spaces), a translator translates it, a language model says how likely it is and what may follow it. A run that
+    describes pictures is given their files.
 
     \b
     Examples:
       $ seqloom predict runs/reviews "A fine film." "A bore."
       $ seqloom predict runs/reviews --file reviews.txt --json > labels.jsonl
       $ head reviews.txt | seqloom predict runs/reviews
+      $ seqloom predict runs/translator "They are watching ." --beam 5 --n-best 3 --show attention
+      $ seqloom predict runs/captions photo.jpg
     """
     from seqloom.cli.early import refuse_device
+    from seqloom.cli.naming import naming_options
     from seqloom.data.files import expand
+    from seqloom.spec.config.defaults import WRITTEN
     from seqloom.spec.folder import check
 
-    check(Path(run))
+    task, chosen = check(Path(run)).task, said(options)
     refuse_device(device)
+    if (chosen or show) and task not in WRITTEN:
+        name = "--show" if show else option_of(f"decode.{next(iter(chosen))}")
+        raise UserError(f"{name} is for runs that translate or describe, and {run} is one of {task}. Leave it out.")
     expand(file for file in files if file != "-")  # one that is missing is told at once
     if not texts and not files:
         if sys.stdin.isatty():
@@ -55,7 +82,7 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.answers import answer_lines
+        from seqloom.cli.answers import answer_lines, show_attention
         from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
         from seqloom.training.events import plain
@@ -63,12 +90,16 @@ def predict(run: str, texts: tuple[str, ...], files: tuple[str, ...], device: st
     unseen = Unseen(asked.task)
     for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
         unseen.look(some)
-        for answer in asked.predict(some):
+        with naming_options(option_of):
+            answers = asked.predict(some, attention=show == "attention", **chosen)
+        for answer in answers:
             if as_json:
                 click.echo(json.dumps(plain(answer), ensure_ascii=False))
                 continue
-            for line in answer_lines(asked.experiment.task, answer, console.width if console.is_terminal else None):
+            for line in answer_lines(task, answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
+            if show == "attention":
+                show_attention(console, answer)
         sys.stdout.flush()
     unseen.warn(errors())
 

@@ -50,6 +50,28 @@ LESSONS: dict[str, Lesson] = {
         "--model.crf",
         "train.conllu --valid dev.conllu --data.tag xpos",
     ),
+    "translate": Lesson(
+        "turn a text into another, such as its translation",
+        "TSV, CSV or JSONL pairs, or two text files line by line",
+        "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a table with a "
+        "source and a target in each row, or two text files whose lines belong together. An encoder reads the source, "
+        "a decoder writes and looks back at it (attention). The measures are BLEU and chrF, by sacreBLEU, and the "
+        "share that is exactly right. The trained model translates with `seqloom predict`.",
+        "pairs.tsv",
+        "--model lstm --model.attention additive",
+        "train.en train.de --valid val.en val.de --model transformer",
+    ),
+    "caption": Lesson(
+        "describe a picture",
+        "TSV, CSV or JSONL with an image's path and its caption",
+        "Learns to describe pictures. Reads a table with the path of an image and a caption in each row (an image may "
+        "have several), or paths of .npy grids of features that another network made. A small CNN makes regions of an "
+        "image, and the decoder looks at them word by word. The measures are those of translate. The trained model "
+        "describes images with `seqloom predict`.",
+        "captions.tsv",
+        "--data.image-size 96",
+        "train.tsv --valid dev.tsv --data.on-bad-image skip",
+    ),
 }
 
 NOTES = {

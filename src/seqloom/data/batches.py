@@ -14,12 +14,13 @@ POOL = 1 << 16  # examples sorted by length together: enough that a batch's leng
 
 
 def by_length(
-    lengths: Integer[ndarray, " rows"], budget: int, *, seed: int, epoch: int
+    lengths: Integer[ndarray, " rows"] | Integer[ndarray, "rows sides"], budget: int, *, seed: int, epoch: int
 ) -> list[Integer[ndarray, " batch"]]:
     """Rows of nearly equal length together, at most `budget` tokens a batch with padding; in shuffled order.
 
     Rows are shuffled, sorted by length within pools of 65,536, cut into batches, and the batches shuffled. A row longer
-    than the budget has a batch of its own.
+    than the budget has a batch of its own. Where a row has several sides (a text and its translation), each is padded
+    to the longest of its side, and the budget is for all sides together.
 
     >>> [sorted(batch.tolist()) for batch in by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)] in (
     ...     [[0, 2], [1, 3]],
@@ -27,24 +28,41 @@ def by_length(
     ... )
     True
     """
+    sides = lengths[:, None] if lengths.ndim == 1 else lengths
     rows = generator("rows", seed, epoch).permutation(len(lengths))
     batches: list[Integer[ndarray, " batch"]] = []
     for start in range(0, len(rows), POOL):
         pool = rows[start : start + POOL]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        cuts = [*cuts_of(lengths[pool], budget), len(pool)]
+        pool = pool[rising(sides[pool])]
+        cuts = [*cuts_of(sides[pool], budget), len(pool)]
         batches += [pool[begin:end] for begin, end in pairwise(cuts)]
     order = generator("batches", seed, epoch).permutation(len(batches))
     return [batches[i] for i in order]
 
 
-def cuts_of(rising: Integer[ndarray, " rows"], budget: int) -> Iterator[int]:
-    """Where a batch begins among rows of rising length."""
-    begin = 0
+def rising(lengths: Integer[ndarray, "rows sides"]) -> Integer[ndarray, " rows"]:
+    """The order in which neighbours have nearly equal lengths on all sides.
+
+    By the first side, and where that is equal by the others, upwards and downwards in turn, so that these don't jump
+    back where the first grows.
+
+    >>> lengths = np.array([[1, 1], [1, 5], [2, 1], [2, 5]])
+    >>> lengths[rising(lengths)].tolist()
+    [[1, 5], [1, 1], [2, 1], [2, 5]]
+    """
+    first = lengths[:, :1]
+    others = np.where(first % 2, -lengths[:, 1:], lengths[:, 1:])
+    return np.lexsort([*others.T[::-1], first[:, 0]])
+
+
+def cuts_of(lengths: Integer[ndarray, "rows sides"], budget: int) -> Iterator[int]:
+    """Where a batch begins: as soon as the next row, and the padding that it asks for, exceeds the budget."""
+    begin, longest = 0, [0] * lengths.shape[1]
     yield 0
-    for end, length in enumerate(rising):
-        if end > begin and max(int(length), 1) * (end - begin + 1) > budget:
-            begin = end
+    for end, row in enumerate(lengths.tolist()):
+        longest = [max(both) for both in zip(longest, row, strict=True)]
+        if end > begin and max(sum(longest), 1) * (end - begin + 1) > budget:
+            begin, longest = end, row
             yield begin
 
 

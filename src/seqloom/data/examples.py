@@ -76,3 +76,45 @@ class Sentence(NamedTuple):
     def restored(cls, told: list[Any]) -> "Sentence":
         words, tags, place = told
         return cls(tuple(words), tuple(tags), Place(*place))
+
+
+class Pair(NamedTuple):
+    """A text and its translation."""
+
+    source: str
+    target: str
+    place: Place
+
+    @property
+    def content(self) -> str:
+        return self.source
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return (self.target,)
+
+    @classmethod
+    def restored(cls, told: list[Any]) -> "Pair":
+        source, target, place = told
+        return cls(source, target, Place(*place))
+
+
+class Captioned(NamedTuple):
+    """An image, by its path as it is written, and one of its captions."""
+
+    image: str
+    target: str
+    place: Place
+
+    @property
+    def content(self) -> str:
+        return self.image
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return (self.target,)
+
+    @classmethod
+    def restored(cls, told: list[Any]) -> "Captioned":
+        image, target, place = told
+        return cls(image, target, Place(*place))

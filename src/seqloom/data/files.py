@@ -34,13 +34,27 @@ READS: dict[Task, tuple[Format, ...]] = {
     "language": ("text",),
     "classify": ("csv", "tsv", "jsonl", "folder"),
     "tag": ("conllu", "conll"),
+    "translate": ("tsv", "csv", "jsonl", "text"),
+    "caption": ("tsv", "csv", "jsonl"),
 }
 
 IN_WORDS: dict[Task, str] = {
     "language": "plain text",
     "classify": "CSV, TSV, JSONL, or a folder with one sub-folder or one file per class",
     "tag": "CoNLL-U (.conllu), or one word and its tag per line (.conll)",
+    "translate": "TSV, CSV, JSONL, or two text files, line by line",
+    "caption": "TSV, CSV or JSONL, with an image's path and its caption",
 }
+
+# What the files in a folder may be called, where the folder itself can't be read.
+USUAL: dict[str, str] = {
+    "language": ".txt",
+    "tag": ".conllu",
+    "translate": ".tsv",
+    "caption": ".tsv",
+}
+
+TABLES = ("classify", "translate", "caption")  # tasks whose examples are rows
 
 # Names of parts of a data set, which are not names of classes.
 PARTS = {
@@ -118,7 +132,8 @@ def part_of(stem: str) -> str | None:
 
 
 def formats_of(paths: Sequence[Path], task: Task, given: Format | Literal["auto"] = "auto") -> list[Format]:
-    """`format_of` each; but several .txt files are, to a classifier, one file per class."""
+    """`format_of` each; but several .txt files are, to a classifier, one file per class, and come to a translator in
+    pairs."""
     text_files = [path for path in paths if without_gz(path).suffix.lower() == ".txt" and not path.is_dir()]
     if task == "classify" and given == "auto" and len(text_files) == len(paths) > 1:
         for path in text_files:
@@ -129,7 +144,29 @@ def formats_of(paths: Sequence[Path], task: Task, given: Format | Literal["auto"
                     path, "several .txt files are read as one file per class, and this is not the name of a class", do
                 )
         return ["folder"] * len(paths)
-    return [format_of(path, task, given) for path in paths]
+    forms = [format_of(path, task, given) for path in paths]
+    if task == "translate":
+        sides([path for path, form in zip(paths, forms, strict=True) if form == "text"])
+    return forms
+
+
+def sides(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Text files in pairs, source and target, of which line n of one is the translation of line n of the other.
+
+    They come in pairs; or, of two endings, those with the first file's are the sources.
+
+    >>> [f"{source} {target}" for source, target in sides([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])]
+    ['a.en a.de', 'b.en b.de']
+    """
+    if len(texts) % 2:
+        what = "one text file" if len(texts) == 1 else f"{len(texts)} text files"
+        do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
+        raise DataError(texts[-1], f"{what}, and a translation needs two, line by line", do)
+    endings = [without_gz(path).suffix for path in texts]
+    first = [path for path, ending in zip(texts, endings, strict=True) if ending == endings[0]]
+    if len(set(endings)) == 2 and 2 * len(first) == len(texts):
+        return list(zip(first, (path for path in texts if path not in first), strict=True))
+    return list(zip(texts[::2], texts[1::2], strict=True))
 
 
 def format_of(path: Path, task: Task, given: Format | Literal["auto"] = "auto") -> Format:
@@ -143,7 +180,7 @@ def format_of(path: Path, task: Task, given: Format | Literal["auto"] = "auto") 
     per line (.conll). Name another file, or say how it is written: --data.format conllu|conll.
     """
     if path.is_dir() and (given not in ("auto", "folder") or task != "classify"):
-        suffix = {"language": ".txt", "classify": f".{given}", "tag": ".conllu"}[task]
+        suffix = f".{given}" if task == "classify" else USUAL[task]
         raise DataError(path, "is a directory", f"Name its files, for example '{path / f'*{suffix}'}'")
     if given != "auto":
         _check_task(path, task, given)
@@ -152,7 +189,7 @@ def format_of(path: Path, task: Task, given: Format | Literal["auto"] = "auto") 
         return "folder"
     suffix = without_gz(path).suffix.lower()
     found = SUFFIXES.get(suffix, "text")
-    if task == "classify" and found == "text":
+    if task in TABLES and found == "text":
         _refuse_tabs(path)
     _check_task(path, task, found)
     if suffix == ".json":
@@ -170,9 +207,10 @@ def _check_task(path: Path, task: Task, found: Format) -> None:
 def _refuse_tabs(path: Path) -> None:
     """A table under a text's name is common enough to be recognised. Bad lines are left to the reader."""
     lines = [line for _, line in islice(read_lines(path, bad=Skipped()), 20)]
-    if lines and all(line.count("\t") == 1 for line in lines):
-        do = "Rename it to .tsv, or pass --data.format tsv"
-        raise DataError(path, "named as plain text, but each line has one tab, as in a table", do)
+    tabs = {line.count("\t") for line in lines}
+    if len(tabs) == 1 and (each := tabs.pop()):
+        what = f"named as plain text, but each line has {'one tab' if each == 1 else f'{each} tabs'}, as in a table"
+        raise DataError(path, what, "Rename it to .tsv, or pass --data.format tsv")
 
 
 def _refuse_array(path: Path) -> None:

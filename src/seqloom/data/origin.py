@@ -8,13 +8,16 @@ from pathlib import Path
 from seqloom.data.cache import State, cached, fingerprints, state
 from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.corpora.versions import made_with
-from seqloom.data.examples import Labelled, Sentence
-from seqloom.data.files import expand, formats_of, without_gz
+from seqloom.data.examples import Captioned, Labelled, Pair, Sentence
+from seqloom.data.files import expand, formats_of, sides, without_gz
 from seqloom.data.lines import Bad, Skipped, refuse
+from seqloom.data.readers.captions import read_captions
 from seqloom.data.readers.columns import LOOKED_AT, Columns, columns
 from seqloom.data.readers.conll import read_conll, read_conllu
 from seqloom.data.readers.folder import read_folder
 from seqloom.data.readers.jsonl import read_jsonl
+from seqloom.data.readers.pairs import read_pairs
+from seqloom.data.readers.sides import CAPTION, TRANSLATION, Sides, find_sides
 from seqloom.data.readers.table import read_table
 from seqloom.data.readers.text import read_text
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID
@@ -94,11 +97,17 @@ class Origin:
         return told
 
     def forms(self, paths: list[Path]) -> list[str]:
-        """How each file is written, which its name may decide; where a file is a class, which one."""
+        """How each file is written, which its name may decide; where it is a class, which one; where a side, whose."""
         forms = formats_of(paths, self.task, self.data.format)
+        found = list(zip(paths, forms, strict=True))
+        target = dict(sides([path for path, form in found if form == "text"]) if self.task == "translate" else ())
         return [
-            f"class {without_gz(path).stem}" if form == "folder" and path.is_file() else form
-            for path, form in zip(paths, forms, strict=True)
+            f"class {without_gz(path).stem}"
+            if form == "folder" and path.is_file()
+            else f"source of {paths.index(target[path])}"
+            if path in target
+            else form
+            for path, form in found
         ]
 
     def local(self) -> dict[str, object]:
@@ -156,6 +165,21 @@ class Origin:
             read = read_conllu if form == "conllu" else read_conll
             yield from read(path, self.data.tag, self.data.max_characters, bad)
 
+    def pairs(self, part: str, bad: Bad) -> Iterator[Pair]:
+        """Texts with their translations."""
+        data = self.data
+        if part == TRAIN and self.corpus:
+            languages = data.source_language, data.target_language
+            yield from CORPORA[self.corpus].pairs(self.seed, data.length, data.examples, *languages)
+        paths = self.files[part]
+        yield from read_pairs(list(zip(paths, formats_of(paths, "translate", data.format), strict=True)), data, bad)
+
+    def captions(self, part: str, bad: Bad) -> Iterator[Captioned]:
+        """Images of files with captions; a corpus draws its own."""
+        paths = self.files[part]
+        for path, form in zip(paths, formats_of(paths, "caption", self.data.format), strict=True):
+            yield from read_captions(path, form, self.data, bad)
+
     def tokeniser(self) -> str:
         """What a token is: as said, or by the first texts. One word says little, its letters more."""
         if self.data.tokeniser is not None:
@@ -165,11 +189,15 @@ class Origin:
         first = [len(example.text.split()) for example in islice(self.labelled(TRAIN, Skipped()), LOOKED_AT)]
         return "character" if sorted(first)[len(first) // 2 : len(first) // 2 + 1] <= [1] else "word"
 
-    def columns(self) -> Columns | None:
-        """Which columns are read, of the first training file, if it has any."""
+    def columns(self) -> Columns | Sides | None:
+        """Which columns are read, of the first training file that is a table, if one is."""
         paths = self.files[TRAIN]
         forms = formats_of(paths, self.task, self.data.format)
-        return columns(paths[0], self.data) if forms and forms[0] in ("csv", "tsv", "jsonl") else None
+        for path, form in zip(paths, forms, strict=True):
+            if form in ("csv", "tsv", "jsonl"):
+                roles = {"translate": TRANSLATION, "caption": CAPTION}.get(self.task)
+                return find_sides(path, form, self.data, roles) if roles else columns(path, self.data)
+        return None
 
 
 def refuse_shared(files: dict[str, list[Path]], prints: dict[str, list[str]]) -> None:

@@ -60,6 +60,10 @@ class ReadOnce(Generic[Some]):
     def _moves(self, part: str, example: Some) -> bool:
         return not self.origin.has(part) and example.content in self.moved
 
+    def sizes(self) -> Counter[str]:
+        """The first reading: how many examples each part has."""
+        return Counter(part for part, _ in self.first())
+
     def count(self) -> tuple[Counts, bool]:
         """The first reading: how often each answer is in each part; whether every example has exactly one."""
         counts: Counts = {}

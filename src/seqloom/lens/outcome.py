@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from seqloom.lens.alignment import Alignment, alignment
+from seqloom.lens.report_thumbnail import pixels, thumbnail
 from seqloom.lens.tolerant import finite, items, number, table, whole, words
+from seqloom.spec.errors import SeqloomError
 from seqloom.views.numbers import short
 from seqloom.views.text import one_line
 
 LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600
+EXAMPLES, TOKENS, REGIONS = 60, 60, 200
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,32 @@ class Baseline:
 
 
 @dataclass(frozen=True)
+class Length:
+    """How well sources of about one length, in tokens, were translated."""
+
+    low: float
+    high: float
+    sentences: int
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Translated:
+    """What was written for a source, beside what would have been right; `picture` is a data URI."""
+
+    source: str
+    references: tuple[str, ...]
+    written: str
+    place: str
+    picture: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Whether it is one of the references, word for word."""
+        return self.written.strip() in {reference.strip() for reference in self.references}
+
+
+@dataclass(frozen=True)
 class Outcome:
     """All that scores.json says."""
 
@@ -103,6 +133,10 @@ class Outcome:
     worst: tuple[Wrong, ...] = ()
     calibration: tuple[Bin, ...] = ()
     ece: float | None = None
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    by_length: tuple[Length, ...] = ()
+    examples: tuple[Translated, ...] = ()
+    attention: Alignment | None = None
     cost: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -127,6 +161,10 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
         worst=tuple(_wrong(table(one)) for one in items(details.get("worst"), WORST) if table(one)),
         calibration=tuple(bin for one in items(details.get("calibration"), BINS) if (bin := _bin(table(one)))),
         ece=finite(details.get("ece")),
+        signatures=_signatures(details),
+        by_length=tuple(one for written in items(details.get("by_length"), BINS) if (one := _length(table(written)))),
+        examples=tuple(_translated(table(one)) for one in items(details.get("examples"), EXAMPLES) if table(one)),
+        attention=_attention(table(details.get("attention"))),
         cost=cost,
     )
 
@@ -179,3 +217,42 @@ def _bin(one: Mapping[str, Any]) -> Bin | None:
         return None
     middle = (low + high) / 2
     return None if accuracy is None else Bin(low, high, count, middle if confidence is None else confidence, accuracy)
+
+
+def _signatures(details: Mapping[str, Any]) -> dict[str, str]:
+    told = list(table(details.get("signatures")).items())[:10]
+    return {words(name, 60): signature for name, written in told if (signature := words(written, 300))}
+
+
+def _length(one: Mapping[str, Any]) -> Length | None:
+    low, high, sentences = finite(one.get("from")), finite(one.get("to")), whole(one.get("sentences"))
+    if low is None or not sentences:
+        return None
+    told = {name: finite(one.get(name)) for name in ("bleu", "chrf", "exact_match")}
+    scores = {name: value for name, value in told.items() if value is not None}
+    return Length(low, low if high is None else max(low, high), sentences, scores)
+
+
+def _translated(one: Mapping[str, Any]) -> Translated:
+    source, written = (
+        next((text for key in keys if (text := words(one.get(key), TEXT))), "")
+        for keys in (("text", "image"), ("translation", "caption"))
+    )
+    references = tuple(words(text, TEXT) for text in items(one.get("references"), 10))
+    return Translated(source, references, written, words(one.get("place"), 200), thumbnail(one.get("thumbnail")))
+
+
+def _attention(one: Mapping[str, Any]) -> Alignment | None:
+    """An example's attention, if tokens and weights fit each other."""
+    weights = [[finite(cell) for cell in items(row, REGIONS)] for row in items(one.get("attention"), TOKENS)]
+    if not weights or any(cell is None or cell < 0 for row in weights for cell in row):
+        return None
+    read: dict[str, object] = {"attention": weights, "tokens": [words(t, 60) for t in items(one.get("tokens"), TOKENS)]}
+    if isinstance(one.get("regions"), list):
+        read["regions"] = [whole(side) or 0 for side in one["regions"]]
+    else:
+        read["source_tokens"] = [words(token, 60) for token in items(one.get("source_tokens"), REGIONS)]
+    try:
+        return alignment(read, pixels(thumbnail(one.get("thumbnail"))))
+    except (SeqloomError, ValueError):  # weights of another shape than the tokens
+        return None

@@ -1,5 +1,6 @@
 """The figures of a run's report. Each is None, or no part of a list, where the run does not tell enough."""
 
+import re
 from math import sqrt
 
 from seqloom.lens.report import Report
@@ -14,7 +15,10 @@ NAMES = {
     "macro_f1": "macro F1",
     "micro_f1": "micro F1",
     "span_f1": "span F1",
+    "bleu": "BLEU",
+    "chrf": "chrF",
 }
+BLEU_ORDER = re.compile(r"bleu[_-]?(\d)")
 TRAINING, VALIDATION = 1, 2  # colours
 LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the end
 
@@ -22,10 +26,11 @@ LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the en
 def readable(score: str) -> str:
     """A score's name for a person.
 
-    >>> readable("macro_f1"), readable("tag_accuracy")
-    ('macro F1', 'tag accuracy')
+    >>> readable("macro_f1"), readable("tag_accuracy"), readable("bleu_4")
+    ('macro F1', 'tag accuracy', 'BLEU-4')
     """
-    return NAMES.get(score, score.replace("_", " "))
+    order = BLEU_ORDER.fullmatch(score)
+    return f"BLEU-{order[1]}" if order else NAMES.get(score, score.replace("_", " "))
 
 
 def loss(report: Report) -> Curves | None:

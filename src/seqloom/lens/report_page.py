@@ -5,6 +5,7 @@ from datetime import datetime
 from textwrap import wrap
 
 from seqloom.lens import report_figures as figures
+from seqloom.lens import report_translation as translation
 from seqloom.lens.history import Sample
 from seqloom.lens.outcome import Wrong
 from seqloom.lens.report import Report
@@ -40,6 +41,9 @@ def report_page(report: Report) -> str:
         Section("Classes", _classes(report)),
         Section("Worst examples", _worst(report)),
         Section("Calibration", _calibration(report)),
+        Section("By length", translation.by_length(report)),
+        Section("Examples", translation.examples(report)),
+        Section("Attention", translation.attention(report)),
         Section("Cost", _cost(report)),
         Section("Config", (Folded("experiment.toml", (Written(report.config),)),) if report.config else ()),
         Section("Versions", _versions(report)),
@@ -124,7 +128,7 @@ def _scores(report: Report) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(all_scores)
-    return (*blocks, *map(Paragraph, [*steps, *simplest]))
+    return (*blocks, *map(Paragraph, [*steps, *simplest]), *translation.signatures(report))
 
 
 def _training(report: Report) -> tuple[Block, ...]:

@@ -140,7 +140,7 @@ class AttentiveDecoder(Layer):
         if self.input_feeding:
             beside["fed"] = memory.new_zeros(memory.shape[0], self.output_size)
         joined = State.join({"body": body, "context": self.context.prepare(memory, lengths)})
-        return State({**joined, **beside}, position=torch.zeros_like(lengths))
+        return State({**joined, **beside}, position=torch.zeros_like(lengths), fixed=joined.fixed)
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
@@ -175,7 +175,8 @@ class AttentiveDecoder(Layer):
             beside["asked"] = last(s, lengths, otherwise=state["asked"])
         if self.input_feeding:
             beside["fed"] = last(y, lengths, otherwise=state["fed"])
-        return y, State({**State.join({"body": body, "context": prepared}), **beside})
+        joined = State.join({"body": body, "context": prepared})
+        return y, State({**joined, **beside}, fixed=joined.fixed)
 
     def _check_widths(self) -> None:
         """Each part takes what another gives."""

@@ -9,6 +9,7 @@ from seqloom.kernels.lengths import real
 from seqloom.nn.attention import Attention
 from seqloom.nn.layer import Shapes
 from seqloom.nn.pooling import POOLS
+from seqloom.nn.record import inside
 from seqloom.nn.scores import SCORES, Score
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
@@ -71,7 +72,7 @@ class PooledContext(Context):
         return {"pooled": (self.size,)}
 
     def prepare(self, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"]) -> State:
-        return State(pooled=self.pool(memory, lengths))
+        return State(pooled=self.pool(memory, lengths), fixed=["pooled"])
 
     def look(self, query: Float[Tensor, "batch time query_size"], state: State) -> Float[Tensor, "batch time context"]:
         return state["pooled"].unsqueeze(1).expand(-1, query.shape[1], -1)
@@ -97,12 +98,15 @@ class AttendedContext(Context):
 
     def prepare(self, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"]) -> State:
         keys = self.attention.score.key(memory.unsqueeze(1)).squeeze(1)
-        return State(keys=keys, values=memory, lengths=lengths)
+        stored = {"keys": keys, "values": memory, "lengths": lengths}
+        return State(stored, fixed=stored)
 
     def look(self, query: Float[Tensor, "batch time query_size"], state: State) -> Float[Tensor, "batch time context"]:
         keys, values = state["keys"].unsqueeze(1), state["values"].unsqueeze(1)
         mask = real(state["lengths"], keys.shape[2])[:, None, None]
-        return self.attention.pool(self.attention.score.query(query.unsqueeze(1)), keys, values, mask).squeeze(1)
+        asked = self.attention.score.query(query.unsqueeze(1))
+        with inside("memory"):
+            return self.attention.pool(asked, keys, values, mask).squeeze(1)
 
 
 class AttentionBefore(AttendedContext):

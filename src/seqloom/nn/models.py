@@ -1,12 +1,15 @@
 """Models: a stem, a body and a head; an encoder-decoder is two of those with a memory between."""
 
+from abc import ABC, abstractmethod
+
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from seqloom.kernels.lengths import last
 from seqloom.nn.heads.head import Head
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.heads.pooled import Pooled
-from seqloom.nn.layer import Layer
+from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.record import inside
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
@@ -16,7 +19,52 @@ from seqloom.spec.errors import ArgumentError, CannotStep
 Source = Shaped[Tensor, "batch *rest"]  # tokens, frames or images
 
 
-class Model(nn.Module):
+class Writer(nn.Module, ABC):
+    """A model that writes, one token after another, whatever it is made of: all that `decoding` knows of it.
+
+    state = start(source)                   what it knows before the first token
+    logits, state = step(tokens, state)     scores of what comes after each token
+    logits, state = next(tokens, state)     scores of what comes after the last
+    """
+
+    head: Head
+
+    @abstractmethod
+    def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
+        """The state before the first token, from a source of these `lengths`."""
+
+    @abstractmethod
+    def read(
+        self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        """y for each token, before the head: one token or many a row, rows of unequal `lengths` in one call."""
+
+    @property
+    @abstractmethod
+    def longest(self) -> int | None:
+        """The most tokens that it can read, None for any number."""
+
+    def step(
+        self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
+        """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
+        y, after = self.read(tokens, state, lengths)
+        return self.head(y, lengths), after
+
+    def next(
+        self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
+    ) -> tuple[Float[Tensor, "batch vocabulary"], State]:
+        """Scores of what comes after each row's last token: the head, often the largest part, runs there alone.
+
+        Each row has a token at least.
+        """
+        y, after = self.read(tokens, state, lengths)
+        ends = None if lengths is None else lengths.to(y.device)
+        final = last(y, ends, otherwise=y.new_zeros(y.shape[0], y.shape[2]))
+        return self.head(final.unsqueeze(1)).squeeze(1), after
+
+
+class Model(Writer):
     """y = body(stem(source)); the head makes of y an answer, and its loss.
 
     With a causal body and a head over the vocabulary it is a language model, and writes: `start`, then `step` after
@@ -70,15 +118,18 @@ class Model(nn.Module):
         rows, like = source.shape[0], next(self.parameters())
         return State.join({"stem": self.stem.initial(rows, like), "body": self.body.initial(rows, like)})
 
-    def step(
+    def read(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
-    ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
-        """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
         y, after = self(tokens, lengths, state)
-        return self.head(y, lengths), after
+        return y, after
+
+    @property
+    def longest(self) -> int | None:
+        return Traits.of_all(part for part in (self.stem, self.body) if isinstance(part, Layer)).max_length
 
 
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(Writer):
     """memory = encoder(stem(source));   y = decoder(stem(target), memory);   the head makes of y the next token.
 
     The decoder is any layer with a `start`: an `AttentiveDecoder`, or the Transformer's.
@@ -112,12 +163,15 @@ class EncoderDecoder(nn.Module):
         stem = self.target_stem.initial(memory.shape[0], memory)
         return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.part("body"))})
 
-    def step(
+    def read(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
-    ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
-        """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
-        y, after = self._write(tokens, state, lengths)
-        return self.head(y, lengths), after
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        with inside("decoder"):
+            return through(self.target_stem, self.decoder, tokens, lengths, state)
+
+    @property
+    def longest(self) -> int | None:
+        return Traits.of_all([self.target_stem, self.decoder]).max_length
 
     def forward(
         self,
@@ -127,7 +181,7 @@ class EncoderDecoder(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         """The decoder's outputs, before the head, with the right tokens given (teacher forcing)."""
-        return self._write(tokens, self.start(source, source_lengths), lengths)
+        return self.read(tokens, self.start(source, source_lengths), lengths)
 
     def loss(
         self,
@@ -139,12 +193,6 @@ class EncoderDecoder(nn.Module):
     ) -> Loss:
         """The head's loss with the right tokens given: target_t comes after tokens_1 .. tokens_t."""
         return self.head.loss(self(source, tokens, source_lengths, lengths)[0], target, lengths)
-
-    def _write(
-        self, tokens: Tensor, state: State, lengths: Tensor | None
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        with inside("decoder"):
-            return through(self.target_stem, self.decoder, tokens, lengths, state)
 
 
 def through(

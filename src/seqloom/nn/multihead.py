@@ -14,7 +14,7 @@ from seqloom.nn.cache import extend
 from seqloom.nn.checks import check_count, check_sequence, known_lengths
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.positions import Rotary, turn
-from seqloom.nn.record import recording
+from seqloom.nn.record import inside, recording
 from seqloom.nn.scores import SCORES, Dot, ScaledDot, Score
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError, MissingMemory
@@ -251,14 +251,16 @@ class CrossAttention(MultiHead):
         memory, lengths = known_lengths("CrossAttention", memory, lengths)
         keys, values = self.store(heads_of(self.key(memory), self.key_heads), memory)
         position = torch.zeros_like(lengths, dtype=torch.int64)
-        return State(keys=keys, values=values, lengths=lengths, position=position)
+        stored = {"keys": keys, "values": values, "lengths": lengths}
+        return State(stored, position=position, fixed=stored)
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         query = self.attention.score.query(heads_of(self.query(x), self.heads))
         mask = real(state["lengths"], state["keys"].shape[1])[:, None, None]
-        return self.ask(query, state["keys"], state["values"], mask), state
+        with inside("memory"):
+            return self.ask(query, state["keys"], state["values"], mask), state
 
 
 def static(x: Tensor) -> bool:

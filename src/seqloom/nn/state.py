@@ -1,6 +1,6 @@
 """What a layer carries from one call to the next."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Bool, Int
@@ -17,7 +17,7 @@ class State(Mapping[str, Tensor]):
 
     `position` counts the real steps that each row has seen. `horizon` is a bound on it that is known without asking
     the device, so that a cache can be sized without waiting for it. The states of nested layers are told apart by
-    dotted names.
+    dotted names. What is `fixed` is made once and never changed by a step: the memory that a decoder looks at.
 
     >>> state = State(hidden=torch.zeros(2, 4), position=torch.tensor([3, 5]), horizon=5)
     >>> state.select(torch.tensor([1, 1, 0])).position
@@ -26,7 +26,7 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_tensors", "_use", "checked", "horizon", "position")
+    __slots__ = ("_tensors", "_use", "checked", "fixed", "horizon", "position")
 
     def __init__(
         self,
@@ -35,11 +35,13 @@ class State(Mapping[str, Tensor]):
         *,
         position: Tensor | None = None,
         horizon: int = 0,
+        fixed: Collection[str] = (),
         **named: Tensor,
     ) -> None:
         self._tensors: dict[str, Tensor] = {**(tensors or {}), **named}
         self.position = position
         self.horizon = horizon
+        self.fixed = frozenset(fixed)
         self._use = {"up": False}  # shared by all that hold these same tensors: parts, other positions
         self.checked = False  # whether a layer has looked at this state and its lengths: its parts need not look again
 
@@ -69,7 +71,7 @@ class State(Mapping[str, Tensor]):
 
     def at(self, position: Tensor | None, horizon: int) -> "State":
         """These tensors at another place in time; who knows a tighter horizon than this state does may say so here."""
-        state = State(self._tensors, position=position, horizon=horizon)
+        state = State(self._tensors, position=position, horizon=horizon, fixed=self.fixed)
         state._use = self._use
         return state
 
@@ -112,13 +114,15 @@ class State(Mapping[str, Tensor]):
         """The states of named parts as one state, names dotted; the parts stand at one position."""
         tensors = {f"{part}.{name}": tensor for part, child in children.items() for name, tensor in child.items()}
         first = next(iter(children.values()), State())
-        return State(tensors, position=first.position, horizon=first.horizon)
+        fixed = [f"{part}.{name}" for part, child in children.items() for name in child.fixed]
+        return State(tensors, position=first.position, horizon=first.horizon, fixed=fixed)
 
     def part(self, name: str) -> "State":
         """The state of one part, as `join` was given it."""
         prefix = f"{name}."
         inside = {key[len(prefix) :]: tensor for key, tensor in self._tensors.items() if key.startswith(prefix)}
-        state = State(inside, position=self.position, horizon=self.horizon)
+        fixed = [key[len(prefix) :] for key in self.fixed if key.startswith(prefix)]
+        state = State(inside, position=self.position, horizon=self.horizon, fixed=fixed)
         state.checked, state._use = self.checked, self._use
         return state
 
@@ -131,7 +135,17 @@ class State(Mapping[str, Tensor]):
             raise ArgumentError("State.select", "rows", came, "a tensor of whole numbers, the rows' places")
         tensors = {name: tensor.index_select(0, rows) for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_select(0, rows)
-        return State(tensors, position=position, horizon=_bound(position, self.horizon))
+        return State(tensors, position=position, horizon=_bound(position, self.horizon), fixed=self.fixed)
+
+    def reorder(self, rows: Int[Tensor, " batch"]) -> "State":
+        """`select` for as many rows, each of which takes the place of one with the same memory (beams of one source).
+
+        So what is fixed stays where it is: the same tensors, not copied.
+        """
+        moving = State({name: self[name] for name in self if name not in self.fixed}, position=self.position)
+        moved = moving.select(rows)
+        tensors = {name: self[name] if name in self.fixed else moved[name] for name in self}
+        return State(tensors, position=moved.position, horizon=self.horizon, fixed=self.fixed)
 
     def remove(self, rows: Int[Tensor, " gone"]) -> "State":
         """All rows but these (sequences that have ended)."""
@@ -161,7 +175,8 @@ class State(Mapping[str, Tensor]):
                 came = f"shapes {[list(state[name].shape) for state in states]}"
                 raise ArgumentError("State.cat", f"state[{name!r}]", came, "the same but for rows and time")
         tensors = {name: cat_padded([state[name] for state in states], dim=0) for name in names}
-        return State(tensors, position=position, horizon=max(state.horizon for state in states))
+        horizon = max(state.horizon for state in states)
+        return State(tensors, position=position, horizon=horizon, fixed=states[0].fixed)
 
     def where(self, rows: Bool[Tensor, " batch"], other: "State") -> "State":
         """This state for the rows marked, the other for the rest."""
@@ -169,13 +184,15 @@ class State(Mapping[str, Tensor]):
             {name: torch.where(_over(rows, tensor), tensor, other[name]) for name, tensor in self.items()},
             position=self.position,
             horizon=self.horizon,
+            fixed=self.fixed,
         )
 
     # Tensors as a whole ----------------------------------------------------------------------------------------
 
     def detach(self) -> "State":
         """The same values, cut from the graph: where truncated BPTT stops."""
-        return State({name: t.detach() for name, t in self.items()}, position=self.position, horizon=self.horizon)
+        tensors = {name: tensor.detach() for name, tensor in self.items()}
+        return State(tensors, position=self.position, horizon=self.horizon, fixed=self.fixed)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "State":
         """On another device, or with real values in another precision; counts stay whole numbers."""
@@ -184,7 +201,7 @@ class State(Mapping[str, Tensor]):
             for name, tensor in self.items()
         }
         position = None if self.position is None else self.position.to(device=device)
-        return State(tensors, position=position, horizon=self.horizon)
+        return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)
 
 
 def cat_padded(tensors: Sequence[Tensor], dim: int) -> Tensor:

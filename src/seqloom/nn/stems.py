@@ -24,6 +24,9 @@ class Tokens(Stack):
     word_dropout: in training, whole words are left out, the same ones all over the batch
         (Gal & Ghahramani 2016; Merity et al. 2017)
 
+    tied: another stem, whose E this one looks at and does not own: `parameters()` and `state_dict()` of a model with
+        both have it once, under the other's name
+
     A head may share E: `PerPosition(size, vocabulary, tied=stem.embedding)`.
 
     >>> stem = Tokens(vocabulary=10, size=4)
@@ -31,6 +34,8 @@ class Tokens(Stack):
     >>> x.shape
     torch.Size([1, 3, 4])
     """
+
+    embedding: nn.Embedding
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class Tokens(Stack):
         norm: str | Layer = "none",
         dropout: float = 0.0,
         word_dropout: float = 0.0,
+        tied: "Tokens | None" = None,
     ) -> None:
         check_count("Tokens", "vocabulary", vocabulary)
         check_count("Tokens", "size", size)
@@ -49,8 +55,17 @@ class Tokens(Stack):
         super().__init__(finish("Tokens", size, positions, norm, dropout))
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.scale = size**0.5 if scaled else 1.0
-        self.embedding = nn.Embedding(vocabulary, size)
-        nn.init.normal_(self.embedding.weight, 0.0, size**-0.5)
+        self.tied = tied is not None
+        if tied is None:
+            self.embedding = nn.Embedding(vocabulary, size)
+            nn.init.normal_(self.embedding.weight, 0.0, size**-0.5)
+            return
+        if tied.embedding.weight.shape != (vocabulary, size):
+            shape = f"a matrix {list(tied.embedding.weight.shape)}"
+            raise ArgumentError("Tokens", "tied", shape, f"[{vocabulary}, {size}], vocabulary and size")
+        # Past nn.Module, which would register it. The module is held, not its weight, so that the tie outlives `to`,
+        # `load_state_dict(assign=True)` and a deep copy of the model.
+        object.__setattr__(self, "embedding", tied.embedding)
 
     def forward(
         self,
@@ -72,7 +87,7 @@ class Tokens(Stack):
         return x
 
     def extra_repr(self) -> str:
-        told = {"scaled": self.scale != 1, "word_dropout": self.word_dropout}
+        told = {"scaled": self.scale != 1, "word_dropout": self.word_dropout, "tied": self.tied}
         return ", ".join([f"{self.vocabulary}", *(f"{name}={value}" for name, value in told.items() if value)])
 
 

@@ -2,14 +2,14 @@
 
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
-from seqloom.nn.models import Model
 from seqloom.runs.devices import device_of
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import Decode
@@ -19,11 +19,21 @@ from seqloom.spec.errors import ConfigError, RunError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.language import Language
 from seqloom.tasks.registry import TASKS
-from seqloom.tasks.task import Evaluation, Task
+from seqloom.tasks.task import Built, Evaluation, Task
+from seqloom.tasks.translate import Translate
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
-HOW_TO_READ = ("format", "header", "label", "label_separator", "tag", "text")  # keys of `data` that are a file's own
+HOW_TO_READ = (
+    "format",
+    "header",
+    "label",
+    "label_separator",
+    "source",
+    "tag",
+    "target",
+    "text",
+)  # keys of `data` that are a file's own
 
 
 class Run:
@@ -60,7 +70,7 @@ class Run:
             raise RunError(f"{what}. Restore the folder from a copy.") from None
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> Built:
         """The best weights, ready to answer."""
         name = self.manifest.model
         if name is None:
@@ -70,7 +80,7 @@ class Run:
             )
         with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
             with torch.device("meta"):
-                model = self.task.build()
+                model: nn.Module = self.task.build()
             restore(model, self.folder / name, self.device)
         return model.eval()
 
@@ -80,8 +90,12 @@ class Run:
         path = self.folder / SCORES
         return read_json(path) if path.exists() else {}
 
-    def predict(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """An answer for each text, in order."""
+    def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[dict[str, Any]]:
+        """An answer for each text, in order; for captions, texts are the paths of images.
+
+        A run that translates or describes says with `attention` where it looked, and takes as `options` the keys of
+        `decode`: beam, n_best, temperature, prompt, ...
+        """
         if isinstance(texts, str):
             raise UserError("predict: give a list of texts, even of one: predict([text]).")
         for number, text in enumerate(texts, 1):
@@ -90,13 +104,25 @@ class Run:
             if len(text) > LONGEST_TEXT:
                 raise UserError(f"predict: text {number} has {len(text):,} characters; at most {LONGEST_TEXT:,}.")
         answers: list[dict[str, Any]] = []
+        answer = self.answering(attention, options)
         with torch.inference_mode():
             for start in range(0, len(texts), TOGETHER):
-                answers += self.task.predict(self.model, texts[start : start + TOGETHER], self.device)
+                answers += answer(texts[start : start + TOGETHER])
         return answers
 
+    def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
+        """What answers some texts, as the options say; a sentence where they have no use."""
+        task = self.task
+        if isinstance(task, Translate):
+            chosen = decode_options(self.experiment, options)
+            return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
+        if attention or options:
+            name = next(iter(options), "attention")
+            raise UserError(f"{self.folder}: {name} is for runs that translate or describe, and this is {task.name}.")
+        return lambda some: task.predict(self.model, some, self.device)
+
     def generate(self, prompt: str = "", **options: Any) -> str:
-        """A text after the prompt; `options` are keys of `decode`: temperature, top_k, top_p, length, seed."""
+        """A text after the prompt; `options` are keys of `decode`: temperature, top_p, beam, length, seed, …"""
         return "".join(self.stream(prompt, **options))
 
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
@@ -104,19 +130,30 @@ class Run:
         task = self.task
         if not isinstance(task, Language):
             raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
-        chosen = decode_options(self.experiment.decode or Decode(), options)
+        chosen = decode_options(self.experiment, options)
         seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
         for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
             yield from pieces.values()
 
-    def evaluate(self, files: str | Path | Sequence[str | Path], data: Mapping[str, Any] | None = None) -> Evaluation:
+    def evaluate(
+        self,
+        files: str | Path | Sequence[str | Path],
+        data: Mapping[str, Any] | None = None,
+        decode: Mapping[str, Any] | None = None,
+    ) -> Evaluation:
         """Scores on another file, or several; its details say under `data` what was read.
 
+        decode: how a run that translates or describes should write, where not as it was trained to: beam, ...
         data: how these files are written, where it is not as the run's own were: format, text, label, header,
-            label_separator, tag. A None lets it be guessed again.
+            label_separator, tag, source, target. A None lets it be guessed again.
         """
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
-        task = self.task_by(reading(self.experiment, names, data or {}))
+        chosen = reading(self.experiment, names, data or {})
+        if decode:
+            if not isinstance(self.task, Translate):
+                raise UserError(f"evaluate: {next(iter(decode))} has no use, since {self.task.name} does not write.")
+            chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
+        task = self.task_by(chosen)
         with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
             task.read(names, Path(folder))
             found = task.evaluate(self.model, "test", self.device)
@@ -150,7 +187,10 @@ def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
     return {Path(name).name: read_text(folder / name) for name in inside}
 
 
-def decode_options(base: Decode, options: Mapping[str, Any]) -> Decode:
-    """How to write, as the run says, with some keys said anew."""
-    raw = {"task": "language", "decode": {**base.model_dump(), **options}}
-    return experiment(raw).decode or base
+def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> Decode:
+    """How to write, as the run says, with some keys said anew; a beam undoes the run's temperature, and vice versa."""
+    base = {} if chosen.decode is None else chosen.decode.model_dump()
+    for one, other in (("beam", "temperature"), ("temperature", "beam")):
+        if one in options and other not in options:
+            base.pop(other, None)
+    return experiment({"task": chosen.task, "decode": base}, over={"decode": options}).decode or Decode()

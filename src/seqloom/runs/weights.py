@@ -5,14 +5,13 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
-from seqloom.nn.models import Model
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import EXPERIMENT, unreadable
 
 
-def restore(model: Model, path: Path, device: torch.device) -> None:
+def restore(model: nn.Module, path: Path, device: torch.device) -> None:
     """Give a model the weights of a file; what it had, which may be none (`meta`), says which are expected."""
     expected = {name: tensor.dtype for name, tensor in model.state_dict().items()}
     try:

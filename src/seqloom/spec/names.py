@@ -56,6 +56,8 @@ DROPOUTS: tuple[str, ...] = get_args(DropoutKind)
 
 Score = Literal["cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian"]
 SCORES: tuple[str, ...] = get_args(Score)
+SAME_WIDTH = ("cosine", "dot", "scaled-dot", "gaussian")
+"""Scores of a query and a key of one width."""
 
 WEIGHTINGS = ("softmax", "sum")
 

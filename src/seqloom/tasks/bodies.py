@@ -1,6 +1,7 @@
 """From a model's config to layers: vectors of a width in, a body out; causal where a task writes token after token."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution, GatedLinearUnit, GatedTanhUnit
 from seqloom.nn.deep import recurrent_stack
@@ -9,7 +10,7 @@ from seqloom.nn.dropout import DROPOUTS, Dropout
 from seqloom.nn.initialisation import initialise
 from seqloom.nn.layer import Layer
 from seqloom.nn.mixer import MixerBlock
-from seqloom.nn.models import Model
+from seqloom.nn.models import Writer
 from seqloom.nn.positions import POSITIONS
 from seqloom.nn.residual import PreNorm
 from seqloom.nn.stack import Stack
@@ -19,6 +20,7 @@ from seqloom.nn.window import FixedWindow, FixedWindowDirect
 from seqloom.spec.config.model import AnyModel, Convolutional, Mixer, Recurrent, Transformer, Window
 
 Build = Callable[..., Layer]
+SomeModel = TypeVar("SomeModel", bound=Writer)
 
 
 def window(part: Window, width: int, *, causal: bool) -> Layer:
@@ -152,7 +154,7 @@ def tokens(part: AnyModel, vocabulary: int, *, longest: int | None = None, tied:
     )
 
 
-def started(model: Model, part: AnyModel) -> Model:
+def started(model: SomeModel, part: AnyModel) -> SomeModel:
     """The model with its weights where the config says that they start, if it says so."""
     if part.init is not None:
         recurrent = part.recurrent_init if isinstance(part, Recurrent) else "orthogonal"

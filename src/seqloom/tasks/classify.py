@@ -136,7 +136,7 @@ class Classify(RowTask[LabelledData, LabelledPart]):
         )
         return started(Model(tokens(part, len(self.tokeniser)), layers, head), part)
 
-    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
         y, _ = model(batch.source, batch.lengths)
         if self.experiment.train.loss_at == "every":  # each step is asked for the class (Lipton et al. 2016)
             each = batch.target.unsqueeze(1).expand(-1, y.shape[1], *batch.target.shape[1:])

@@ -1,15 +1,19 @@
 """From a model's config to an encoder-decoder: any stem and encoder, any decoder, a memory between."""
 
 from seqloom.nn.attentive import AttentiveDecoder, Concatenation, Meeting, TanhMeeting
-from seqloom.nn.bridges import bridge
+from seqloom.nn.bridges import Fresh, bridge
 from seqloom.nn.contexts import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
+from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.layer import Layer
 from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.scores import SCORES, Gaussian, Score
+from seqloom.nn.stack import Stack
 from seqloom.nn.stems import Tokens
 from seqloom.nn.transformer import cross_decoder
 from seqloom.nn.unchanged import Unchanged
 from seqloom.nn.vision import ImageStem
+from seqloom.spec import names
 from seqloom.spec.config.encoder import encoder_of
 from seqloom.spec.config.model import AnyModel, Attentive, Recurrent, Transformer
 from seqloom.tasks.bodies import body, transformer_parts
@@ -23,7 +27,7 @@ def encoder_decoder(
     longest: the most positions of a source
     smoothing: of labels, in training
     """
-    reader = encoder(part, stem.output_size, longest)
+    reader = as_wide(encoder(part, stem.output_size, longest), memory_width(part))
     writer = decoder(part, reader, target.output_size)
     tied = target.embedding if part.tied else None
     vocabulary = target.vocabulary
@@ -36,6 +40,20 @@ def encoder(part: AnyModel, width: int, longest: int) -> Layer:
     """What reads the source; where there is none, the stem's vectors are the memory."""
     own = encoder_of(part, longest)
     return Unchanged(width) if own is None else body(own, width, causal=False)
+
+
+def memory_width(part: AnyModel) -> int | None:
+    """How wide the memory must be; None for any width. Some scores compare vectors of one width alone."""
+    if not isinstance(part, Attentive) or part.attention not in names.SAME_WIDTH:
+        return None
+    return int(getattr(part, "hidden", part.width))
+
+
+def as_wide(reader: Layer, width: int | None) -> Layer:
+    """The encoder, with a linear map at its end if that takes one to give vectors of this width."""
+    if width in (None, reader.output_size):
+        return reader
+    return Stack({"read": reader, "widen": DenseOverFeatures(reader.output_size, width)})
 
 
 def decoder(part: AnyModel, reader: Layer, width: int) -> Layer:
@@ -52,7 +70,7 @@ def decoder(part: AnyModel, reader: Layer, width: int) -> Layer:
         writer,
         looking,
         meets(part, looking.size, writer.output_size),
-        bridge(reader, writer),
+        Fresh() if part.bridge == "none" else bridge(reader, writer),
         feed=part.feed or "every" if looking.feeds else "every",
         input_feeding=bool(part.input_feeding),
     )
@@ -88,7 +106,14 @@ def looks(part: Attentive, hidden: int, memory: int) -> Context:
     if part.attention in (None, "none"):
         return NoContext() if part.summary in (None, "none") else PooledContext(memory, part.summary)
     kind = AttentionBefore if part.attend == "before" else AttentionAfter
-    return kind(hidden, memory, part.attention)
+    return kind(hidden, memory, score(part.attention, hidden, memory))
+
+
+def score(name: str, hidden: int, memory: int) -> Score:
+    """A score by name; the Gaussian one as wide as makes it no sharper in many dimensions, as √dim does for dots."""
+    if name == "gaussian":
+        return Gaussian(hidden, memory, width=hidden**0.25)
+    return SCORES[name](hidden, memory)
 
 
 def meets(part: Attentive, context: int, hidden: int) -> Meeting:

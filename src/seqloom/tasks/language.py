@@ -109,7 +109,7 @@ class Language(Task):
         head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
         return started(Model(stem, layers, head), part)
 
-    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
         y, after = model(batch.source, batch.lengths, state)
         if self.experiment.train.loss_at == "last":
             return Outcome(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)

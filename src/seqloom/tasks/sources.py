@@ -10,10 +10,8 @@ from jaxtyping import Int, Integer, Shaped
 from numpy import ndarray
 from torch import Tensor
 
-from seqloom.data.lines import skipped
 from seqloom.data.origin import Origin
-from seqloom.data.paired import PairedData, PairedPart, open_all, paired, read_tokenisers, tokeniser_files, write
-from seqloom.data.split import TEST
+from seqloom.data.paired import SOURCE, TARGET, PairedData, PairedPart, paired, paired_to_test
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import Tokens
@@ -97,6 +95,10 @@ class Source(ABC, Generic[SomePart]):
         """A row's source in a report."""
 
     @abstractmethod
+    def about(self, part: SomePart, row: int) -> dict[str, Any]:
+        """What of a row's source is looked at, as an answer says it: its tokens, or how many regions it has."""
+
+    @abstractmethod
     def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
         """What a person gave, and what an answer says of each; a sentence if it can't be used."""
 
@@ -117,7 +119,9 @@ class Texts(Source[PairedPart]):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Texts":
-        return cls(experiment, *read_tokenisers(files))
+        source = Tokeniser.from_json(files[SOURCE], SOURCE)
+        shared = experiment.data.shared_vocabulary
+        return cls(experiment, source, source if shared else Tokeniser.from_json(files[TARGET], TARGET))
 
     @property
     def shared(self) -> bool:
@@ -125,12 +129,11 @@ class Texts(Source[PairedPart]):
         return self.source is self.target
 
     def files(self) -> dict[str, str]:
-        return tokeniser_files(self.source, self.target)
+        told = {SOURCE: self.source.to_json()}
+        return told if self.shared else {**told, TARGET: self.target.to_json()}
 
     def to_test(self, origin: Origin, folder: Path) -> PairedData:
-        bad = origin.bad()
-        told = write(origin, folder, self.source, self.target, ((TEST, pair) for pair in origin.pairs(TEST, bad)))
-        return open_all(origin, folder, self.source, self.target, {**told, "skipped": skipped(bad)})
+        return paired_to_test(origin, folder, self.source, self.target)
 
     def described(self) -> str:
         if self.shared:
@@ -162,14 +165,18 @@ class Texts(Source[PairedPart]):
     def shown(self, part: PairedPart, row: int) -> dict[str, Any]:
         return {"text": bytes(part.source_texts[row]).decode()}
 
+    def about(self, part: PairedPart, row: int) -> dict[str, Any]:
+        return self.tokens_of(part.source[row])
+
+    def tokens_of(self, row: Integer[ndarray, " time"]) -> dict[str, Any]:
+        """As a person reads them, the end included."""
+        return {"source_tokens": [*self.source.tokens(row.tolist()), END_SIGN]}
+
     def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
         rows = self.source.encode_batch(list(given))
         for number, (text, row) in enumerate(zip(given, rows, strict=True), start=1):
             self.check(text, row, number)
-        told = [
-            {"text": text, "source_tokens": [*self.source.tokens(row), END_SIGN]}
-            for text, row in zip(given, rows, strict=True)
-        ]
+        told = [{"text": text, **self.tokens_of(row)} for text, row in zip(given, rows, strict=True)]
         return Read(*padded([ended(row, self.source) for row in rows])), told
 
     def check(self, text: str, row: Integer[ndarray, " time"], number: int) -> None:

@@ -159,7 +159,7 @@ class Tag(RowTask[TaggedData, TaggedPart]):
             word_dropout=part.word_dropout,
         )
 
-    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
+    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
         y, _ = model(batch.source, batch.lengths)
         return Outcome(model.head.loss(y, batch.target, batch.lengths), None, y)
 

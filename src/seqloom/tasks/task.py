@@ -12,14 +12,19 @@ from torch import Tensor
 
 from seqloom.data.origin import Origin
 from seqloom.nn.heads.loss import Loss
-from seqloom.nn.models import Model
+from seqloom.nn.models import Writer
 from seqloom.nn.state import State
 from seqloom.spec.config.experiment import Experiment
+
+Built = Any  # the model that a task's own `build` makes, a `Writer`; each says in its signatures of which kind
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads, what it should answer, how much of each row is real; whether its state goes on."""
+    """What a model reads, what it should answer, how much of each row is real; whether its state goes on.
+
+    A model that writes an answer of its own length also reads that answer, one step behind: `given`.
+    """
 
     source: Shaped[Tensor, "batch *rest"]
     target: Shaped[Tensor, "batch *answer"]
@@ -27,27 +32,46 @@ class Batch:
     goes_on: bool = False
     rows: tuple[int, ...] = ()  # of the part, for who wants to show them
     starts: tuple[int, ...] = ()  # where in its row each begins, if long rows are read in pieces
+    given: Int[Tensor, "batch written"] | None = None  # what a decoder reads: target_t comes after given_1 .. given_t
+    target_lengths: Int[Tensor, " batch"] | None = None  # of `given` and `target`, where there is `given`; on the host
 
     @property
     def tokens(self) -> int:
-        """The real ones."""
-        return int(self.lengths.sum()) if self.lengths is not None else self.source.shape[0] * self.source.shape[1]
+        """The real ones, of source and answer; the regions of an image are none.
+
+        >>> Batch(torch.ones(2, 5), torch.ones(2, 5)).tokens
+        10
+        >>> given, lengths = torch.ones(2, 4, dtype=torch.long), torch.tensor([2, 4])
+        >>> Batch(torch.ones(2, 5), given, torch.tensor([5, 1]), given=given, target_lengths=lengths).tokens
+        12
+        """
+        if self.given is None:
+            return counted(self.source, self.lengths)
+        read = 0 if self.lengths is None else int(self.lengths.sum())
+        return read + counted(self.given, self.target_lengths)
 
     def to(self, device: torch.device) -> "Batch":
         """On another device, without waiting for what that is doing."""
         if device.type == "cpu":
             return self
         source, target = (tensor.to(device, non_blocking=True) for tensor in (self.source, self.target))
-        return replace(self, source=source, target=target)
+        given = None if self.given is None else self.given.to(device, non_blocking=True)
+        return replace(self, source=source, target=target, given=given)
+
+
+def counted(tokens: Shaped[Tensor, "batch time *rest"], lengths: Int[Tensor, " batch"] | None) -> int:
+    """How many are real."""
+    return int(lengths.sum()) if lengths is not None else tokens.shape[0] * tokens.shape[1]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a model made of a batch: its loss, the state after it, and the body's outputs."""
+    """What a model made of a batch: its loss, the state after it, and the outputs that its head reads."""
 
     loss: Loss
     state: State | None
     y: Float[Tensor, "batch time dim"]
+    lengths: Int[Tensor, " batch"] | None = None  # of y, where they are not those of the source
 
 
 @dataclass(frozen=True)
@@ -115,25 +139,29 @@ class Task(ABC):
     # Model -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def build(self) -> Model:
+    def build(self) -> Writer:
         """A fresh model."""
 
     @abstractmethod
-    def outcome(self, model: Model, batch: Batch, state: State | None) -> Outcome:
-        """The loss of a training batch."""
+    def outcome(self, model: Built, batch: Batch, state: State | None, done: float) -> Outcome:
+        """The loss of a training batch; `done` is the share of training that is over, from 0 to 1."""
 
     @abstractmethod
-    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+    def evaluate(self, model: Built, part: str, device: torch.device) -> Evaluation:
         """Scores on a part."""
 
+    def validate(self, model: Built, part: str, device: torch.device) -> Evaluation:
+        """Scores on a part in the course of training, to choose by: a task may have a quicker way to them."""
+        return self.evaluate(model, part, device)
+
     @abstractmethod
-    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: Built, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """An answer for each text."""
 
     def unknown(self, text: str) -> list[str]:
         """The characters or words of a prompt that a model which writes has never seen, each once."""
         return []
 
-    def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
+    def samples(self, model: Built, device: torch.device) -> Iterator[dict[str, str]]:
         """Texts for the log, each with its prompt; a task that does not write has none."""
         yield from ()

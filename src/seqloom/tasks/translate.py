@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Int, Integer
+from jaxtyping import Integer
 from numpy import ndarray
-from torch import Tensor
 
 from seqloom.data.batches import by_length
 from seqloom.data.origin import Origin
@@ -17,21 +16,27 @@ from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.record import record
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import Transformer
+from seqloom.tasks.attention_penalty import doubly_stochastic
 from seqloom.tasks.bodies import started
 from seqloom.tasks.encoder_decoder import encoder_decoder
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.translation import Translations
+from seqloom.tasks.pictures import Pictures
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
+from seqloom.tasks.scheduled import mixed
 from seqloom.tasks.sources import Read, Source, Texts, ended
 from seqloom.tasks.task import Batch, Evaluation, Outcome
 
-EXAMPLES = 20  # shown in a report
+EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
+READABLE = 12  # tokens of a source whose attention is easily seen
 
 
 class Translate(RowTask[Any, Any]):
@@ -107,9 +112,23 @@ class Translate(RowTask[Any, Any]):
         return started(encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing), part)
 
     def outcome(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> Outcome:
-        y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
-        loss = model.head.loss(y, batch.target, batch.target_lengths)
-        return Outcome(loss, None, y, lengths=batch.target_lengths)
+        train = self.experiment.train
+        given = batch.given
+        if train.scheduled_sampling and given is not None:
+            with torch.no_grad():
+                first, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+                given = mixed(given, model.head(first), train.scheduled_sampling * done)
+        if not train.doubly_stochastic:
+            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+            return Outcome(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
+        with record("attention") as seen:
+            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+        total, count = model.head.loss(y, batch.target, batch.target_lengths)
+        looked = [told["weights"] for place, told in seen["attention"].items() if place.endswith("memory")]
+        if looked:
+            missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
+            total = total + train.doubly_stochastic * missed
+        return Outcome(Loss(total, count), None, y, batch.target_lengths)
 
     # Scores ----------------------------------------------------------------------------------------------------
 
@@ -119,7 +138,8 @@ class Translate(RowTask[Any, Any]):
 
     def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
         options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
-        return self.measure(model, part, options, device)
+        found = self.measure(model, part, options, device)
+        return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
 
     def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
         """How likely the right answers are, and how good those are that the model writes."""
@@ -133,12 +153,25 @@ class Translate(RowTask[Any, Any]):
                 said, references = self.target.decode(best.tokens), self.source.references(part, row)
                 written.add(said, references, int(self.source.lengths(part)[row]) - 1)
                 shown.append((row, said, references))
+        shown.sort()
+        wrong = [(row, said, right) for row, said, right in shown[EXAMPLES:] if said not in right]
         details = {
             "signatures": written.signatures(),
             "by_length": written.by_length(),
-            "examples": [self.example(part, *each) for each in sorted(shown)[:EXAMPLES]],
+            "examples": [self.example(part, *each) for each in [*shown[:EXAMPLES], *wrong[:WRONG]]],
         }
         return Evaluation({**written.scores(), **likely}, details)
+
+    def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
+        """Where the model looked while it wrote one of the answers, if it can look."""
+        part = self.data.parts[name]
+        rows = self.source.distinct(part)[:100]
+        row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
+        read = self.source.batch(part, np.array([row]))
+        best = self.write(model, read, options, device, attention=True)[0][0]
+        about = {**self.source.about(part, row), **self.source.shown(part, row)}
+        told = self.told(best, about, attention=True)
+        return {"attention": {**about, **told}} if "attention" in told else {}
 
     def likelihood(self, model: EncoderDecoder, part: Any, device: torch.device) -> dict[str, float]:
         """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
@@ -233,3 +266,14 @@ class Translate(RowTask[Any, Any]):
             width = len(about["source_tokens"]) if "source_tokens" in about else weights.shape[1]
             told["attention"] = weights[:, :width].tolist()
         return told
+
+
+class Caption(Translate):
+    """A picture said in words: the same, with another source."""
+
+    name: ClassVar[str] = "caption"
+    summary: ClassVar[str] = (
+        "Describe a picture. Reads TSV, CSV or JSONL with an image's path and its caption; or .npy grids of features."
+    )
+    items: ClassVar[str] = "captions"
+    sources: ClassVar[type[Source[Any]]] = Pictures

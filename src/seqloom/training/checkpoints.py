@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ PROGRESS, MANIFEST = "progress.json", "manifest.json"
 
 def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | None, progress: Progress) -> Path:
     """A checkpoint of this step. One that is there already was damaged, since the run began before it, and goes."""
-    path = folder / CHECKPOINTS / f"step-{progress.step:09d}"
+    path = place(folder, progress.step)
 
     def fill(making: Path) -> None:
         write_tensors(making / WEIGHTS, model.state_dict())
@@ -41,6 +41,11 @@ def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | No
         durable.remove(path)
     durable.folder(path, fill)
     return path
+
+
+def place(folder: Path, step: int) -> Path:
+    """Where the checkpoint of a step lies."""
+    return folder / CHECKPOINTS / f"step-{step:09d}"
 
 
 def latest(folder: Path) -> Path | None:
@@ -101,10 +106,12 @@ def drop_after(path: Path) -> None:
             durable.remove(newer)
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Only the last few are kept."""
+def prune(folder: Path, keep: int, besides: Collection[int] = ()) -> None:
+    """Only the last few are kept, and those of the steps that will be averaged."""
+    wanted = {place(folder, step) for step in besides}
     for old in all_of(folder)[:-keep]:
-        durable.remove(old)
+        if old not in wanted:
+            durable.remove(old)
 
 
 def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:

@@ -34,7 +34,7 @@ class Estimate:
 def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
     """Take some steps, measure each part, write a sample and a checkpoint, and multiply.
 
-    all = steps · step + validations · (valid + sample + checkpoint) + valid + test
+    all = steps · step + validations · (valid + sample + checkpoint) + valid + test, and once more valid for an average
     """
     trainer = sitting.trainer([])
     items = trainer.items
@@ -46,6 +46,8 @@ def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
     validations = -(-trainer.total // (trainer.part.validate_every or per_epoch))  # one at the end, whatever is left
     each = parts["valid"] + clocked(lambda: write_samples(sitting, trainer)) + clocked(lambda: keep(trainer))
     whole = trainer.total * seconds / steps + validations * each + sum(parts.values())
+    if trainer.part.average is not None:
+        whole += parts["valid"]
     return Estimate(
         sum(weight.numel() for weight in trainer.parameters),
         trainer.total,

@@ -74,6 +74,15 @@ class Valid(Event):
 
 
 @dataclass(frozen=True)
+class Average(Event):
+    """The weights of some validations were averaged at the end, and measured; whether that is the best of all."""
+
+    steps: tuple[int, ...]
+    scores: dict[str, float]
+    best: bool
+
+
+@dataclass(frozen=True)
 class Sample(Event):
     """A text that the model wrote."""
 

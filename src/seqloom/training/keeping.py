@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from seqloom.nn.models import Model
+from torch import nn
+
 from seqloom.runs.making import keep_best
 from seqloom.spec import durable
 from seqloom.spec.errors import SeqloomError
@@ -50,7 +51,7 @@ class Disk:
         """Back to where the log stood at a checkpoint: what came after will come again."""
         self._log_bytes = durable.cut(self.folder / METRICS, size)
 
-    def best(self, model: Model, evaluation: Evaluation) -> None:
+    def best(self, model: nn.Module, evaluation: Evaluation) -> None:
         """The best weights so far."""
         keep_best(self.folder, model)
 
@@ -69,7 +70,7 @@ class Disk:
         trainer.progress.log_bytes = self._log_bytes
         durable.sync_path(self.folder / METRICS)
         checkpoints.save(self.folder, trainer.model, trainer.optimiser, trainer.state, trainer.progress)
-        checkpoints.prune(self.folder, trainer.part.keep)
+        checkpoints.prune(self.folder, trainer.part.keep, besides=trainer.progress.validations)
         self._saved_at = time.monotonic()
         trainer.tell(Saved(trainer.progress.step))
 

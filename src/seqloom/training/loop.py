@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqloom.nn.heads.loss import Loss
-from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words
 from seqloom.spec.config.experiment import Experiment
@@ -32,7 +31,7 @@ class NotFinite(SeqloomError, ArithmeticError):
 class Keeper(Protocol):
     """Who keeps what the loop makes: on the disk, or nowhere for a dry run."""
 
-    def best(self, model: Model, evaluation: Evaluation) -> None:
+    def best(self, model: nn.Module, evaluation: Evaluation) -> None:
         """These are the best weights so far."""
 
     def step(self, trainer: "Trainer") -> None:
@@ -47,7 +46,7 @@ class Trainer:
     """
 
     def __init__(
-        self, task: Task, model: Model, experiment: Experiment, device: torch.device, listeners: Sequence[Listener]
+        self, task: Task, model: nn.Module, experiment: Experiment, device: torch.device, listeners: Sequence[Listener]
     ) -> None:
         self.task, self.model, self.experiment, self.device = task, model.to(device), experiment, device
         self.part = experiment.train
@@ -122,11 +121,12 @@ class Trainer:
 
     def backward(self, batch: Batch) -> Loss:
         """The sum of a batch's losses, and over how many items; gradients of the sum are added to those there are."""
-        carried = self.state if batch.goes_on else None
+        carried = self.state.detach() if self.state is not None and batch.goes_on else None
         with precision(self.part, self.device):
-            outcome = self.task.outcome(self.model, batch, None if carried is None else carried.detach())
-            extra = penalty(outcome.y, batch.lengths, self.part)
-        self.state = outcome.state
+            outcome = self.task.outcome(self.model, batch, carried, self.done())
+            self.state = outcome.state
+            lengths = batch.lengths if outcome.lengths is None else outcome.lengths
+            extra = penalty(outcome.y, lengths, self.part)
         total, count = outcome.loss
         (total if extra is None else total + extra * count).backward()
         return Loss(total.detach(), count)
@@ -167,10 +167,10 @@ class Trainer:
         """Measure, note whether it is the best so far, write samples."""
         progress = self.progress
         evaluation = self.evaluate("valid")
-        score = evaluation.scores[self.task.chosen_by]
-        best = progress.best
-        better = best is None or math.isnan(best) or (score > best if self.task.higher_is_better else score < best)
+        score, better = evaluation.scores[self.task.chosen_by], self.better(evaluation)
         progress.validated = progress.step
+        if self.part.average is not None:
+            progress.validations = [*progress.validations, progress.step][-self.part.average :]
         if better:
             progress.best, progress.best_step, progress.since_best, progress.waiting = score, progress.step, 0, 0
             keeper.best(self.model, evaluation)
@@ -185,10 +185,15 @@ class Trainer:
                 self.tell(Sample(progress.step, **told))
 
     def evaluate(self, part: str) -> Evaluation:
-        """Scores of the model as it is."""
+        """Scores of the model as it is, for the course of training."""
         self.model.eval()
         with torch.inference_mode(), precision(self.part, self.device):
-            return self.task.evaluate(self.model, part, self.device)
+            return self.task.validate(self.model, part, self.device)
+
+    def better(self, evaluation: Evaluation) -> bool:
+        """Whether nothing before was as good."""
+        score, best = evaluation.scores[self.task.chosen_by], self.progress.best
+        return best is None or math.isnan(best) or (score > best if self.task.higher_is_better else score < best)
 
     def finished(self) -> bool:
         """Whether the budget is spent, or nothing has become better for long."""
@@ -196,6 +201,10 @@ class Trainer:
         early = part.early_stop is not None and progress.since_best >= part.early_stop
         steps = part.steps is not None and progress.step >= part.steps
         return early or steps or (part.epochs is not None and progress.epoch >= part.epochs)
+
+    def done(self) -> float:
+        """The share of the budget's steps that are taken."""
+        return min(1.0, self.progress.step / max(1, self.total))
 
     def epochs(self) -> float:
         """How often the training part has been read, with what has been read of it now."""

@@ -32,6 +32,7 @@ class Progress:
     plateaus: int = 0
     not_finite: int = 0  # steps in a row
     validated: int = -1  # the step of the last validation
+    validations: list[int] = field(default_factory=list)  # the steps of the last, as many as are averaged at the end
     log_bytes: int = 0  # of metrics.jsonl
     recent: Recent = field(default_factory=Recent)
 
@@ -43,7 +44,10 @@ class Progress:
     def of(told: dict[str, Any]) -> "Progress":
         """From JSON; keys that are not known are left out, values that can't be are refused."""
         recent = Recent(**checked(told.get("recent", {}), Recent))
-        return Progress(**{**checked(told, Progress), "recent": recent})
+        validations = told.get("validations", [])
+        if not isinstance(validations, list) or not all(type(step) is int and step >= 0 for step in validations):
+            raise ValueError(f"validations is {str(validations)[:50]!r}")
+        return Progress(**{**checked(told, Progress), "recent": recent, "validations": validations})
 
 
 def checked(told: dict[str, Any], kind: type) -> dict[str, Any]:
@@ -51,7 +55,7 @@ def checked(told: dict[str, Any], kind: type) -> dict[str, Any]:
     values = {}
     for each in fields(kind):
         value = told.get(each.name)
-        if each.name not in told or each.name == "recent" or (value is None and each.name == "best"):
+        if each.name not in told or each.name in ("recent", "validations") or (value is None and each.name == "best"):
             continue
         whole = each.type is int
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):

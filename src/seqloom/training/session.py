@@ -26,8 +26,9 @@ from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, re
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
+from seqloom.training.averaging import average
 from seqloom.training.devices import determinism, seed
-from seqloom.training.events import End, Listener, Resume, plain
+from seqloom.training.events import Average, End, Listener, Resume, plain
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
 from seqloom.training.tensorboard import tracked
@@ -100,7 +101,8 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
             disk.cut_log(0)
         with disk.signals(), determinism(sitting.experiment.train), tracked(trainer, folder):
             trainer.run(disk)
-            finish(sitting, trainer, folder)
+            averaged = average(trainer, disk, folder)
+            finish(sitting, trainer, folder, averaged)
     return Run(folder)
 
 
@@ -114,10 +116,13 @@ def same_words(sitting: Sitting, folder: Path) -> None:
     raise RunError(f"{folder}: {what} now from when the run began, with {made_by}. Resume it with those versions.")
 
 
-def finish(sitting: Sitting, trainer: Trainer, folder: Path) -> None:
+def finish(sitting: Sitting, trainer: Trainer, folder: Path, averaged: Average | None) -> None:
     """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
     run, progress = Run(folder, str(sitting.device)), trainer.progress
     told: dict[str, Any] = {"chosen_by": sitting.task.chosen_by, "best_step": progress.best_step}
+    if averaged is not None:
+        score = averaged.scores[sitting.task.chosen_by]
+        told["averaged"] = {"steps": averaged.steps, "score": score, "kept": averaged.best}
     for part in ("valid", "test"):
         if part in sitting.task.parts():
             with torch.inference_mode():  # in float32, as `evaluate` and `predict` will

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from seqloom.spec.errors import ArgumentError
 from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
 from seqloom.views.numbers import short
+from seqloom.views.picture import Picture
 
 Points: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -91,7 +92,8 @@ class Grid:
     """A heat map: values in named rows and columns.
 
     A cell is as dark as its shade says, from 0 to 1; without shades, as its value between the smallest and the
-    largest. Where the diagonal is `special` (a confusion matrix: what is right) it has a colour of its own.
+    largest. Where the diagonal is `special` (a confusion matrix: what is right) it has a colour of its own. A cell
+    shows its number where that fits, unless the shades alone are to speak.
     """
 
     title: str
@@ -103,6 +105,7 @@ class Grid:
     shades: tuple[tuple[float, ...], ...] | None = None
     diagonal: Literal["plain", "special"] = "plain"
     caption: str = ""
+    cells: Literal["numbers", "shades"] = "numbers"
 
     def __post_init__(self) -> None:
         for argument, cells in (("values", self.values), ("shades", self.shades or self.values)):
@@ -125,6 +128,42 @@ class Grid:
     def _range(self) -> tuple[float, float]:
         finite = [value for values in self.values for value in values if isfinite(value)]
         return min(finite, default=0.0), max(finite, default=0.0)
+
+
+@dataclass(frozen=True)
+class Panels:
+    """One picture, once a name, and how much each of its regions weighs there: weights[panel][row][column].
+
+    Without a picture the regions stand alone.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    weights: tuple[tuple[tuple[float, ...], ...], ...]
+    picture: Picture | None = None
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        rows, columns = self.shape
+        shapes = [[len(row) for row in panel] for panel in self.weights]
+        if len(shapes) != len(self.names) or any(shape != [columns] * rows for shape in shapes):
+            expected = f"{len(self.names)} panels, as many as there are names, of {rows} rows of {columns}"
+            raise ArgumentError("Panels", "weights", "another shape", expected)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of regions."""
+        first = self.weights[0] if self.weights else ()
+        return len(first), len(first[0]) if first else 0
+
+    def light(self, panel: int, row: int, column: int) -> float:
+        """How much a region weighs beside the heaviest of its panel, from 0 to 1."""
+        weight, most = self.weights[panel][row][column], self._most[panel]
+        return min(max(weight / most, 0.0), 1.0) if most > 0 and isfinite(weight) else 0.0
+
+    @cached_property
+    def _most(self) -> list[float]:
+        return [max((one for row in panel for one in row if isfinite(one)), default=0.0) for panel in self.weights]
 
 
 @dataclass(frozen=True)
@@ -164,7 +203,7 @@ class Table:
 _PLAIN = re.compile(r"-?[\d,]+(\.\d+)?")
 
 
-Drawing: TypeAlias = Curves | Bars | Grid
+Drawing: TypeAlias = Curves | Bars | Grid | Panels
 Figure: TypeAlias = Drawing | Table
 
 
@@ -180,6 +219,9 @@ def describe(drawing: Drawing) -> str:
         case Grid():
             shape = f"{len(drawing.rows)} by {len(drawing.columns)}"
             return f"{drawing.title}: {drawing.row_axis} by {drawing.column_axis}, {shape}."
+        case Panels():
+            rows, columns = drawing.shape
+            return f"{drawing.title}: {rows} by {columns} regions for each of {', '.join(drawing.names[:20])}."
 
 
 def _describe_series(series: Series) -> str:

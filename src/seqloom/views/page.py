@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias, Union
 
 from seqloom.views import svg
 from seqloom.views.element import element, text
-from seqloom.views.figure import Drawing, Figure, Grid, Table
+from seqloom.views.figure import Drawing, Figure, Grid, Panels, Table
 from seqloom.views.page_style import SCRIPT, STYLE
-from seqloom.views.svg_cells import grid_width
 
 WIDE, NARROW = 968, 460  # pixels: a drawing across the page, and the same one on a phone
 
@@ -56,6 +55,15 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Texts below each other, each after its name, a line about them, and a picture (a data URI) beside them."""
+
+    texts: tuple[tuple[str, tuple[Word, ...]], ...]
+    line: str
+    picture: str = ""
+
+
+@dataclass(frozen=True)
 class Across:
     """A drawing as wide as the page."""
 
@@ -77,7 +85,7 @@ class Folded:
     blocks: tuple["Block", ...]
 
 
-Block: TypeAlias = Union[Paragraph, Facts, Written, Example, Across, Row, Folded, Figure]  # noqa: UP007 (a name in quotes has no |)
+Block: TypeAlias = Union[Paragraph, Facts, Written, Example, Compared, Across, Row, Folded, Figure]  # noqa: UP007 (a name in quotes has no |)
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,9 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
     """
     sections = list(sections)
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    )
     links = "".join(element("a", text(section.title), href=f"#{_anchor(section.title)}") for section in sections)
     head = (
         '<meta charset="utf-8">',
@@ -157,6 +167,8 @@ def block_html(block: Block) -> str:
             words = " ".join(map(_word, block.words))
             line = element("footer", text(block.line)) if block.line else ""
             return f'<blockquote><p dir="auto">{words}</p>{line}</blockquote>'
+        case Compared():
+            return _compared(block)
         case Across():
             return _across(block.drawing)
         case Row():
@@ -179,6 +191,15 @@ def _word(word: Word) -> str:
     return f'<ruby class="{kind}">{text(word.text)}<rt>{text(word.below)}</rt></ruby>'
 
 
+def _compared(block: Compared) -> str:
+    image = f'<img alt="" src="{text(block.picture)}">' if block.picture else ""
+    pairs = [
+        element("dt", text(name)) + f'<dd dir="auto">{" ".join(map(_word, words))}</dd>' for name, words in block.texts
+    ]
+    line = element("footer", text(block.line)) if block.line else ""
+    return f'<blockquote class="compared">{image}<div><dl>{"".join(pairs)}</dl>{line}</div></blockquote>'
+
+
 def _caption(figure: Figure) -> str:
     more = element("span", text(figure.caption)) if figure.caption else ""
     return f"<figcaption><b>{text(figure.title)}</b>{more}</figcaption>"
@@ -187,8 +208,8 @@ def _caption(figure: Figure) -> str:
 def _figure(figure: Figure) -> str:
     if isinstance(figure, Table):
         return element("figure", _caption(figure), element("div", _table(figure), class_="scroll"))
-    if isinstance(figure, Grid):
-        width = grid_width(figure)
+    if isinstance(figure, Grid | Panels):
+        width = svg.width_wanted(figure)
         drawn = element("div", svg.draw(figure, width), style=f"min-width:min({width}px,{round(width * 0.7)}px)")
         return element("figure", _caption(figure), element("div", drawn, class_="scroll", tabindex="0"))
     return element("figure", _caption(figure), svg.draw(figure))

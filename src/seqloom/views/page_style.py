@@ -39,6 +39,10 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",m
 blockquote{margin:0 0 1.1rem;padding:.1rem 0 .1rem 1.1rem;border-left:2px solid var(--rule)}
 blockquote p{margin:0 0 .2rem;max-width:none;overflow-wrap:anywhere;white-space:pre-line;unicode-bidi:isolate}
 blockquote footer{font-size:.85rem;color:var(--muted);overflow-wrap:anywhere}
+.compared{display:flex;gap:1.1rem;align-items:flex-start} .compared img{width:6rem;border-radius:4px;flex:none}
+.compared dl{display:grid;grid-template-columns:auto 1fr;gap:.1rem 1.1rem;margin:0 0 .2rem}
+.compared dt{color:var(--muted);font-size:.85rem;line-height:1.85} .compared dd{margin:0;overflow-wrap:anywhere;
+white-space:pre-line;unicode-bidi:isolate}
 ruby{ruby-position:under;margin-right:.15em;white-space:nowrap;overflow-wrap:normal}
 rt{font-size:.62em;color:var(--muted);padding:0 .2em}
 ruby.wrong{color:var(--warn);font-weight:600} ruby.wrong rt{color:var(--warn);font-weight:400}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from seqloom.spec.errors import UserError
 from seqloom.views.axis import drawable
-from seqloom.views.figure import Bars, Curves, Figure, Grid, Table
+from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Table
 from seqloom.views.numbers import brief, short
+from seqloom.views.paper_panels import draw_panels, panels_size
 from seqloom.views.svg import LIGHT
 from seqloom.views.text import clip, one_line
 
@@ -21,8 +22,8 @@ SUFFIXES = (".svg", ".pdf", ".png")
 DOTTED = 40
 
 
-def draw(figure: Figure, width: float = 5.5, height: float = 3.0) -> Plot:
-    """The figure in matplotlib, in inches; no global state, no window.
+def draw(figure: Figure, width: float | None = None, height: float | None = None) -> Plot:
+    """The figure in matplotlib, in inches (as large as it needs where not said); no global state, no window.
 
     >>> from seqloom.views.figure import Series
     >>> plot = draw(Curves("Loss", (Series("training", ((0.0, 2.0), (1.0, 1.0))),), x="step", y="loss"))
@@ -32,8 +33,19 @@ def draw(figure: Figure, width: float = 5.5, height: float = 3.0) -> Plot:
     from matplotlib.figure import Figure as Plot
     from matplotlib.text import Text
 
-    plot = Plot(figsize=(width, height), layout="constrained")
-    axes = plot.add_subplot()
+    wide, tall = _size(figure)
+    plot = Plot(figsize=(width or wide, height or tall), layout="constrained")
+    if isinstance(figure, Panels):
+        draw_panels(figure, plot)
+        plot.suptitle(one_line(figure.title), x=0.01, ha="left", fontsize="medium")
+    else:
+        _draw(figure, plot.add_subplot())
+    for words in plot.findobj(Text):
+        words.set_parse_math(False)  # a $ in a label is a $
+    return plot
+
+
+def _draw(figure: Curves | Bars | Grid | Table, axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     match figure:
         case Curves():
@@ -45,9 +57,14 @@ def draw(figure: Figure, width: float = 5.5, height: float = 3.0) -> Plot:
         case Table():
             _table(figure, axes)
     axes.set_title(one_line(figure.title), loc="left", fontsize="medium")
-    for words in plot.findobj(Text):
-        words.set_parse_math(False)  # a $ in a label is a $
-    return plot
+
+
+def _size(figure: Figure) -> tuple[float, float]:
+    if isinstance(figure, Panels):
+        return panels_size(figure)
+    if isinstance(figure, Grid) and figure.cells == "shades":  # squares, with names beside them
+        return 1.3 + 0.24 * min(max(len(figure.columns), 8), 60), 1.3 + 0.24 * min(len(figure.rows), 60)
+    return 5.5, 3.0
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -68,7 +85,7 @@ _DATES = {".svg": "Date", ".pdf": "CreationDate"}
 
 
 def _curves(curves: Curves, axes: Axes) -> None:
-    if curves.log:
+    if curves.log and curves.limits is None:  # limits are those of a linear axis
         axes.set_yscale("log")
     across, up = curves.axes(across=5, up=5)
     axes.set_yticks([value for value, _ in up.ticks], [name for _, name in up.ticks])
@@ -112,13 +129,18 @@ def _bars(bars: Bars, axes: Axes) -> None:
 def _grid(grid: Grid, axes: Axes) -> None:
     shades = [[grid.shade(row, column) for column in range(len(grid.columns))] for row in range(len(grid.rows))]
     if grid.rows and grid.columns:
-        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    turned = 90 if sum(map(len, grid.columns)) > 50 else 0
+        axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="equal" if grid.cells == "shades" else "auto")
+    turned = 90 if grid.cells == "shades" or sum(map(len, grid.columns)) > 50 else 0
     axes.set_xticks(range(len(grid.columns)), [clip(one_line(name), 30) for name in grid.columns], rotation=turned)
     axes.set_yticks(range(len(grid.rows)), [clip(one_line(name), 30) for name in grid.rows])
     axes.set_xlabel(one_line(grid.column_axis))
     axes.set_ylabel(one_line(grid.row_axis))
-    if len(grid.columns) <= 12:
+    if grid.cells == "shades":
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    elif len(grid.columns) <= 12:
         for row, values in enumerate(grid.values):
             for column, value in enumerate(values):
                 colour = "white" if shades[row][column] > 0.55 else "black"

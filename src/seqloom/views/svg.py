@@ -1,9 +1,12 @@
 """A drawing as SVG, inside a page; its style sheet has the colours, so that it fits light and dark."""
 
 from seqloom.views.element import element, text
-from seqloom.views.figure import Bars, Curves, Drawing, Grid, describe
-from seqloom.views.svg_cells import draw_bars, draw_grid
+from seqloom.views.figure import Bars, Curves, Drawing, Grid, Panels, describe
+from seqloom.views.svg_cells import draw_bars, draw_grid, grid_width
 from seqloom.views.svg_curves import draw_curves
+from seqloom.views.svg_panels import draw_panels, panels_width
+
+WIDTH = 460  # pixels, of curves and bars
 
 # Okabe and Ito's colours, which most colour-blind eyes distinguish; in the dark, lighter ones of the same hues.
 LIGHT = ("#0072b2", "#d55e00", "#00815e", "#b0568a", "#a87400", "#3f8fc4")
@@ -24,7 +27,8 @@ STYLE = f"""
 .figure{{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;
 font-variant-numeric:tabular-nums}}
 .figure text{{fill:var(--muted)}} .figure .strong{{fill:var(--ink)}} .figure .on-dark{{fill:var(--paper)}}
-.figure .under{{pointer-events:none}}
+.figure .under{{pointer-events:none}} .figure .veil{{fill:#000}}
+.figure .crisp{{shape-rendering:crispEdges}}
 .figure .rule{{stroke:var(--rule);stroke-width:1}}
 .figure .line{{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}}
 .figure .reference{{fill:none;stroke:var(--muted);stroke-width:1.2;stroke-dasharray:3 4}}
@@ -38,7 +42,7 @@ font-variant-numeric:tabular-nums}}
 )
 
 
-def draw(drawing: Drawing, width: int = 460) -> str:
+def draw(drawing: Drawing, width: int = WIDTH) -> str:
     """An `<svg>` for a page that has `STYLE`; `width` is in pixels at full size, and it shrinks with its place.
 
     >>> from seqloom.views.figure import Series
@@ -58,6 +62,39 @@ def draw(drawing: Drawing, width: int = 460) -> str:
     )
 
 
+def alone(drawing: Drawing) -> str:
+    """An SVG file: it brings its own style.
+
+    >>> alone(Bars("Support", (("neg", 30.0),), unit="examples")).partition(" ")[0]
+    '<svg'
+    """
+    width = width_wanted(drawing)
+    height, inner = _inner(drawing, width)
+    return element(
+        "svg",
+        element("title", text(describe(drawing))),
+        f"<style>{STYLE}.figure{{width:{width + 24}px;max-width:100%;background:var(--paper)}}</style>",
+        inner,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="figure",
+        viewBox=f"-12 -12 {width + 24} {height + 24}",
+        width=width + 24,
+        height=height + 24,
+        role="img",
+    )
+
+
+def width_wanted(drawing: Drawing) -> int:
+    """The width in pixels at which a drawing looks best."""
+    match drawing:
+        case Grid():
+            return grid_width(drawing)
+        case Panels():
+            return panels_width(drawing)
+        case _:
+            return WIDTH
+
+
 def _inner(drawing: Drawing, width: int) -> tuple[int, str]:
     match drawing:
         case Curves():
@@ -66,3 +103,5 @@ def _inner(drawing: Drawing, width: int) -> tuple[int, str]:
             return draw_bars(drawing, width)
         case Grid():
             return draw_grid(drawing, width)
+        case Panels():
+            return draw_panels(drawing, width)

@@ -7,6 +7,7 @@ from seqloom.views.numbers import brief, short
 from seqloom.views.text import clip, one_line
 
 LONGEST_NAME = 22
+SLANT = 0.75  # of its length, what a name at 45 degrees takes across and up
 
 
 def draw_bars(bars: Bars, width: int) -> tuple[int, str]:
@@ -28,39 +29,49 @@ def draw_bars(bars: Bars, width: int) -> tuple[int, str]:
 
 def grid_width(grid: Grid) -> int:
     """How wide a heat map wants to be, in pixels."""
-    cell = _cell(grid)
-    return round(_left(grid) + cell * len(grid.columns) + 12)
+    left, cell = _left(grid), _cell(grid)
+    return round(left + cell * len(grid.columns) + _overhang(grid, cell) + 4)
 
 
 def draw_grid(grid: Grid, width: int) -> tuple[int, str]:
-    """The height of the drawing, and what stands in it: a square a value, names at the left and below."""
+    """The height of the drawing, and what stands in it: a square a value, names at the left and above."""
     left, count = _left(grid), max(len(grid.columns), 1)
-    cell = min((width - left - 12) / count, 68)
+    cell = min((width - left - _overhang(grid, _cell(grid)) - 4) / count, 68)
     tall = min(cell, 44)
-    names = [clip(one_line(name), LONGEST_NAME) for name in grid.columns]
-    longest = max((width_of(name) for name in names), default=0.0)
+    names = _names(grid.columns)
+    longest = max(map(width_of, names), default=0.0)
     upright = longest <= cell - 4
-    top = 24
-    bottom = top + tall * len(grid.rows)
-    parts = [label(f"{grid.row_axis} ↓   {grid.column_axis} →", 0, 12)]
     size = min(tall - 1, 12.0)
-    for index, name in enumerate(grid.rows):
-        shown = clip(one_line(name), LONGEST_NAME)
+    top = 44 if upright else 28 + longest * SLANT
+    parts = [label(f"{grid.row_axis} ↓   {grid.column_axis} →", 0, 12)]
+    for index, name in enumerate(_names(grid.rows)):
         y = top + tall * (index + 0.5) + size / 3
-        parts.append(element("text", text(shown), x=left - 7, y=y, text_anchor="end", style=f"font-size:{size:.1f}px"))
+        parts.append(element("text", text(name), x=left - 7, y=y, text_anchor="end", style=f"font-size:{size:.1f}px"))
     for index, name in enumerate(names):
         x = left + cell * (index + 0.5)
         if upright:
-            parts.append(label(name, x, bottom + 16, "middle"))
-        else:  # turned, to read from the top downwards
-            turn = f"translate({x - size / 3:.1f} {bottom + 7:.1f}) rotate(90)"
+            parts.append(label(name, x, top - 8, "middle"))
+        else:  # at a slant, to be read with a tilted head at most
+            turn = f"translate({x:.1f} {top - 6:.1f}) rotate(-45)"
             parts.append(element("text", text(name), transform=turn, style=f"font-size:{min(size, cell):.1f}px"))
     parts += [
         _square(grid, row, column, left + cell * column, top + tall * row, cell, tall)
         for row in range(len(grid.rows))
         for column in range(len(grid.columns))
     ]
-    return round(bottom + (24 if upright else longest + 14)), "".join(parts)
+    return round(top + tall * len(grid.rows) + 4), "".join(parts)
+
+
+def _names(names: tuple[str, ...]) -> list[str]:
+    return [clip(one_line(name), LONGEST_NAME) for name in names]
+
+
+def _overhang(grid: Grid, cell: float) -> float:
+    """How far names at a slant reach beyond the last column."""
+    wide = [width_of(name) for name in _names(grid.columns)]
+    if max(wide, default=0.0) <= cell - 4:
+        return 8
+    return max(8, *(one * SLANT - cell * (len(wide) - index - 0.5) for index, one in enumerate(wide)))
 
 
 def _square(grid: Grid, row: int, column: int, x: float, y: float, wide: float, tall: float) -> str:
@@ -81,6 +92,8 @@ def _square(grid: Grid, row: int, column: int, x: float, y: float, wide: float, 
         class_=f"cell f{2 if special else 1}",
         fill_opacity=f"{strength:.3f}",
     )
+    if grid.cells == "shades":
+        return square
     number = brief(value)
     size = min(12.0, 12 * (wide - 4) / width_of(number))
     if size < 8 or tall < 15 or (value == 0 and len(grid.rows) > 12):
@@ -92,9 +105,11 @@ def _square(grid: Grid, row: int, column: int, x: float, y: float, wide: float, 
 
 
 def _left(grid: Grid) -> float:
-    return max((width_of(clip(one_line(name), LONGEST_NAME)) for name in grid.rows), default=0.0) + 10
+    return max(map(width_of, _names(grid.rows)), default=0.0) + 10
 
 
 def _cell(grid: Grid) -> int:
     count = len(grid.columns)
+    if grid.cells == "shades":
+        return 28 if count <= 20 else 22 if count <= 36 else 17
     return 68 if count <= 6 else 44 if count <= 12 else 30 if count <= 24 else 17

@@ -1,47 +1,18 @@
 """A figure as lines of text: braille and blocks where the terminal has them, plain ASCII where not."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from seqloom.views.axis import Axis, drawable
-from seqloom.views.figure import Bars, Curves, Figure, Grid, Series, Table
+from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Series, Table
 from seqloom.views.numbers import brief, short
+from seqloom.views.terminal_cells import grid_lines, panel_lines
+from seqloom.views.terminal_text import ASCII, UNICODE, Characters, characters, fit, left, plain, right
 from seqloom.views.text import one_line
 from seqloom.views.thinning import thin
 
-
-@dataclass(frozen=True)
-class Characters:
-    """What lines are drawn with. A cell of a curve is `dots` wide and tall; in ASCII a series has its own sign."""
-
-    dots: tuple[int, int]
-    signs: str  # a series each, where dots don't fit
-    eighths: str  # the end of a bar
-    shades: str
-    ellipsis: str
-    across: str
-    up: str
-    corner: str
-    warning: str
-
-
-UNICODE = Characters((2, 4), "", " ▏▎▍▌▋▊▉█", " ░▒▓█", "…", "─", "│", "└", "▲")
-ASCII = Characters((1, 1), "*o+x#@", " #", " .:*#", "~", "-", "|", "+", "^")
-
-
-def characters(encoding: str | None) -> Characters:
-    """Those that an output of this encoding can show.
-
-    >>> characters("utf-8") is UNICODE, characters("latin-1") is ASCII, characters(None) is ASCII
-    (True, True, True)
-    """
-    try:
-        (UNICODE.eighths + UNICODE.shades + "⠿└│─…▲⏎⇥␛–∞").encode(encoding or "ascii")
-    except (LookupError, UnicodeEncodeError):
-        return ASCII
-    return UNICODE
+__all__ = ["ASCII", "UNICODE", "Characters", "characters", "draw", "fit"]
 
 
 def draw(figure: Figure, width: int = 80, height: int = 12, using: Characters = UNICODE) -> list[str]:
@@ -60,37 +31,12 @@ def draw(figure: Figure, width: int = 80, height: int = 12, using: Characters = 
         case Bars():
             lines = _bars(figure, width, using)
         case Grid():
-            lines = _grid(figure, width, using)
+            lines = grid_lines(figure, width, using)
+        case Panels():
+            lines = panel_lines(figure, width, using)
         case Table():
             lines = _table(figure, width, using)
     return [fit(line, width, using).rstrip() for line in (figure.title, *lines)]
-
-
-def fit(words: str, width: int, using: Characters = UNICODE) -> str:
-    """One line of at most `width` columns, without anything that could move the cursor.
-
-    >>> fit("to be or not to be", 10)
-    'to be or …'
-    """
-    words = _plain(words, using)
-    return words if cell_len(words) <= width else set_cell_size(words, width - 1) + using.ellipsis
-
-
-def _plain(words: str, using: Characters) -> str:
-    words = one_line(words)
-    return words.translate(_IN_ASCII).encode("ascii", "replace").decode() if using is ASCII else words
-
-
-_IN_ASCII = str.maketrans({"–": "-", "∞": "inf", "…": "~", "⏎": "/", "⇥": " "})
-
-
-def _pad(words: str, width: int, using: Characters) -> str:
-    return set_cell_size(fit(words, width, using), width)
-
-
-def _right(words: str, width: int, using: Characters) -> str:
-    words = fit(words, width, using)
-    return " " * (width - cell_len(words)) + words
 
 
 def _curves(curves: Curves, width: int, height: int, using: Characters) -> list[str]:
@@ -164,9 +110,9 @@ def _pixels(series: Series, log: bool, across: Axis, up: Axis, wide: int, tall: 
 
 
 def _bars(bars: Bars, width: int, using: Characters) -> list[str]:
-    names = max((cell_len(_plain(name, using)) for name, _ in bars.bars), default=0)
+    names = max((cell_len(plain(name, using)) for name, _ in bars.bars), default=0)
     names = min(names, width // 3)
-    values = [_plain(short(value), using) for _, value in bars.bars]
+    values = [plain(short(value), using) for _, value in bars.bars]
     room = max(width - names - 2 - max(map(len, values), default=0), 1)
     sizes = [abs(value) if drawable(value, log=False) else 0.0 for _, value in bars.bars]
     longest = max(sizes, default=0.0) or 1.0
@@ -175,55 +121,23 @@ def _bars(bars: Bars, width: int, using: Characters) -> list[str]:
     for (name, _), value, size in zip(bars.bars, values, sizes, strict=True):
         full, rest = divmod(round(size / longest * room * parts), parts)
         bar = using.eighths[-1] * full + (using.eighths[rest] if rest else "")
-        lines.append(f"{_pad(name, names, using)} {bar} {value}")
-    return lines
-
-
-def _grid(grid: Grid, width: int, using: Characters) -> list[str]:
-    """Shades with numbers where these fit, shades alone where not, as many columns as there is room for."""
-    names = max((cell_len(_plain(name, using)) for name in grid.rows), default=0)
-    names = min(names, width // 3)
-    numbers = [[_plain(brief(value), using) for value in row] for row in grid.values]
-    heads = max((cell_len(_plain(name, using)) for name in grid.columns), default=1)
-    cell = max([len(number) + 2 for row in numbers for number in row] + [min(heads, 8), 3])
-    room = width - names - 1
-    with_numbers = (cell + 1) * len(grid.columns) <= room
-    if not with_numbers:
-        cell = 1 if 3 * len(grid.columns) > room else 2
-    gap = "" if cell == 1 else " "
-    columns = min(len(grid.columns), room // (cell + len(gap)))
-    lines = [f"rows: {grid.row_axis}, columns: {grid.column_axis}"]
-    if columns < len(grid.columns):
-        lines[0] += f" (the first {columns} of {len(grid.columns)})"
-    if with_numbers:
-        head = gap.join(_right(name, cell, using) for name in grid.columns[:columns])
-        lines.append(f"{'':{names}} {head}")
-    for row, name in enumerate(grid.rows):
-        shades = [using.shades[round(grid.shade(row, column) * (len(using.shades) - 1))] for column in range(columns)]
-        if with_numbers:
-            cells = [
-                shade + _right(number, cell - 1, using) for shade, number in zip(shades, numbers[row], strict=True)
-            ]
-        else:
-            cells = [shade * cell for shade in shades]
-        lines.append(f"{_pad(name, names, using)} {gap.join(cells)}")
+        lines.append(f"{left(name, names, using)} {bar} {value}")
     return lines
 
 
 def _table(table: Table, width: int, using: Characters) -> list[str]:
     """Columns as wide as their widest cell; the widest ones give way when the line is full."""
     cells = [
-        [_plain(table.text(row, column), using) for column in range(len(table.header))]
-        for row in range(len(table.rows))
+        [plain(table.text(row, column), using) for column in range(len(table.header))] for row in range(len(table.rows))
     ]
-    cells.insert(0, [_plain(name, using) for name in table.header])
+    cells.insert(0, [plain(name, using) for name in table.header])
     widths = [max(cell_len(row[column]) for row in cells) for column in range(len(table.header))]
     while sum(widths) + 2 * (len(widths) - 1) > width and max(widths, default=0) > 3:
         widths[widths.index(max(widths))] -= 1
     lines = []
     for row in cells:
         shown = [
-            (_right if table.numeric(column) else _pad)(cell, widths[column], using) for column, cell in enumerate(row)
+            (right if table.numeric(column) else left)(cell, widths[column], using) for column, cell in enumerate(row)
         ]
         lines.append("  ".join(shown))
     lines.insert(1, using.across * min(sum(widths) + 2 * (len(widths) - 1), width))

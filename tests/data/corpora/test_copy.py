@@ -25,3 +25,10 @@ def test_a_blank_is_tagged_with_its_letter() -> None:
         assert sentence.words[size:] == (">", *"_" * size)
         assert sentence.tags == (*"-" * (size + 1), *letters)
         assert 1 <= size <= 6
+
+
+def test_letters_are_translated_into_themselves() -> None:
+    pairs = list(copy.pairs(5, 6, 300))
+    assert all(pair.source == pair.target for pair in pairs)
+    assert {len(pair.source.split()) for pair in pairs} == set(range(1, 7))
+    assert all(len(letter) == 1 for pair in pairs for letter in pair.source.split(" "))

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from seqloom.data.corpora import CORPORA, Corpus, default_corpus
-from seqloom.data.examples import Labelled, Place, Sentence
+from seqloom.data.corpora.scenes import Scene
+from seqloom.data.examples import Labelled, Pair, Place, Sentence
 from seqloom.spec import names
 from seqloom.spec.errors import UnknownName, UserError
 
@@ -15,6 +16,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "language": Corpus.text,
     "classify": Corpus.labelled,
     "tag": Corpus.sentences,
+    "translate": Corpus.pairs,
+    "caption": Corpus.scenes,
 }
 EVERY = [(name, task) for name, corpus in CORPORA.items() for task in corpus.tasks]
 every_corpus_and_task = pytest.mark.parametrize(("name", "task"), EVERY)
@@ -32,7 +35,7 @@ def test_the_registry_has_the_names_of_the_spec() -> None:
 def test_every_task_has_a_default_that_has_it() -> None:
     for task in names.TASKS:
         assert task in CORPORA[default_corpus(task)].tasks
-    assert [default_corpus(task) for task in names.TASKS] == ["python", "numbers", "python"]
+    assert [default_corpus(task) for task in names.TASKS] == ["python", "numbers", "python", "numbers", "scenes"]
     with pytest.raises(UnknownName, match="Did you mean 'tag'"):
         default_corpus("tagg")
 
@@ -85,5 +88,12 @@ def test_examples_are_whole(name: str, task: str) -> None:
                 assert len(example.words) == len(example.tags) > 1
                 assert all(word and not any(map(str.isspace, word)) for word in example.words)
                 assert example.place == Place(name, number)
+            case Pair():
+                for side in (example.source, example.target):
+                    assert side == " ".join(side.split()) != ""
+                assert example.place == Place(name, number)
+            case Scene():
+                assert example.caption.split()
+                assert example.number == number
             case _:
                 raise AssertionError(example)

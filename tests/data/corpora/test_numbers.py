@@ -60,6 +60,28 @@ def test_all_languages_at_once() -> None:
     assert min(languages.values()) > 60
 
 
+def test_a_pair_is_one_number_in_two_languages() -> None:
+    pairs = list(numbers.pairs(0, 3, 500, "de", "es"))
+    in_german = {num2words(number, lang="de"): number for number in range(1000)}
+    assert len({pair.source for pair in pairs}) == len(pairs) == 500
+    assert all(pair.target == num2words(in_german[pair.source], lang="es") for pair in pairs)
+    assert [pair.place.line for pair in pairs] == list(range(1, 501))
+
+
+def test_pairs_unless_said() -> None:
+    pairs = list(numbers.pairs(1, None, None))
+    assert len(pairs) == 10_000
+    texts = dict(pair[:2] for pair in pairs)
+    assert len(texts) == 10_000
+    assert sum(" thousand" in text for text in texts) > 8000
+    known = {num2words(number, lang="en"): num2words(number, lang="fr") for number in range(1000)}
+    assert known.items() <= texts.items()  # of short numbers, all
+
+
+def test_as_many_pairs_as_there_are() -> None:
+    assert len(list(numbers.pairs(0, 2, None))) == 100
+
+
 @pytest.mark.parametrize("digits", [1, 4, 9])
 def test_numbers_have_every_number_of_digits(digits: int) -> None:
     chosen = numbers.spread(Random(0), digits, 900)
@@ -76,3 +98,5 @@ def test_too_much_is_a_sentence() -> None:
         numbers.labelled(0, 10, None)
     with pytest.raises(UserError, match="up to 1000000"):
         numbers.labelled(0, None, 1_000_001)
+    with pytest.raises(UserError, match="up to 9 digits"):
+        numbers.pairs(0, 10, None)

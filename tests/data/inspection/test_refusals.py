@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data import labelled, streams, tagged
+from seqloom.data import labelled, paired, streams, tagged
 from seqloom.data.inspection import inspect
 from seqloom.data.origin import Origin
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import UserError
 from tests.data.inspection.looks import write
 
-MAKERS = {"language": streams.make, "classify": labelled.make, "tag": tagged.make}
+MAKERS = {"language": streams.make, "classify": labelled.make, "tag": tagged.make, "translate": paired.make}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def refused(whole: Experiment, folder: Path) -> str | None:
     """The sentence that training would end with, as the tasks read their data."""
     try:
         origin = Origin.of(whole)
-        if whole.task == "classify" and (columns := origin.columns()) is not None:
+        if whole.task in ("classify", "translate") and (columns := origin.columns()) is not None:
             data = columns.said_in(whole.data).model_copy(update={"header": columns.header})
             origin = replace(origin, data=data)
         (folder / "ready").mkdir(exist_ok=True)
@@ -111,3 +111,31 @@ def test_text(folder: Path, train: list[bytes], valid: bytes | None, tokeniser: 
     if valid is not None:
         data["valid"] = write(folder / "valid.txt", valid)
     agree(experiment({"task": "language", "data": data}), folder)
+
+
+sides = st.sampled_from([b"one", b"two three", b"four", b"", b" ", b"caf\xe9", b"a\tb"])
+many = st.lists(st.sampled_from([b"a", b"b", b"c d", b"e", b"f g h", b"i", b"j", b"k"]), min_size=9, max_size=12)
+one_side = st.one_of(st.lists(sides, max_size=6), many).map(b"\n".join)
+two_sides = st.one_of(st.tuples(one_side, one_side), many.map(lambda lines: (b"\n".join(lines),) * 2))
+
+
+@given(train=two_sides, valid=st.none() | two_sides, on_bad_line=BAD_LINES)
+def test_files_line_by_line(
+    folder: Path, train: tuple[bytes, bytes], valid: tuple[bytes, bytes] | None, on_bad_line: str
+) -> None:
+    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokeniser": "character"}
+    data |= {"valid_share": 0.3} if valid is None else {}
+    for part, both in (("train", train), ("valid", valid)):
+        if both is not None:
+            data[part] = [write(folder / f"{part}.{end}", text) for end, text in zip(("en", "fr"), both, strict=True)]
+    agree(experiment({"task": "translate", "data": data}), folder)
+
+
+@given(train=tables, valid=st.none() | tables, on_bad_line=BAD_LINES)
+def test_tables_of_pairs(folder: Path, train: str, valid: str | None, on_bad_line: str) -> None:
+    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokeniser": "character"}
+    data |= {"valid_share": 0.3} if valid is None else {}
+    for part, text in (("train", train), ("valid", valid)):
+        if text is not None:
+            data[part] = write(folder / f"{part}.tsv", text)
+    agree(experiment({"task": "translate", "data": data}), folder)

@@ -1,16 +1,16 @@
 """Random letters to be remembered and written again: the copy memory task (Hochreiter and Schmidhuber 1997).
 Language: lines such as `kqz>kqz`, of which the second half can be foreseen. Tag: the letters, a mark, and a blank for
-each letter, to be tagged with it. The length is the greatest number of letters (8 unless said), the examples are
-lines (20,000) or sentences (10,000).
+each letter, to be tagged with it. Translate: the letters, such as `k q z`, into themselves. The length is the greatest
+number of letters (8 unless said), the examples are lines (20,000), sentences or pairs (10,000).
 """
 
 from collections.abc import Iterator
 from random import Random
 from string import ascii_lowercase
 
-from seqloom.data.examples import Place, Sentence
+from seqloom.data.examples import Pair, Place, Sentence
 
-LENGTH, LINES, SENTENCES = 8, 20_000, 10_000
+LENGTH, LINES, SENTENCES, PAIRS = 8, 20_000, 10_000, 10_000
 MARK, BLANK, NOTHING = ">", "_", "-"
 
 
@@ -40,6 +40,17 @@ def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[S
             tags=(*[NOTHING] * (size + 1), *letters),
             place=Place("copy", number),
         )
+
+
+def pairs(seed: int, length: int | None, examples: int | None) -> Iterator[Pair]:
+    """Letters with spaces between them, on both sides the same.
+
+    >>> next(pairs(0, 5, 1))
+    Pair(source='t k g n', target='t k g n', place=Place(file='copy', line=1))
+    """
+    for number, letters in enumerate(drawn(seed, length or LENGTH, examples or PAIRS), start=1):
+        spaced = " ".join(letters)
+        yield Pair(spaced, spaced, Place("copy", number))
 
 
 def drawn(seed: int, length: int, examples: int) -> Iterator[str]:

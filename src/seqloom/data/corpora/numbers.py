@@ -1,8 +1,9 @@
 """Numbers in words, as num2words writes them. Classify: in which language is this number written? Unless said, one of
 twelve European ones (Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish,
-Swedish); `--data.languages all` takes all 44. The length is the greatest number of digits (4 unless said), each as
-frequent as the others as far as there are enough numbers; the examples are texts (12,000 unless said, or as many as
-there are).
+Swedish); `--data.languages all` takes all 44. Translate: a number from one language into another, English and French
+unless said (`--data.source-language`, `--data.target-language`). The length is the greatest number of digits (4 unless
+said, 6 in translate), each as frequent as the others as far as there are enough numbers; the examples are texts (12,000
+unless said, or as many as there are) or pairs (10,000).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,12 +12,13 @@ from random import Random
 
 from num2words import num2words
 
-from seqloom.data.examples import Labelled, Place
+from seqloom.data.examples import Labelled, Pair, Place
 from seqloom.spec.config.data import FAMILIAR
 from seqloom.spec.errors import UserError
 
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000
+DIGITS_OF_PAIRS, PAIRS = 6, 10_000
 
 
 def labelled(
@@ -31,12 +33,7 @@ def labelled(
     sekstusinde og ottehundrede og seksogtreds da
     """
     digits, wanted = length or DIGITS, examples or TEXTS
-    if digits > MOST_DIGITS:
-        raise UserError(
-            f"data.length is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits. Ask for fewer."
-        )
-    if wanted > MOST_TEXTS:
-        raise UserError(f"data.examples is {wanted}, and the corpus numbers has up to {MOST_TEXTS}. Ask for fewer.")
+    check(digits, wanted)
     random = Random(seed)
     # Some texts are shared by two languages and drop out: a few numbers more make up for them.
     numbers = spread(random, digits, ceil(1.02 * wanted / len(languages)) + 10)
@@ -48,12 +45,53 @@ def labelled(
     )
 
 
+def pairs(
+    seed: int, length: int | None, examples: int | None, source_language: str = "en", target_language: str = "fr"
+) -> Iterator[Pair]:
+    """Numbers in two languages, each number once.
+
+    >>> for pair in pairs(0, 4, 3):
+    ...     print(pair.source, pair.target, sep=" | ")
+    seven thousand, eight hundred and ninety | sept mille huit cent quatre-vingt-dix
+    eight hundred and seventy-six | huit cent soixante-seize
+    fifty-nine | cinquante-neuf
+    """
+    digits, wanted = length or DIGITS_OF_PAIRS, examples or PAIRS
+    check(digits, wanted)
+    random = Random(seed)
+    numbers = spread(random, digits, wanted)
+    random.shuffle(numbers)
+    return (
+        Pair(in_words(number, source_language), in_words(number, target_language), Place("numbers", line))
+        for line, number in enumerate(numbers, start=1)
+    )
+
+
+def check(digits: int, wanted: int) -> None:
+    """A sentence for more than there is."""
+    if digits > MOST_DIGITS:
+        raise UserError(
+            f"data.length is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits. Ask for fewer."
+        )
+    if wanted > MOST_TEXTS:
+        raise UserError(f"data.examples is {wanted}, and the corpus numbers has up to {MOST_TEXTS}. Ask for fewer.")
+
+
+def in_words(number: int, language: str) -> str:
+    """A number as its language writes it, on one line.
+
+    >>> in_words(1203, "en"), in_words(1203, "fr")
+    ('one thousand, two hundred and three', 'mille deux cent trois')
+    """
+    return " ".join(num2words(number, lang=language).split())
+
+
 def distinct(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]:
     """Every number in every language: text to language. A text of two languages (tre, elf, six) is not there."""
     language_of: dict[str, str | None] = {}
     for number in numbers:
         for language in languages:
-            text = " ".join(num2words(number, lang=language).split())
+            text = in_words(number, language)
             language_of[text] = language if language_of.get(text, language) == language else None
     return {text: language for text, language in language_of.items() if language is not None}
 

@@ -1,8 +1,10 @@
 """A look at the data before training: what they are, what training would refuse, what else a person should know."""
 
+from seqloom.data.inspection.captioned import look_at_captioned
 from seqloom.data.inspection.findings import Finding, Inspection, Kind, ordered
 from seqloom.data.inspection.gathered import Gathered
 from seqloom.data.inspection.labelled import look_at_labelled
+from seqloom.data.inspection.paired import look_at_paired
 from seqloom.data.inspection.sources import sources
 from seqloom.data.inspection.tagged import look_at_tagged
 from seqloom.data.inspection.text import look_at_text
@@ -10,7 +12,13 @@ from seqloom.spec.config.experiment import Experiment
 
 __all__ = ["Finding", "Inspection", "inspect"]
 
-LOOKS = {"language": look_at_text, "classify": look_at_labelled, "tag": look_at_tagged}
+LOOKS = {
+    "language": look_at_text,
+    "classify": look_at_labelled,
+    "tag": look_at_tagged,
+    "translate": look_at_paired,
+    "caption": look_at_captioned,
+}
 
 
 def inspect(experiment: Experiment) -> Inspection:

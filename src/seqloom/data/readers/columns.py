@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seqloom.data.examples import Place
-from seqloom.data.files import format_of
-from seqloom.data.lines import Skipped, refuse
+from seqloom.data.files import Format, format_of
+from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.readers import guess
 from seqloom.data.readers.rows import ROWS, json_objects
 from seqloom.data.wording import counted
@@ -74,30 +74,48 @@ def columns(path: str | Path, data: Data) -> Columns:
     written = format_of(path, "classify", data.format)
     bad = refuse if data.on_bad_line == "refuse" else Skipped()
     if written == "jsonl":
-        return _keys(
-            path, [record for _, record in islice(json_objects(path, data.max_characters, bad), LOOKED_AT)], data
-        )
-    rows = [row for _, row in islice(ROWS[written](path, data.max_characters, bad), LOOKED_AT)]
-    return _columns(path, rows, data)
+        return _keys(path, first_objects(path, data, bad), data)
+    return _columns(path, first_rows(path, written, data, bad), data)
+
+
+def first_rows(path: Path, written: Format, data: Data, bad: Bad) -> list[list[str]]:
+    """The first 1,000 rows of a CSV or TSV file."""
+    return [row for _, row in islice(ROWS[written](path, data.max_characters, bad), LOOKED_AT)]
+
+
+def first_objects(path: Path, data: Data, bad: Bad) -> list[dict[str, object]]:
+    """The first 1,000 objects of a JSONL file."""
+    return [record for _, record in islice(json_objects(path, data.max_characters, bad), LOOKED_AT)]
 
 
 def _columns(path: Path, rows: list[list[str]], data: Data) -> Columns:
-    if not rows:
-        raise DataError(path, "there is no row that can be read", "Name a file with a text and a label in each row")
-    width = Counter(map(len, rows)).most_common(1)[0][0]
-    if width == 1:
-        other = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
-        do = "Rewrite it with commas (.csv) or tabs (.tsv) between a text and its label"
-        raise DataError(path, f"there is only one column{other}", do)
+    width = width_of(path, rows, "a text", "label")
     header = _header(path, rows, width, data)
     same = [row for row in rows[header:] if len(row) == width]
+    names = names_of(path, rows, width, header)
+    return _found(path, names, list(zip(*same, strict=True)), header, data)
+
+
+def width_of(path: Path, rows: list[list[str]], one: str, other: str) -> int:
+    """How many fields most rows have: two at least, `one` (a text) and its `other` (label)."""
+    if not rows:
+        raise DataError(path, "there is no row that can be read", f"Name a file with {one} and its {other} in each row")
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if width == 1:
+        mark = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
+        do = f"Rewrite it with commas (.csv) or tabs (.tsv) between {one} and its {other}"
+        raise DataError(path, f"there is only one column{mark}", do)
+    return width
+
+
+def names_of(path: Path, rows: list[list[str]], width: int, header: bool) -> tuple[str, ...]:
+    """The columns' names; without a header their numbers, from 1."""
     if header and len(rows[0]) != width and len(rows) > 1:
         what = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
         raise DataError(
             Place(str(path), 1), what, "Name every column once, or remove the header and pass --no-data.header"
         )
-    names = tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
-    return _found(path, names, list(zip(*same, strict=True)), header, data)
+    return tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
 
 
 def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
@@ -109,14 +127,20 @@ def _header(path: Path, rows: list[list[str]], width: int, data: Data) -> bool:
     return rows[0] is alike[0] and guess.has_header(alike)
 
 
-def _keys(path: Path, records: list[dict[str, object]], data: Data) -> Columns:
-    """The keys of JSON objects are columns with a header."""
+def keys_of(path: Path, records: list[dict[str, object]], one: str, other: str) -> tuple[str, ...]:
+    """The keys of JSON objects, in the order of their coming: two at least."""
     if not records:
         raise DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
     names = tuple(dict.fromkeys(key for record in records for key in record))
     if len(names) < 2:
         what = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
-        raise DataError(path, what, "Give each object a text and a label")
+        raise DataError(path, what, f"Give each object {one} and its {other}")
+    return names
+
+
+def _keys(path: Path, records: list[dict[str, object]], data: Data) -> Columns:
+    """The keys of JSON objects are columns with a header."""
+    names = keys_of(path, records, "a text", "label")
     if len(names) > MOST_KEYS and (data.text is None or data.label is None):
         what = f"{len(names):,} different keys, too many to guess which is the text and which the label"
         raise DataError(path, what, "Name both with --data.text and --data.label")
@@ -136,16 +160,14 @@ class _Values:
 
     def __iter__(self) -> Iterator[list[str]]:
         for name in self.names:
-            yield [_cell(record.get(name)) for record in self.records]
-
-
-def _cell(value: object) -> str:
-    return "" if value is None or isinstance(value, dict) else str(value)
+            values = (record.get(name) for record in self.records)
+            yield ["" if value is None or isinstance(value, dict) else str(value) for value in values]
 
 
 def _found(path: Path, names: tuple[str, ...], columns: guess.Columns, header: bool, data: Data) -> Columns:
     given = {
-        key: _given(path, key, names, header, value) for key, value in (("text", data.text), ("label", data.label))
+        key: given_column(path, key, names, header, value)
+        for key, value in (("text", data.text), ("label", data.label))
     }
     text, label = given["text"], given["label"]
     if text is not None and text == label:
@@ -172,7 +194,7 @@ def _found(path: Path, names: tuple[str, ...], columns: guess.Columns, header: b
     return Columns(text, label, header, names, tuple(key for key in guessed if not (key == "header" and by_name)))
 
 
-def _given(path: Path, key: str, names: tuple[str, ...], header: bool, value: str | None) -> int | None:
+def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, value: str | None) -> int | None:
     """The column that a person named: by its name in the header, or by its number from 1."""
     if value is None:
         return None

@@ -19,9 +19,9 @@ def read_jsonl(path: str | Path, columns: Columns, data: Data, bad: Bad = refuse
     for number, record in json_objects(path, data.max_characters, bad):
         place = Place(str(path), number)
         try:
-            text = _text(_value(record, text_key, place), text_key, place)
-            labels = labels_of_json(_value(record, label_key, place), data.label_separator, place)
-            _check_encodable(text, *labels, place=place)
+            text = text_of(value_of(record, text_key, place), text_key, place)
+            labels = labels_of_json(value_of(record, label_key, place), data.label_separator, place)
+            check_encodable(text, *labels, place=place)
         except DataError as error:
             bad(error)
             continue
@@ -31,20 +31,22 @@ def read_jsonl(path: str | Path, columns: Columns, data: Data, bad: Bad = refuse
         raise DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
 
 
-def _value(record: dict[str, object], key: str, place: Place) -> object:
+def value_of(record: dict[str, object], key: str, place: Place) -> object:
+    """What an object has for a key."""
     if key not in record:
         keys = ", ".join(repr(one) for one in list(record)[:10])
         raise DataError(place, f"no key {key!r} (it has {keys or 'none'})", f"Add it, {OR_SKIP}")
     return record[key]
 
 
-def _text(value: object, key: str, place: Place) -> str:
+def text_of(value: object, key: str, place: Place) -> str:
+    """A value that is a text."""
     if not isinstance(value, str):
         raise DataError(place, f"{key!r} is {in_words(value)}, and a text is a string", f"Put it in quotes, {OR_SKIP}")
     return value
 
 
-def _check_encodable(*strings: str, place: Place) -> None:
+def check_encodable(*strings: str, place: Place) -> None:
     """JSON can write half of a surrogate pair, as \\ud800, which is no character and can't be saved as UTF-8."""
     try:
         for string in strings:

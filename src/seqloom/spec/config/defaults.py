@@ -68,8 +68,8 @@ PAPER_TRAINING = {
 CHARACTER_WIDTH = {"tiny": 16, "small": 128, "base": 256}
 
 
-def model_defaults(task: str, kind: type, size: str) -> Values:
-    """What a model of this kind is in this task."""
+def model_defaults(task: str, kind: type, size: str, tied: object) -> Values:
+    """What a model of this kind is in this task; `tied` as it is said, if it is."""
     values: Values = {"size": size, "dropout": 0.1, "word_dropout": 0.0, **SIZES[kind][size]}
     if kind is Recurrent:
         values["bidirectional"] = task != "language"
@@ -85,20 +85,22 @@ def model_defaults(task: str, kind: type, size: str) -> Values:
         if kind is Recurrent:
             values |= {"width": 2 * values["width"], "input_dropout": 0.3}
     if task in WRITTEN:
-        values |= writing_defaults(task, kind, size)
+        values |= writing_defaults(task, kind, size, tied)
     if kind in (Transformer, Mixer, Convolutional):
         values["dropout"] = 0.1  # in every layer, on the way around it
     return values
 
 
-def writing_defaults(task: str, kind: type, size: str) -> Values:
-    """What an encoder-decoder is: Bahdanau's, or the Transformer."""
+def writing_defaults(task: str, kind: type, size: str, tied: object) -> Values:
+    """What an encoder-decoder is: Bahdanau's, or the Transformer. A tied output has the width of a token's vector."""
     values: Values = {"tied": kind is Transformer}
     if kind is Convolutional:
         values["centred"] = False
     if issubclass(kind, Attentive):
-        values |= {"attention": "additive", "attend": "before", "meeting": "tanh", "feed": "every"}
-        values |= {"input_feeding": False, "summary": "none"}
+        values |= {"attention": "additive", "attend": "before", "feed": "every", "input_feeding": False, "bridge": "source"}
+        values |= {"meeting": "tanh" if tied else "concatenation", "summary": "none"}
+    if kind is Transformer:
+        values["scaled"] = True  # else positions, of size 1, drown the tokens
     if kind is Transformer and size == "base":
         values |= PAPER
     if task == "caption":
@@ -161,6 +163,8 @@ def filled(raw: Mapping[str, Any]) -> Values:
     if str(task) not in ARCHITECTURE or kind is None or str(size) not in CHARACTER_WIDTH:
         return {**raw, "model": model}
     data = said(Data, parts["data"], data_defaults(str(task), kind, str(size)))
+    if task in WRITTEN and not data.get("train"):
+        data = {"valid_share": 0.05, "test_share": 0.05} | data  # of an embedded corpus, which is all there is
     train = said(Train, parts["train"], train_defaults(str(task), kind, str(size)))
     if train.get("optimiser") == "rmsprop" and "momentum" not in parts["train"]:
         train["momentum"] = 0.0
@@ -172,7 +176,7 @@ def filled(raw: Mapping[str, Any]) -> Values:
         model.setdefault("length", data["max_length"] if task != "language" else train["bptt"])
     if kind is Transformer:
         model.setdefault("context", train["bptt"] if task == "language" else data["max_length"])
-    model = said(kind, model, model_defaults(str(task), kind, str(size)))
+    model = said(kind, model, model_defaults(str(task), kind, str(size), model.get("tied")))
     if task == "tag" and "character_width" not in parts["model"] and isinstance(model["width"], int):
         model["character_width"] = min(
             model["character_width"], max(2, model["width"] // 4 * 2)

@@ -116,12 +116,24 @@ def writing_disagreements(whole: Experiment) -> Iterator[str]:
         known = isinstance(model, Recurrent) and model.connection != "dense"
         if model.input_feeding and model.meeting == "concatenation" and not known:
             yield "model.input_feeding here needs an output of a known width, which model.meeting tanh gives"
-        if model.attention == "none" and model.summary == "none" and model.encoder == "none":
-            yield "a decoder without attention, summary and encoder knows too little of the source. Give one of them"
+        if model.attention in names.SAME_WIDTH and not keeps_its_width(model):
+            what = f"model.attention {model.attention} compares vectors of one width, which this decoder does not have"
+            yield f"{what}; additive, bilinear and low-rank take any"
+        if model.attention == "none" and model.summary == "none" and "none" in (model.encoder, model.bridge):
+            yield "without attention and model.summary, a decoder needs model.encoder and model.bridge to know its source"
     if whole.task == "translate" and model.encoder == "none":
         yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"
     if model.stem == "patches" and model.patch and data.image_size and data.image_size % model.patch:
         yield f"model.patch is {model.patch}, and does not divide data.image_size, {data.image_size}. Give a divisor"
+
+
+def keeps_its_width(model: Attentive) -> bool:
+    """Whether the decoder's output is as wide as `hidden` (conv: `width`), whatever else its input holds."""
+    if isinstance(model, Convolutional):
+        return model.attend == "after" and not model.input_feeding
+    if isinstance(model, Window):
+        return not (model.direct and model.depth == 1)
+    return isinstance(model, Recurrent) and model.connection != "dense"
 
 
 def has_a_way_around(model: Recurrent) -> bool:

@@ -82,6 +82,11 @@ class Attentive(AnyModel):
     feed: Literal["every", "first"] | None = Field(
         None, description="translate, caption: whether every step reads what was looked at, or only the first."
     )
+    bridge: Literal["source", "none"] | None = Field(
+        None,
+        description="translate, caption: whether the decoder begins in a state that the source gives it, or knows "
+        "nothing but what it looks at.",
+    )
     input_feeding: bool | None = Field(
         None, description="translate, caption: whether a step also reads the last step's output (Luong 2015)."
     )

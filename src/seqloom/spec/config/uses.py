@@ -37,6 +37,7 @@ USED_BY: dict[str, tuple[str, ...]] = {
     "model.encoder_depth": ("translate", "caption"),
     "model.attention": ("translate", "caption"),
     "model.attend": ("translate", "caption"),
+    "model.bridge": ("translate", "caption"),
     "model.summary": ("translate", "caption"),
     "model.meeting": ("translate", "caption"),
     "model.feed": ("translate", "caption"),

@@ -1,0 +1,243 @@
+"""Decoding beside `transformers`: the same random Transformer in both, tokens a second; then recurrent decoders.
+
+    python benchmarks/decoding.py [--threads 2] [--rounds 3]
+
+6 + 6 blocks, 512 wide, 32 sources of 24 tokens, 64 tokens each and no early end, float32, CPU, in one process. The two
+must agree before they are timed: in their scores to 1e-4, and in every token written greedily, save where the two best
+lie within 1e-4 of each other. They take turns, and medians are shown, so that both meet the same weather. The floor is
+what the products take at the rate of a large one, or the reads of weights and caches at the rate of a long one,
+whichever is longer.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from types import ModuleType
+from unittest.mock import patch
+
+import torch
+from _floors import Machine, Work, cache_numbers, floor
+from _marian import END, marian, ours
+from torch import Tensor, nn
+
+from seqloom.decoding.decode import decode
+from seqloom.nn import (
+    GRU,
+    LSTM,
+    AttentionAfter,
+    AttentionBefore,
+    AttentiveDecoder,
+    Bidirectional,
+    Concatenation,
+    LearnedBridge,
+    PerPosition,
+    Recurrent,
+    Sinusoidal,
+    TanhMeeting,
+    Tokens,
+)
+from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.transformer import BASE, cross_decoder, encoder
+from seqloom.spec.config.decode import Decode
+
+NEAR = 1e-4
+SIZE = BASE.size
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--threads", type=int, default=2)
+    arguments.add_argument("--rounds", type=int, default=3, help="turns of each, after one to warm up")
+    arguments.add_argument("--lengths", type=int, nargs="*", default=[64, 256, 1024])
+    arguments.add_argument("--vocabularies", type=int, nargs="*", default=[32_000, 58_101])
+    options = arguments.parse_args()
+    torch.set_num_threads(options.threads)
+    machine = Machine.measured()
+    print(f"torch {torch.__version__}, CPU, float32, {options.threads} threads")
+    print(
+        f"a large product runs at {machine.rate / 1e9:,.0f} GFLOP/s, a long read at {machine.bandwidth / 1e9:,.0f} GB/s"
+    )
+    try:
+        import transformers
+    except ImportError:
+        print("transformers is not installed: pip install 'seqloom[hub]' to see it beside")
+    else:
+        beside(transformers, options.vocabularies, options.rounds, machine)
+    alone(options.vocabularies, options.rounds, machine)
+    by_length(options.lengths, machine)
+
+
+def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machine: Machine) -> None:
+    """The same Transformer in both."""
+    transformers.utils.logging.set_verbosity_error()
+    print(f"\ntransformers {transformers.__version__}; tokens a second")
+    print(f"{'Transformer':<34}{'floor':>9}{'transformers':>14}{'seqloom':>9}{'ratio':>7}")
+    for vocabulary in vocabularies:
+        theirs = marian(transformers, vocabulary)
+        model, source = ours(theirs), sources(vocabulary)
+        assert_same_scores(theirs, model, source)
+        for beam in (1, 4):
+            work = Work(beam=beam)
+            calls = (their_turn(theirs, source, work), our_turn(model, source, work))
+            written, wanted = calls[1](), calls[0]()
+            note = compare(model, source, written, wanted) if beam == 1 else same_rows(written, wanted)
+            slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds))
+            best = work.tokens / floor(model, work, machine)
+            name = f"{vocabulary:,} tokens, {'greedy' if beam == 1 else f'beam {beam}'}"
+            print(f"{name:<34}{best:>9,.0f}{slow:>14,.0f}{fast:>9,.0f}{fast / slow:>7.2f}   {note}", flush=True)
+
+
+def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
+    """Recurrent decoders."""
+    print(f"\n{'recurrent decoders, 512 wide':<34}{'floor':>9}{'seqloom':>9}   tokens a second")
+    for vocabulary in vocabularies:
+        source = sources(vocabulary)
+        for name, model in (("GRU, additive", gru(vocabulary)), ("LSTM, dot, input feeding", lstm(vocabulary))):
+            for beam in (1, 4):
+                work = Work(beam=beam)
+                (taken,) = in_turns((our_turn(model, source, work),), rounds)
+                told = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
+                best = work.tokens / floor(model, work, machine)
+                print(f"{told:<34}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
+
+
+def by_length(lengths: list[int], machine: Machine) -> None:
+    """Milliseconds of one step, the search included, once so many tokens stand written."""
+    vocabulary, rows = 8_000, 8
+    print(
+        f"\n{'ms a step after so many tokens, ' + f'{rows} rows':<46}{''.join(f'{length:>9,}' for length in lengths)}"
+    )
+    transformer = EncoderDecoder(
+        stem(vocabulary), encoder(), stem(vocabulary), cross_decoder(), PerPosition(SIZE, vocabulary)
+    ).eval()
+    models = {
+        "GRU, additive": gru(vocabulary),
+        "LSTM, dot, input feeding": lstm(vocabulary),
+        "Transformer": transformer,
+    }
+    for name, model in models.items():
+        taken = step_times(model, sources(vocabulary)[:rows], max(lengths))
+        figures = [statistics.median(taken[length - 32 : length]) * 1e3 for length in lengths]
+        print(f"{name:<46}{''.join(f'{figure:>9.2f}' for figure in figures)}", flush=True)
+    reads = [4 * rows * length * cache_numbers(transformer) / machine.bandwidth * 1e3 for length in lengths]
+    print(f"{'   of which the read of its cache, at least':<46}{''.join(f'{read:>9.2f}' for read in reads)}")
+
+
+# Models ------------------------------------------------------------------------------------------------------------
+
+
+def stem(vocabulary: int) -> Tokens:
+    return Tokens(vocabulary, SIZE, scaled=True, positions=Sinusoidal(SIZE))
+
+
+def gru(vocabulary: int) -> EncoderDecoder:
+    """Bahdanau et al. 2014."""
+    body = Recurrent(GRU(2 * SIZE, SIZE))
+    context = AttentionBefore(SIZE, SIZE, "additive")
+    decoder = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), LearnedBridge(SIZE, body))
+    both = Bidirectional(Recurrent(GRU(SIZE, SIZE // 2)), Recurrent(GRU(SIZE, SIZE // 2)))
+    head = PerPosition(2 * SIZE, vocabulary)
+    return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
+
+
+def lstm(vocabulary: int) -> EncoderDecoder:
+    """Luong et al. 2015."""
+    body = Recurrent(LSTM(2 * SIZE, SIZE))
+    meeting, context = TanhMeeting(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
+    decoder = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
+    both = Bidirectional(Recurrent(LSTM(SIZE, SIZE // 2)), Recurrent(LSTM(SIZE, SIZE // 2)))
+    head = PerPosition(SIZE, vocabulary)
+    return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
+
+
+def sources(vocabulary: int) -> Tensor:
+    """Random sentences, of neither the end nor Marian's padding."""
+    work = Work()
+    return torch.randint(
+        1, vocabulary - 1, (work.sources, work.source_steps), generator=torch.Generator().manual_seed(1)
+    )
+
+
+# Agreement ---------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def assert_same_scores(theirs: nn.Module, model: EncoderDecoder, source: Tensor) -> None:
+    target = torch.cat([torch.full((len(source), 1), END), source[:, :8]], dim=1)
+    wanted = theirs(input_ids=source, decoder_input_ids=target).logits
+    came, _ = model.step(target, model.start(source))
+    torch.testing.assert_close(came, wanted, rtol=0, atol=NEAR)
+
+
+@torch.no_grad()
+def compare(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
+    """Where the two first part, row by row, the two tokens must be as likely as each other, to 1e-4."""
+    parted = []
+    for row, (one, other) in enumerate(zip(written, wanted, strict=True)):
+        if one == other:
+            continue
+        step = next(k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+        logits, _ = model.next(torch.tensor([[END, *one[:step]]]), model.start(source[row : row + 1]))
+        gap = float((logits[0, one[step]] - logits[0, other[step]]).abs())
+        assert gap < NEAR, f"row {row}, step {step}: {one[step]} and {other[step]} are {gap} apart"
+        parted.append(f"row {row} at step {step}, {gap:.1e} apart")
+    return "the same tokens" if not parted else f"the same tokens but for {'; '.join(parted)}"
+
+
+def same_rows(written: list[list[int]], wanted: list[list[int]]) -> str:
+    return f"{sum(one == other for one, other in zip(written, wanted, strict=True))} of {len(written)} texts the same"
+
+
+# Turns -------------------------------------------------------------------------------------------------------------
+
+
+def their_turn(theirs: nn.Module, source: Tensor, work: Work) -> Callable[[], list[list[int]]]:
+    def turn() -> list[list[int]]:
+        written = theirs.generate(
+            source, num_beams=work.beam, min_new_tokens=work.steps, max_new_tokens=work.steps, do_sample=False
+        )
+        return written[:, 1:].tolist()
+
+    return turn
+
+
+def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], list[list[int]]]:
+    options = Decode(temperature=0, beam=work.beam, length=work.steps)
+
+    def turn() -> list[list[int]]:
+        found = decode(model, source, prompts=[[END]] * len(source), end=END, never=[END], options=options)
+        return [hypotheses[0].tokens for hypotheses in found]
+
+    return turn
+
+
+def in_turns(calls: tuple[Callable[[], object], ...], rounds: int) -> list[float]:
+    """Median seconds of each, taken in turns."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
+    for _ in range(rounds):
+        for times, call in zip(taken, calls, strict=True):
+            begun = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begun)
+    return [statistics.median(times) for times in taken]
+
+
+def step_times(model: EncoderDecoder, source: Tensor, steps: int) -> list[float]:
+    """Seconds from one step to the next of a greedy search."""
+    ticks: list[float] = []
+    going = model.next
+
+    def ticking(tokens: Tensor, state: object, lengths: Tensor | None = None) -> object:
+        ticks.append(time.perf_counter())
+        return going(tokens, state, lengths)
+
+    with patch.object(model, "next", ticking):
+        our_turn(model, source, Work(steps=steps + 1))()
+    return [after - before for before, after in zip(ticks, ticks[1:], strict=False)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Small models that write, of every kind, in float64; and what they say of a text when they are given it."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.bridges import bridge
+from seqloom.nn.cells import GRU, LSTM
+from seqloom.nn.contexts import AttentionAfter, AttentionBefore
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.models import EncoderDecoder, Model, Writer
+from seqloom.nn.positions import LearnedPositions, Sinusoidal
+from seqloom.nn.record import record
+from seqloom.nn.recurrent import Bidirectional, Recurrent
+from seqloom.nn.stems import Tokens
+from seqloom.nn.transformer import TransformerParts, cross_decoder, decoder, encoder
+
+WORDS, END, SIZE = 5, 4, 8
+PARTS = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
+SOURCE = torch.tensor([[1, 2, 3, 0, 2], [3, 1, 0, 0, 0], [2, 2, 0, 3, 0], [0, 0, 0, 0, 0]])
+LENGTHS = torch.tensor([5, 2, 4, 1])
+
+
+def before() -> EncoderDecoder:
+    reader = Bidirectional(Recurrent(GRU(SIZE, 4)), Recurrent(GRU(SIZE, 4)))
+    body = Recurrent(GRU(2 * SIZE, SIZE))
+    context = AttentionBefore(SIZE, SIZE, "additive")
+    writer = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), bridge(reader, body))
+    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(2 * SIZE, WORDS))
+
+
+def after() -> EncoderDecoder:
+    reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
+    context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE)
+    writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
+    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(SIZE, WORDS))
+
+
+def transformer() -> EncoderDecoder:
+    words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
+    source = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE), tied=words)
+    return EncoderDecoder(source, encoder(PARTS), words, cross_decoder(PARTS), PerPosition(SIZE, WORDS))
+
+
+def recurrent_language_model() -> Model:
+    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerPosition(SIZE, WORDS))
+
+
+def transformer_language_model() -> Model:
+    words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
+    return Model(words, decoder(PARTS), PerPosition(SIZE, WORDS))
+
+
+ATTENTIVE = {"before": before, "after": after, "transformer": transformer}
+LANGUAGE = {"lstm": recurrent_language_model, "gpt": transformer_language_model}
+every_attentive = pytest.mark.parametrize("make", ATTENTIVE.values(), ids=ATTENTIVE)
+every_writer = pytest.mark.parametrize("make", [*ATTENTIVE.values(), *LANGUAGE.values()], ids=[*ATTENTIVE, *LANGUAGE])
+
+# An encoder-decoder begins with the end of what is not there; a language model with a text.
+PROMPTS = {True: [[END]] * 4, False: [[1, 2], [3], [0, 1, 2], [3]]}
+
+
+def ready(make: Callable[[], Writer], seed: int = 0) -> Writer:
+    """In eval mode, with weights large enough that texts differ."""
+    torch.manual_seed(seed)
+    model = make().double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.normal_(0, 0.6)
+    return model
+
+
+def prompts_of(model: Writer) -> list[list[int]]:
+    return PROMPTS[isinstance(model, EncoderDecoder)]
+
+
+def teacher_forced(model: Writer, row: int, prompt: list[int], texts: list[list[int]]) -> list[list[float]]:
+    """For each text about this source, log p of each of its tokens after the prompt, all of them given."""
+    given = [torch.tensor([*prompt, *text[:-1]]) for text in texts]
+    state = model.start(SOURCE[row : row + 1, : LENGTHS[row]].expand(len(texts), -1))
+    lengths = torch.tensor([len(each) for each in given])
+    with torch.no_grad():
+        logits, _ = model.step(pad_sequence(given, batch_first=True), state, lengths)
+    log_p = logits[:, len(prompt) - 1 :].log_softmax(dim=2)
+    return [each[torch.arange(len(text)), text].tolist() for each, text in zip(log_p, texts, strict=True)]
+
+
+def looked(model: EncoderDecoder, row: int, prompt: list[int], tokens: list[int]) -> dict[str, Tensor]:
+    """Where it looks before each of these tokens, all given at once to a row alone."""
+    state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
+    with record("attention") as seen:
+        model.step(torch.tensor([[*prompt, *tokens[:-1]]]), state)
+    return {
+        place: values["weights"][0, :, len(prompt) - 1 :]
+        for place, values in seen["attention"].items()
+        if place.endswith("memory")
+    }
+
+
+def all_texts(steps: int) -> list[tuple[list[int], bool]]:
+    """Every text that ends within so many steps, the end among its tokens, and every one that is cut there."""
+    words = [word for word in range(WORDS) if word != END]
+    ended = [([*text, END], True) for n in range(steps) for text in product(words, repeat=n)]
+    return ended + [(list(text), False) for text in product(words, repeat=steps)]

@@ -1,0 +1,73 @@
+"""What reports say of runs that translate, or describe pictures."""
+
+import json
+import re
+from pathlib import Path
+
+from seqloom.lens.outcome import outcome
+from seqloom.lens.report import report
+from seqloom.lens.report_thumbnail import pixels, thumbnail
+from seqloom.views.picture import Picture
+from tests.lens.run_folders import caption, translate
+from tests.views.test_page import read
+
+
+def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:
+    html = report(translate(tmp_path / "run")).html()
+    said = read(html).said
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in said
+    assert "Quality by length: score by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
+    assert "13 to 20: 69" in said
+    assert "9 of these 12 differ from the reference." in said
+    first = html.index("<mark>quatre-vingt-dix</mark> <mark>neuf</mark>")
+    assert first < html.index('<dd dir="auto">deux cent trente-quatre</dd>')
+    assert "mille <mark>et</mark> un" in html
+    assert "&lt;b&gt;eighty&lt;/b&gt;" in html
+    assert "<title>written ·cent, source ·hundred: 0.7429</title>" in html
+
+
+def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None:
+    html = report(caption(tmp_path / "run")).html()
+    assert len(re.findall('<img alt="" src="data:image/png;base64,', html)) == 1
+    assert "1 of these 2 differs from the reference." in html
+    assert '<dt>image</dt><dd dir="auto">photos/2.jpg</dd>' in html
+    assert '<use href="#picture-' in html
+
+
+def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
+    folder = caption(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    del scores["details"]["attention"]["thumbnail"]
+    (folder / "scores.json").write_text(json.dumps(scores))
+    html = report(folder).html()
+    assert "<use" not in html
+    assert "<title>·red, row 1, column 2: 0.7188</title>" in html
+
+
+def test_only_small_pictures_are_trusted() -> None:
+    good = Picture(1, 1, b"\x01\x02\x03").uri
+    assert thumbnail(good) == good
+    for other in ("https://a.b/c.png", good + '" onload="x', "data:image/svg+xml;base64,AAAA", good + 200_000 * "A", 3):
+        assert thumbnail(other) == ""
+    array = pixels(good)
+    assert array is not None
+    assert array.tolist() == [[[1, 2, 3]]]
+    assert pixels("data:image/png;base64,iVBORw0KGgo=") is None
+    assert pixels("") is None
+    assert pixels(Picture(600, 600, bytes(3 * 600 * 600)).uri) is None
+
+
+def test_weights_of_another_shape_are_left_out() -> None:
+    for odd in (
+        {"tokens": ["a"], "source_tokens": ["b"], "attention": [[0.5, 0.5]]},
+        {"tokens": ["a"], "regions": [2, 2, 2], "attention": [[1.0]]},
+        {"tokens": ["a"], "regions": [-1, -1], "attention": [[1.0]]},
+        {"tokens": ["a"], "source_tokens": ["b"], "attention": [["x"]]},
+    ):
+        assert outcome({"details": {"attention": odd}}).attention is None
+
+
+def test_bins_without_sentences_or_an_end() -> None:
+    bins = [{"from": 1, "to": 3, "sentences": 0}, {"from": 4, "sentences": 2, "bleu": "inf", "chrf": 3}]
+    (one,) = outcome({"details": {"by_length": bins}}).by_length
+    assert (one.low, one.high, one.sentences, one.scores) == (4, 4, 2, {"chrf": 3})

@@ -1,0 +1,163 @@
+"""The mean of the last validations' weights: what it is, when it is kept, and that no kill in it loses anything."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.errors import RunError
+from seqloom.spec.folder import check
+from seqloom.training import checkpoints, keeping
+from seqloom.training.averaging import mean
+from seqloom.training.checkpoints import WEIGHTS, place
+from seqloom.training.events import Average, Event, Saved
+from seqloom.verbs import resume, start
+from tests.training.breaking import begin_or_go_on, broken_run
+from tests.training.small import lines, sitting, tiny
+from tests.training.test_crash import assert_same, told
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large that their middle is better than any
+
+
+def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
+    steps = {"steps": 8, "validate_every": 2, "keep": 1, "batch": 1, "bptt": 4, "samples": 0}
+    rate = {"optimiser": "sgd", "schedule": "constant", "warmup": 0, "lr": lr}
+    return tiny("language", train={**steps, **rate, "average": average, **train})
+
+
+@pytest.fixture(scope="module", params=[KEPT, NOT_KEPT], ids=["kept", "not kept"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Path]:
+    """An experiment, and the folder of its unbroken run."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    start(chosen(request.param), folder)
+    return chosen(request.param), folder
+
+
+def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
+    trainer, seen = sitting("language").trainer([]), []
+    (tmp_path / "checkpoints").mkdir()
+    for _ in range(3):
+        trainer.step()
+        checkpoints.save(tmp_path, trainer.model, trainer.optimiser, None, trainer.progress)
+        seen.append({name: tensor.clone() for name, tensor in trainer.model.state_dict().items()})
+    found = mean([place(tmp_path, step) for step in (1, 2, 3)])
+    assert list(found) == sorted(seen[0])
+    for name, tensor in found.items():
+        exact = torch.stack([each[name].double() for each in seen]).mean(dim=0)
+        assert tensor.dtype == seen[0][name].dtype
+        torch.testing.assert_close(tensor, exact.to(tensor.dtype), rtol=0, atol=0)
+
+
+def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
+    trainer, norm = sitting("language").trainer([]), torch.nn.BatchNorm1d(2)
+    (tmp_path / "checkpoints").mkdir()
+    for step in (1, 2):
+        norm(torch.randn(4, 2))
+        trainer.progress.step = step
+        checkpoints.save(tmp_path, norm, trainer.optimiser, None, trainer.progress)
+    assert mean([place(tmp_path, 1), place(tmp_path, 2)])["num_batches_tracked"] == 2
+
+
+def test_checkpoints_of_the_last_validations_are_kept_and_the_run_says_what_came_of_them(
+    whole: tuple[Experiment, Path],
+) -> None:
+    experiment, folder = whole
+    assert [path.name for path in checkpoints.all_of(folder)] == [f"step-00000000{step}" for step in (4, 6, 8)]
+    (event,) = [line for line in lines(folder) if line["event"] == "average"]
+    kept = experiment.train.lr == KEPT
+    before = [line["scores"]["loss"] for line in lines(folder) if line["event"] == "valid"]
+    assert (event["steps"], event["best"]) == ([4, 6, 8], kept)
+    assert (event["scores"]["loss"] < min(before)) == kept
+    scores = told(folder)["scores"]
+    assert isinstance(scores, dict)
+    assert scores["averaged"] == {"steps": [4, 6, 8], "score": event["scores"]["loss"], "kept": kept}
+    assert scores["valid"]["loss"] == pytest.approx(min([*before, event["scores"]["loss"]]))
+    model = check(folder).model
+    assert model is not None
+    means = mean([place(folder, step) for step in (4, 6, 8)])
+    weights = load_file(folder / model)
+    assert all(tensor.equal(weights[name]) for name, tensor in means.items()) == kept
+
+
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, tmp_path: Path) -> None:
+    """As after a kill: what was half done is done again, bit for bit."""
+    experiment, folder, ready = chosen(), tmp_path / "whole", tmp_path / "ready" / "run"
+    start(experiment, folder)
+
+    def break_off(event: Event) -> None:
+        if isinstance(event, Saved) and event.step == experiment.train.steps:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        start(experiment, ready, [break_off])
+    assert not (ready / "scores.json").exists()
+    shutil.copytree(ready.parent, tmp_path / "counted")
+    count, wrong = broken_run("error", -1, experiment, tmp_path / "counted" / "run")
+    assert (wrong, count > 20) == (None, True)
+    for number in range(0, count, every):
+        shutil.copytree(ready.parent, tmp_path / str(number))
+        broken = tmp_path / str(number) / "run"
+        if broken_run("error", number, experiment, broken)[1] is not None:
+            begin_or_go_on(experiment, broken)
+        assert_same(broken, told(folder))
+
+
+def test_stopped_and_resumed_between_all_validations(whole: tuple[Experiment, Path], tmp_path: Path) -> None:
+    experiment, folder = whole
+
+    def break_off(event: Event) -> None:
+        if event.name == "tick" and event.step in (1, 3, 5, 7) and event.step not in seen:
+            seen.add(event.step)
+            raise KeyboardInterrupt
+
+    seen: set[int] = set()
+    with pytest.raises(KeyboardInterrupt):
+        start(experiment, tmp_path / "run", [break_off])
+    while len(seen) < 4:
+        with pytest.raises(KeyboardInterrupt):
+            resume(tmp_path / "run", listeners=[break_off])
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(folder))
+
+
+def test_checkpoints_by_the_clock_change_nothing(
+    whole: tuple[Experiment, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment, folder = whole
+    monkeypatch.setattr(keeping, "SECONDS", -1)
+    start(experiment, tmp_path / "run")
+    assert_same(tmp_path / "run", told(folder))
+
+
+def test_one_validation_has_no_mean(tmp_path: Path) -> None:
+    run = start(chosen(steps=2), tmp_path / "run")
+    assert "averaged" not in run.scores
+    assert "average" not in {line["event"] for line in lines(tmp_path / "run")}
+
+
+def test_without_it_nothing_more_is_kept(tmp_path: Path) -> None:
+    run = start(chosen(average=None), tmp_path / "run")
+    assert "averaged" not in run.scores
+    assert [path.name for path in checkpoints.all_of(tmp_path / "run")] == ["step-000000008"]
+
+
+def test_a_damaged_checkpoint_is_named_and_the_others_serve_without_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    def break_off(event: Event) -> None:
+        if isinstance(event, Average):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        start(chosen(), folder, [break_off])
+    (place(folder, 6) / WEIGHTS).unlink()
+    with pytest.raises(RunError, match=r"step-000000006/weights.*Remove the checkpoint .*step-000000006\."):
+        resume(folder)
+    shutil.rmtree(place(folder, 6))
+    assert resume(folder).scores["averaged"]["steps"] == [4, 8]

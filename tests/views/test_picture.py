@@ -1,0 +1,26 @@
+"""Pictures as PNG files."""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from seqloom.spec.errors import ArgumentError
+from seqloom.views.picture import Picture
+
+
+@given(height=st.integers(1, 5), width=st.integers(1, 5), data=st.data())
+def test_another_reader_finds_the_same_pixels(height: int, width: int, data: st.DataObject) -> None:
+    size = 3 * height * width
+    pixels = data.draw(st.binary(min_size=size, max_size=size))
+    with Image.open(BytesIO(Picture(height, width, pixels).png())) as image:
+        assert (image.format, image.mode, image.size) == ("PNG", "RGB", (width, height))
+        assert image.tobytes() == pixels
+
+
+@pytest.mark.parametrize(("height", "width", "pixels"), [(1, 2, bytes(5)), (0, 2, b"")])
+def test_three_bytes_a_pixel(height: int, width: int, pixels: bytes) -> None:
+    with pytest.raises(ArgumentError, match="expected 3 bytes for each"):
+        Picture(height, width, pixels)
