@@ -7,17 +7,20 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from seqloom.cli.answers import show_attention
 from seqloom.cli.baseline import show_baseline
 from seqloom.cli.console import block, command, is_live, say, say_exactly
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
+from seqloom.data.images import write_png
 from seqloom.lens.report import report
 from seqloom.lens.report_figures import loss
 from seqloom.runs.run import Run
-from seqloom.spec.folder import REPORT
+from seqloom.spec.folder import ATTENTION, REPORT
 from seqloom.tasks.classify import Classify
 from seqloom.tasks.language import Language
 from seqloom.tasks.tag import Tag
 from seqloom.tasks.task import Task
+from seqloom.tasks.translate import Caption, Translate
 from seqloom.views import terminal
 from seqloom.views.numbers import duration
 from seqloom.views.text import cut, one_line, visible
@@ -25,6 +28,7 @@ from seqloom.views.text import cut, one_line, visible
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
 NARROW = 60  # columns: below this a curve says little
 SAMPLE = 600  # characters
+EXAMPLES = 5
 
 
 def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> None:
@@ -35,6 +39,7 @@ def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> N
         say(console, "sample", "")
         block(console, Text(written.strip("\n"), "bold"))
     scores = run.scores
+    show_written(console, scores.get("details", {}))
     say(console, "best", best_words(scores, progress))
     show_baseline(console, scores.get("valid", {}), scores.get("details", {}))
     if "test" in scores:
@@ -43,8 +48,25 @@ def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> N
         told = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)} left out, not finite (see the report)"
         say(console, "skipped", told, "bold yellow")
     say(console, "took", cost_words(scores.get("cost", {})))
-    say_exactly(console, "wrote", f"{run.folder}   ({REPORT}, {run.manifest.model})")
+    drawn = [ATTENTION] if (run.folder / ATTENTION).exists() else []
+    say_exactly(console, "wrote", f"{run.folder}   ({', '.join([REPORT, *drawn, str(run.manifest.model)])})")
     say_exactly(console, "next", next_command(run.folder, task))
+
+
+def show_written(console: Console, details: dict[str, Any]) -> None:
+    """Some of what a run that translates or describes wrote, beside what it read, and where it looked for one."""
+    examples = details.get("examples", [])[:EXAMPLES]
+    for each in examples:
+        name = "translation" if "translation" in each else "caption"
+        right = each[name] in each["references"]
+        told = Text(one_line(str(each.get("text", each.get("image", "")))), "dim")
+        told.append(f"\n{one_line(each[name]) or '(nothing)'}", "bold" if right else "bold yellow")
+        if not right:
+            told.append(f"\nexpected: {one_line(each['references'][0])}", "yellow")
+        say(console, "wrote" if each is examples[0] else "", told)
+    if "attention" in details:
+        say(console, "looked", "darker is more; rows are what it wrote, columns what it read")
+        show_attention(console, details["attention"])
 
 
 def show_curve(console: Console, folder: Path) -> None:
@@ -75,12 +97,12 @@ def cost_words(cost: dict[str, Any]) -> str:
 def next_command(folder: Path, task: Task) -> str:
     """A command that works with this run, on something that it may know."""
     if isinstance(task, Language):
-        return command("seqloom", "generate", folder, "--prompt", example(task))
-    return command("seqloom", "predict", folder, example(task))
+        return command("seqloom", "generate", folder, "--prompt", example(task, folder))
+    return command("seqloom", "predict", folder, example(task, folder))
 
 
-def example(task: Task) -> str:
-    """A short text from the validation part."""
+def example(task: Task, folder: Path) -> str:
+    """A short text, or a picture, from the validation part."""
     if isinstance(task, Language):
         if task.experiment.decode is not None and task.experiment.decode.prompt:
             return task.experiment.decode.prompt
@@ -93,7 +115,23 @@ def example(task: Task) -> str:
     elif isinstance(task, Tag):
         tagged = task.data.parts["valid"]
         texts = [" ".join(task.data.words(tagged.forms[row])) for row in range(min(20, len(tagged)))]
+    elif isinstance(task, Caption):
+        return str(scene(task, folder))
+    elif isinstance(task, Translate):
+        pairs = task.data.parts["valid"]
+        texts = [bytes(pairs.source_texts[row]).decode(errors="replace") for row in range(min(20, len(pairs)))]
     else:
         texts = []
     short = [one_line(" ".join(text.split()[:8])) for text in texts if text.strip()]
     return min(short, key=lambda text: ("'" in text, abs(len(text) - 30)), default="a text")  # easily quoted, not long
+
+
+def scene(task: Caption, folder: Path) -> Path:
+    """A picture that the run can be asked about: one of its own files; a drawn one is written beside the run first."""
+    part = task.data.parts["valid"]
+    if task.experiment.data.train:
+        files = task.experiment.data.valid or task.experiment.data.train
+        return Path(files[0]).parent / str(part.images.name(int(part.image[0])))
+    path = folder / "scene.png"
+    write_png(path, part.images[int(part.image[0])])
+    return path

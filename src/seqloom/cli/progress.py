@@ -16,7 +16,18 @@ from seqloom.views.numbers import short
 
 SMOOTH = 0.97  # of the loss shown, how much is the loss shown before
 EVERY = 10.0  # seconds between lines, where lines can't be drawn over
-SHOWN = ("exact_match", "bleu", "chrf", "accuracy", "span_f1", "micro_f1", "macro_f1", "perplexity", "bits_per_character", "loss")
+SHOWN = (
+    "exact_match",
+    "bleu",
+    "chrf",
+    "accuracy",
+    "span_f1",
+    "micro_f1",
+    "macro_f1",
+    "perplexity",
+    "bits_per_character",
+    "loss",
+)
 SKIPS = 5  # shown one by one in each sitting; after that, each tenth
 GAP = 2  # columns between the parts of the line
 BAR = 8, 26  # columns of the bar, at least and at most

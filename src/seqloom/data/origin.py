@@ -1,7 +1,7 @@
 """Where the examples of each part come from: files, or an embedded corpus."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -188,6 +188,12 @@ class Origin:
             return "character"
         first = [len(example.text.split()) for example in islice(self.labelled(TRAIN, Skipped()), LOOKED_AT)]
         return "character" if sorted(first)[len(first) // 2 : len(first) // 2 + 1] <= [1] else "word"
+
+    def saying_columns(self) -> "Origin":
+        """With the columns that are read said in the config, so that every later file is read the same way."""
+        if (found := self.columns()) is None:
+            return self
+        return replace(self, data=found.said_in(self.data).model_copy(update={"header": found.header}))
 
     def columns(self) -> Columns | Sides | None:
         """Which columns are read, of the first training file that is a table, if one is."""

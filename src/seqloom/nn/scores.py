@@ -264,7 +264,8 @@ def by_head(
     if weight.shape[0] == 1:
         return x @ weight[0]
     product = torch.bmm(x.transpose(0, 1).flatten(1, 2), weight)
-    return product.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)
+    by_row: Tensor = product.unflatten(1, (x.shape[0], x.shape[2]))
+    return by_row.transpose(0, 1)
 
 
 def matrix(heads: int, rows: int, columns: int) -> nn.Parameter:

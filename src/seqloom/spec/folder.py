@@ -33,7 +33,7 @@ MOST_PARAMETERS = 10**15
 LONGEST_NAME = 255  # characters
 
 MANIFEST, EXPERIMENT, LOCAL = "manifest.json", "experiment.toml", "local.json"
-METRICS, SCORES, REPORT = "metrics.jsonl", "scores.json", "report.html"
+METRICS, SCORES, REPORT, ATTENTION = "metrics.jsonl", "scores.json", "report.html", "attention.svg"
 VOCABULARY, CHECKPOINTS, TENSORBOARD = FOLDERS = "vocabulary", "checkpoints", "tensorboard"
 
 
@@ -150,7 +150,7 @@ def is_inside(name: str) -> bool:
 def check(folder: Path) -> Manifest:
     """The manifest, once every file that it lists is there and is what it was; needs no torch."""
     manifest = read_manifest(folder)
-    for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, *FOLDERS):
+    for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, ATTENTION, *FOLDERS):
         path = folder / name
         if path.is_symlink():
             raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")

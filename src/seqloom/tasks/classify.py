@@ -65,9 +65,7 @@ class Classify(RowTask[LabelledData, LabelledPart]):
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Classify":
-        if (columns := origin.columns()) is not None:  # said once, so that every later file is read the same way
-            data = columns.said_in(experiment.data).model_copy(update={"header": columns.header})
-            origin = replace(origin, data=data)
+        origin = origin.saying_columns()
         origin = replace(origin, data=origin.data.model_copy(update={"tokeniser": origin.tokeniser()}))
         experiment = experiment.model_copy(update={"data": origin.data})
         read = labelled(origin)

@@ -61,6 +61,8 @@ class Translate(RowTask[Any, Any]):
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> "Translate":
+        origin = origin.saying_columns()
+        experiment = experiment.model_copy(update={"data": origin.data})
         source, data = cls.sources.prepare(experiment, origin)
         return cls(experiment, source, data, origin)
 

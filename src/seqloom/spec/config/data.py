@@ -110,7 +110,7 @@ class Data(Part):
         description="classify: the column of the label, by its name or its number from 1. Guessed unless given.",
     )
     header: bool | None = Field(
-        None, description="classify: whether the first row names the columns. Guessed unless given."
+        None, description="classify, translate, caption: whether the first row names the columns. Guessed unless given."
     )
     label_separator: str | None = Field(
         None,

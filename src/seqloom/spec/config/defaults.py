@@ -97,7 +97,8 @@ def writing_defaults(task: str, kind: type, size: str, tied: object) -> Values:
     if kind is Convolutional:
         values["centred"] = False
     if issubclass(kind, Attentive):
-        values |= {"attention": "additive", "attend": "before", "feed": "every", "input_feeding": False, "bridge": "source"}
+        values |= {"attention": "additive", "attend": "before", "bridge": "source"}
+        values |= {"feed": "every", "input_feeding": False}
         values |= {"meeting": "tanh" if tied else "concatenation", "summary": "none"}
     if kind is Transformer:
         values["scaled"] = True  # else positions, of size 1, drown the tokens

@@ -120,7 +120,7 @@ def writing_disagreements(whole: Experiment) -> Iterator[str]:
             what = f"model.attention {model.attention} compares vectors of one width, which this decoder does not have"
             yield f"{what}; additive, bilinear and low-rank take any"
         if model.attention == "none" and model.summary == "none" and "none" in (model.encoder, model.bridge):
-            yield "without attention and model.summary, a decoder needs model.encoder and model.bridge to know its source"
+            yield "without attention and model.summary, a decoder knows its source by model.encoder and model.bridge"
     if whole.task == "translate" and model.encoder == "none":
         yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"
     if model.stem == "patches" and model.patch and data.image_size and data.image_size % model.patch:
