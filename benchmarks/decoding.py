@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from types import ModuleType
 from unittest.mock import patch
 
@@ -236,7 +237,7 @@ def step_times(model: EncoderDecoder, source: Tensor, steps: int) -> list[float]
 
     with patch.object(model, "next", ticking):
         our_turn(model, source, Work(steps=steps + 1))()
-    return [after - before for before, after in zip(ticks, ticks[1:], strict=False)]
+    return [after - before for before, after in pairwise(ticks)]
 
 
 if __name__ == "__main__":

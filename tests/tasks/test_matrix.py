@@ -19,6 +19,7 @@ from seqloom.spec.names import ARCHITECTURES, CELLS, TASKS
 from seqloom.tasks.language import Language
 from seqloom.tasks.task import Task
 from seqloom.training import session
+from seqloom.training.events import Average
 from seqloom.training.loop import Trainer
 from seqloom.verbs import start
 from tests.training.small import tiny
@@ -74,9 +75,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
     seen: list[Trainer] = []
     finish = session.finish
 
-    def seeing(sitting: session.Sitting, trainer: Trainer, folder: Path) -> None:
+    def seeing(sitting: session.Sitting, trainer: Trainer, folder: Path, averaged: Average | None) -> None:
         seen.append(trainer)
-        finish(sitting, trainer, folder)
+        finish(sitting, trainer, folder, averaged)
 
     monkeypatch.setattr(session, "finish", seeing)
     return seen

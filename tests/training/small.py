@@ -23,6 +23,16 @@ TINY: dict[str, dict[str, Any]] = {
         "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
         "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
     },
+    "translate": {
+        "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
+        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+        "decode": {"length": 5},
+    },
+    "caption": {
+        "data": {"corpus": "scenes", "examples": 30, "length": 1, "valid_share": 0.2},
+        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+        "decode": {"length": 5},
+    },
 }
 
 

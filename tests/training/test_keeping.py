@@ -35,7 +35,7 @@ def signal_at(step: int, number: int) -> Callable[[Event], None]:
     return listen
 
 
-@pytest.mark.parametrize("task", ["language", "classify", "tag"])
+@pytest.mark.parametrize("task", ["language", "classify", "tag", "translate", "caption"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_stop_saves_all_and_the_run_goes_on(task: str, number: signal.Signals, tmp_path: Path) -> None:
     whole, folder = tmp_path / "whole", tmp_path / "run"

@@ -18,6 +18,7 @@ from seqloom.nn.checks import check_sequence, known_lengths
 from seqloom.nn.contexts import Context
 from seqloom.nn.dropout import AnyDropout
 from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.linear import Linear
 from seqloom.nn.record import inside
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stack import Stack
@@ -52,7 +53,7 @@ class TanhMeeting(Meeting):
 
     def __init__(self, context_size: int, hidden_size: int, output_size: int | None = None) -> None:
         super().__init__(context_size, hidden_size, output_size or hidden_size)
-        self.linear = nn.Linear(context_size + hidden_size, self.output_size, bias=False)
+        self.linear = Linear(context_size + hidden_size, self.output_size, bias=False)
 
     def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
         return torch.tanh(self.linear(torch.cat([c, s], dim=2)))

@@ -7,6 +7,7 @@ from seqloom.nn.activations import activation as activation_named
 from seqloom.nn.checks import check_count
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Pointwise
+from seqloom.nn.linear import Linear
 
 
 class FeedForward(Pointwise):
@@ -25,10 +26,10 @@ class FeedForward(Pointwise):
         check_count(type(self).__name__, "hidden_size", hidden_size)
         check_probability(type(self).__name__, "dropout", dropout)
         self.input_size = self.output_size = size
-        self.widen = nn.Linear(size, hidden_size, bias=bias)
+        self.widen: nn.Linear = Linear(size, hidden_size, bias=bias)
         self.activation = activation_named(activation)
         self.dropout = nn.Dropout(dropout)
-        self.narrow = nn.Linear(hidden_size, size, bias=bias)
+        self.narrow: nn.Linear = Linear(hidden_size, size, bias=bias)
 
     def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         y: Tensor = self.narrow(self.dropout(self.activation(self.widen(x))))
@@ -42,7 +43,7 @@ class GatedFeedForward(FeedForward):
         self, size: int, hidden_size: int, *, activation: str = "swish", dropout: float = 0.0, bias: bool = False
     ) -> None:
         super().__init__(size, hidden_size, activation=activation, dropout=dropout, bias=bias)
-        self.gate = nn.Linear(size, hidden_size, bias=bias)
+        self.gate = Linear(size, hidden_size, bias=bias)
 
     def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         y: Tensor = self.narrow(self.dropout(self.activation(self.gate(x)) * self.widen(x)))

@@ -100,9 +100,10 @@ class Layer(nn.Module, ABC):
         lengths: Int[Tensor, " batch"] | None = None,
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time out"], State]:
+        if isinstance(state, State) and state.checked:  # within another layer, which has looked at x for all its parts
+            return self.mix(zero_beyond(x, lengths) if self.needs_zeros else x, lengths, state)
         where = type(self).__name__
-        inside_another = isinstance(state, State) and state.checked  # which has looked at the device
-        check_sequence(where, x, self.input_size, None if inside_another else next(self.parameters(), None))
+        check_sequence(where, x, self.input_size, next(self.parameters(), None))
         return self.run(where, x, lengths, state)
 
     def run(

@@ -11,8 +11,9 @@ from seqloom.kernels.attention import widen
 from seqloom.kernels.lengths import real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
-from seqloom.nn.checks import check_count, check_sequence, known_lengths
+from seqloom.nn.checks import check_count, check_sequence, known_lengths, readable
 from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.linear import Linear
 from seqloom.nn.positions import Rotary, turn
 from seqloom.nn.record import inside, recording
 from seqloom.nn.scores import SCORES, Dot, ScaledDot, Score
@@ -68,10 +69,10 @@ class MultiHead(Layer):
         if score.heads not in (1, heads) or score.key_heads not in (1, key_heads):
             came = f"{score.heads} heads and {score.key_heads} key heads"
             raise ArgumentError(where, "score", came, f"{heads} and {key_heads}, or 1 to share its weights")
-        self.query: nn.Module = nn.Linear(size, heads * score.query_size, bias=bias)
-        self.key: nn.Module = nn.Linear(memory_size, key_heads * score.key_size, bias=bias)
-        self.value: nn.Module = nn.Linear(memory_size, key_heads * value_size, bias=bias)
-        self.output: nn.Module = nn.Linear(heads * value_size, self.output_size, bias=bias)
+        self.query: nn.Module = Linear(size, heads * score.query_size, bias=bias)
+        self.key: nn.Module = Linear(memory_size, key_heads * score.key_size, bias=bias)
+        self.value: nn.Module = Linear(memory_size, key_heads * value_size, bias=bias)
+        self.output: nn.Module = Linear(heads * value_size, self.output_size, bias=bias)
         self.attention = Attention(score, weighting=weighting, dropout=dropout)
         self.stored_widths = self.attention.stored_widths(value_size)
 
@@ -172,7 +173,9 @@ class SelfAttention(MultiHead):
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
         seen = keys.shape[1] if static(x) else state.horizon + x.shape[1]  # storage may be larger
         query, asked = score.query(query), (keys[:, :seen], values[:, :seen])
-        if state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
+        if x.shape[1] == 1 and self.window is None and all_reach(state.horizon, state.position):
+            y = self.ask(query, *asked, mask=None)
+        elif state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
             y = self.ask(query, *asked, mask=None, causal=True)
         else:
             y = self.ask(query, *asked, mask=self._causal_mask(x, seen, state))
@@ -258,9 +261,15 @@ class CrossAttention(MultiHead):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         query = self.attention.score.query(heads_of(self.query(x), self.heads))
-        mask = real(state["lengths"], state["keys"].shape[1])[:, None, None]
+        steps = state["keys"].shape[1]
+        mask = None if all_reach(steps, state["lengths"]) else real(state["lengths"], steps)[:, None, None]
         with inside("memory"):
             return self.ask(query, state["keys"], state["values"], mask), state
+
+
+def all_reach(bound: int, counts: Int[Tensor, " batch"] | None) -> bool:
+    """Whether no row falls short, so that a mask would hide nothing; seen where looking is free, on the CPU."""
+    return counts is not None and readable(counts) and bool((counts == bound).all())
 
 
 def static(x: Tensor) -> bool:

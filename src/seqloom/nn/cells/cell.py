@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from seqloom.kernels.linear import linear
 from seqloom.kernels.recurrence import Operands
 from seqloom.nn.checks import check_count
 from seqloom.nn.initialisation import initialise
@@ -64,7 +64,7 @@ class Cell(nn.Module, ABC):
 
     def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch parts*hidden"]:
         """What the input says to each part."""
-        return F.linear(x, self.input_weight, self.bias)
+        return linear(x, self.input_weight, self.bias)
 
     @abstractmethod
     def step(
@@ -74,7 +74,7 @@ class Cell(nn.Module, ABC):
 
     def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch parts*hidden"]:
         """What the past says to each part."""
-        return F.linear(hidden, self.recurrent_weight)
+        return linear(hidden, self.recurrent_weight)
 
     def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> Any:
         """The parts by name: `split(projected).forget`."""

@@ -11,6 +11,7 @@ from seqloom.nn.heads.head import PADDING, ClassHead, pad_beyond, real_steps
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.heads.targets import class_target, label_target
 from seqloom.nn.heads.tied import TiedLinear
+from seqloom.nn.linear import Linear
 from seqloom.spec.errors import ArgumentError
 
 
@@ -48,7 +49,7 @@ class PerPosition(ClassHead):
         if tied is not None and tied.weight.shape != (classes, size):
             shape = f"a matrix {list(tied.weight.shape)}"
             raise ArgumentError("PerPosition", "tied", shape, f"[{classes}, {size}], classes and size")
-        super().__init__(nn.Linear(size, classes, bias) if tied is None else TiedLinear(tied, bias=bias))
+        super().__init__(Linear(size, classes, bias) if tied is None else TiedLinear(tied, bias=bias))
         self.smoothing = smoothing
 
     def check_target(
@@ -102,7 +103,7 @@ class LabelsPerPosition(ClassHead):
     def __init__(self, size: int, labels: int, *, threshold: float = 0.5) -> None:
         check_count("LabelsPerPosition", "labels", labels)
         check_probability("LabelsPerPosition", "threshold", threshold)
-        super().__init__(nn.Linear(size, labels))
+        super().__init__(Linear(size, labels))
         self.threshold = threshold
 
     def check_target(

@@ -5,7 +5,8 @@ from typing import ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from seqloom.kernels.linear import linear
 
 
 class TiedLinear(nn.Module):
@@ -37,7 +38,7 @@ class TiedLinear(nn.Module):
         return self._embedding[0].weight
 
     def forward(self, y: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocabulary"]:
-        return F.linear(y, self.weight, self.bias)
+        return linear(y, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}" + ("" if self.bias is not None else ", bias=False")
