@@ -81,6 +81,9 @@ def show_curve(console: Console, folder: Path) -> None:
 
 def best_words(scores: dict[str, Any], progress: Progress) -> str:
     """Which weights were kept, and how good they are on the part that they were chosen by."""
+    averaged = scores.get("averaged", {})
+    if averaged.get("kept"):
+        return f"the mean of {len(averaged['steps'])} validations: {scores_in_words(scores.get('valid', {}))}"
     step, best = scores.get("best_step", 0), progress.best
     place = place_in_words(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
     return f"{place}: {scores_in_words(scores.get('valid', {}))}"

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from seqloom.cli.console import is_live, say
 from seqloom.lens.report_figures import readable
-from seqloom.training.events import Event, Resume, Sample, Skip, Tick, Valid
+from seqloom.training.events import Average, Event, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.numbers import short
 
 SMOOTH = 0.97  # of the loss shown, how much is the loss shown before
@@ -71,6 +71,9 @@ class Progress:
             case Valid():
                 self._before = None
                 self._validated(event)
+            case Average():
+                told = f"the weights of {len(event.steps)} validations: {scores_in_words(event.scores)}"
+                say(self.console, "average", f"{told}{'  best' * event.best}")
             case Sample():
                 self._before = None
                 if self._is_best:

@@ -126,6 +126,7 @@ class Outcome:
 
     chosen_by: str = ""
     best_step: int | None = None
+    averaged: tuple[int, ...] = ()  # the steps whose weights' mean was kept; none if it was not
     scores: tuple[Score, ...] = ()
     baseline: Baseline | None = None
     confusion: Confusion | None = None
@@ -152,6 +153,7 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
     return Outcome(
         chosen_by=words(written.get("chosen_by"), 60),
         best_step=whole(written.get("best_step")),
+        averaged=_averaged(table(written.get("averaged"))),
         scores=tuple(_scores(list(names)[:40], valid, test)),
         baseline=baseline(details),
         confusion=_confusion(details),
@@ -167,6 +169,11 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
         attention=_attention(table(details.get("attention"))),
         cost=cost,
     )
+
+
+def _averaged(told: Mapping[str, Any]) -> tuple[int, ...]:
+    steps = (whole(step) for step in items(told.get("steps"), BINS))
+    return tuple(step for step in steps if step is not None) if told.get("kept") is True else ()
 
 
 def _scores(names: list[str], valid: Mapping[str, Any], test: Mapping[str, Any]) -> list[Score]:

@@ -124,6 +124,8 @@ def _scores(report: Report) -> tuple[Block, ...]:
         facts.append((figures.readable(score.name), short(value), more))
     by = f", chosen by {figures.readable(report.outcome.chosen_by)}" if report.outcome.chosen_by else ""
     steps = [f"Weights of step {report.best_step:,}{by}."] if report.best_step is not None else []
+    if report.outcome.averaged:
+        steps = [f"The mean of the weights at steps {', '.join(f'{step:,}' for step in report.outcome.averaged)}{by}."]
     simplest = [f"On validation data, {report.outcome.baseline.sentence()}."] if report.outcome.baseline else []
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:

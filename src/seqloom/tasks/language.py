@@ -18,6 +18,7 @@ from seqloom.data.split import TEST, TRAIN, VALID, at_lines
 from seqloom.data.streams import PIECE, SOURCE, Streams, streams
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.tokenisers.tokeniser import refuse_surrogates
+from seqloom.decoding.decode import decode
 from seqloom.decoding.sampling import collect, write
 from seqloom.decoding.text import reading
 from seqloom.nn.heads.positions import PerPosition
@@ -193,14 +194,28 @@ class Language(Task):
         self, model: Model, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
         """Text after each prompt, piece by piece as it comes, by the prompt's number."""
+        if options.beam > 1:
+            yield self.searched(model, prompts, options)
+            return
         ids = [torch.as_tensor(self.prompt(text), device=device) for text in prompts]
         readings = [reading(self.tokeniser) for _ in ids]
         for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
             yield {row: readings[row].say(token) for row, token in step.items()}
 
+    def searched(self, model: Model, prompts: Sequence[str], options: Decode) -> dict[int, str]:
+        """The likeliest text after each prompt, all at once: which one it is shows at the end."""
+        read = [self.prompt(text) for text in prompts]
+        if (context := self.context()) is not None:
+            read = [tokens[-max(1, context - options.length) :] for tokens in read]  # the rest is room to write
+        found = decode(model, None, prompts=read, end=None, options=options, never=self.never())
+        return {row: self.tokeniser.decode(best.tokens) for row, (best, *_) in enumerate(found)}
+
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options = self.experiment.decode or Decode()
         seed = options.seed if options.seed is not None else self.experiment.seed
+        if options.beam > 1 and self.experiment.train.samples:
+            yield {"prompt": options.prompt, "text": self.searched(model, [options.prompt], options)[0]}
+            return
         prompt = torch.as_tensor(self.prompt(options.prompt), device=device)
         for number in range(self.experiment.train.samples or 0):
             written = write(

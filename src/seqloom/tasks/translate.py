@@ -27,7 +27,7 @@ from seqloom.tasks.attention_penalty import doubly_stochastic
 from seqloom.tasks.bodies import started
 from seqloom.tasks.encoder_decoder import encoder_decoder
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.metrics.translation import Translations
+from seqloom.tasks.metrics.translation import Captions, Translations
 from seqloom.tasks.pictures import Pictures
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
@@ -49,7 +49,8 @@ class Translate(RowTask[Any, Any]):
     items: ClassVar[str] = "pairs"
     made_of: ClassVar[str] = "tokens"
     sources: ClassVar[type[Source[Any]]] = Texts
-    chosen_by, higher_is_better = "bleu", True
+    metrics: ClassVar[type[Translations]] = Translations
+    chosen_by, higher_is_better = "chrf", True  # BLEU is 0 until four words in a row are right
 
     def __init__(
         self, experiment: Experiment, source: Source[Any], data: Any = None, origin: Origin | None = None
@@ -147,12 +148,13 @@ class Translate(RowTask[Any, Any]):
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.parts[name]
         likely = self.likelihood(model, part, device)
-        written = Translations(lowercase=self.target.learned.lowercase)
+        written = self.metrics(lowercase=self.target.learned.lowercase)
         shown = []
         for rows in self.decoding_batches(part, options):
             found = self.write(model, self.source.batch(part, rows), options, device)
             for row, (best, *_) in zip(rows.tolist(), found, strict=True):
-                said, references = self.target.decode(best.tokens), self.source.references(part, row)
+                said = self.target.decode(best.tokens)
+                references = [self.target.written(each) for each in self.source.references(part, row)]
                 written.add(said, references, int(self.source.lengths(part)[row]) - 1)
                 shown.append((row, said, references))
         shown.sort()
@@ -278,4 +280,5 @@ class Caption(Translate):
         "Describe a picture. Reads TSV, CSV or JSONL with an image's path and its caption; or .npy grids of features."
     )
     items: ClassVar[str] = "captions"
+    metrics: ClassVar[type[Translations]] = Captions
     sources: ClassVar[type[Source[Any]]] = Pictures

@@ -64,6 +64,10 @@ class Tokeniser(ABC):
     def decode(self, ids: Sequence[int] | Ids) -> str:
         """The text of these ids."""
 
+    def written(self, text: str) -> str:
+        """A text as `decode` would write it, if every word of it were known: what a written text is compared with."""
+        return text
+
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
         """Each id as a person would read it; white space stands for itself."""
         return [self.learned.tokens[one] for one in ids]

@@ -71,3 +71,7 @@ class Word(Tokeniser):
 
     def decode(self, ids: Sequence[int] | Ids) -> str:
         return CLOSES_UP.sub(r"\1", " ".join(self.tokens(ids)))
+
+    def written(self, text: str) -> str:
+        words = [word for word, _ in self.library.pre_tokenizer.pre_tokenize_str(text)]
+        return CLOSES_UP.sub(r"\1", " ".join(words))

@@ -96,7 +96,7 @@ class Train(Part):
         ge=2,
         le=100,
         description="The weights at this many of the last validations are averaged at the end, and kept if they score "
-        "better.",
+        "better; their checkpoints stay on the disk until then.",
     )
     activation_l2: float = Field(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
     slowness: float = Field(
