@@ -20,8 +20,10 @@ help:  ## this list
 	@echo "seqloom: neural sequence models, from the RNN to the Transformer. Start with \`make demo\`."
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: $(core)  ## learn to write Python from the standard library in about a minute: score, sample, report
-	@$(python) -m seqloom.cli train language --train.steps 600 --train.validate-every 200 --decode.prompt "def "
+demo: $(core)  ## translate numbers from English into French: score, translations, where it looks (runs/demo, made anew)
+	@rm -rf runs/demo
+	@$(python) -m seqloom.cli train translate --model gru --model.attention additive --model.width 64 --model.hidden 128 \
+	    --train.batch 1024 --train.steps 600 --train.validate-every 150 --out runs/demo
 
 test: $(dev)  ## tests, doctests, the code in README and docs (a few minutes on two cores)
 	$(pytest) -n 2 -m "not slow and not gpu"

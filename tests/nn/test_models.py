@@ -202,7 +202,7 @@ def test_a_step_leaves_the_memory_alone_and_a_reorder_does_not_copy_it(make) -> 
         assert memory
         assert all("cross.layer" in name or "context" in name for name in memory)
         _, state = model.next(SOME[:, :2], began)
-        _, state = model.next(SOME[:, 2:3], state.reorder(torch.tensor([0, 2, 1])))
+        _, state = model.next(SOME[:, 2:3], state.reorder([0, 2, 1]))
     assert state.fixed == set(memory)
     for name, (tensor, before) in memory.items():
         assert state[name].data_ptr() == tensor.data_ptr()

@@ -112,12 +112,25 @@ def test_select_copies() -> None:
 
 def test_what_is_fixed_stays_where_it_is_when_rows_trade_places() -> None:
     state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
-    moved = state.reorder(torch.tensor([2, 2, 0]))
+    hidden = state["hidden"].clone()
+    moved = state.reorder([2, 2, 0])
     assert moved["keys"] is state["keys"]
-    assert torch.equal(moved["hidden"], state["hidden"][[2, 2, 0]])
-    assert moved["hidden"].data_ptr() != state["hidden"].data_ptr()
+    assert torch.equal(moved["hidden"], hidden[[2, 2, 0]])
+    assert torch.equal(state["hidden"], hidden)  # a gradient might want it
     assert moved.position.tolist() == [3, 3, 1]
     assert list(moved) == list(state)
+
+
+def test_without_gradients_rows_trade_places_within_one_tensor() -> None:
+    state = random_state(3)
+    hidden = state["hidden"].clone()
+    with torch.no_grad():
+        moved = state.reorder([0, 2, 2])
+    assert moved["hidden"] is state["hidden"]
+    assert torch.equal(moved["hidden"], hidden[[0, 2, 2]])
+    assert state.used_up
+    assert not moved.used_up
+    assert moved.reorder([0, 1, 2]) is moved
 
 
 def test_what_is_fixed_stays_so_through_everything() -> None:
@@ -125,7 +138,7 @@ def test_what_is_fixed_stays_so_through_everything() -> None:
     rows = torch.tensor([0, 2, 1])
     others = [
         state.select(rows),
-        state.reorder(rows),
+        state.reorder(rows.tolist()),
         state.remove(torch.tensor([1])),
         state.at(None, 0),
         state.as_checked(),

@@ -147,12 +147,12 @@ class Search:
                 self.places[child.source].ended.append(child)
             elif each.kept:
                 going.setdefault(child.source, []).append(child)
-        following = []
+        following: list[Branch] = []
         for source, texts in going.items():
             if step + 1 == self.places[source].limit:
                 self.places[source].cut += texts
             elif not self.places[source].decided(texts):
-                following += texts
+                following += settled(texts, len(following))
         return following
 
     def candidates(
@@ -208,11 +208,22 @@ class Search:
 def moved(state: State, live: Sequence[Branch], following: Sequence[Branch], device: torch.device) -> State:
     """The state of the texts that go on, from that of those they go on from; nothing is copied that can stay."""
     rows = [branch.row for branch in following]
-    if rows == list(range(len(live))):
-        return state
-    index = torch.tensor(rows, device=device)
     same = [branch.source for branch in live] == [branch.source for branch in following]
-    return state.reorder(index) if same else state.select(index)
+    return state.reorder(rows) if same else state.select(torch.tensor(rows, device=device))
+
+
+def settled(texts: Sequence[Branch], first: int) -> list[Branch]:
+    """The texts of one source, as many as there were in the rows from `first` on, in an order in which those that can
+    stay in the row of the text they go on from: then little of the state is copied."""
+    free: dict[int, Branch | None] = dict.fromkeys(range(first, first + len(texts)))
+    others = []
+    for text in texts:
+        if text.row in free and free[text.row] is None:
+            free[text.row] = text
+        else:
+            others.append(text)
+    rest = iter(others)
+    return [text if text is not None else next(rest) for text in free.values()]
 
 
 def limit(model: Writer, prompt: Sequence[int], options: Decode) -> int:

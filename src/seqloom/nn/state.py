@@ -137,15 +137,23 @@ class State(Mapping[str, Tensor]):
         position = None if self.position is None else self.position.index_select(0, rows)
         return State(tensors, position=position, horizon=_bound(position, self.horizon), fixed=self.fixed)
 
-    def reorder(self, rows: Int[Tensor, " batch"]) -> "State":
+    def reorder(self, rows: Sequence[int]) -> "State":
         """`select` for as many rows, each of which takes the place of one with the same memory (beams of one source).
 
-        So what is fixed stays where it is: the same tensors, not copied.
+        So what is fixed stays where it is, and of the rest only rows that change are copied: into the same tensors,
+        which uses up this state, unless a gradient may still want them.
         """
-        moving = State({name: self[name] for name in self if name not in self.fixed}, position=self.position)
-        moved = moving.select(rows)
-        tensors = {name: self[name] if name in self.fixed else moved[name] for name in self}
-        return State(tensors, position=moved.position, horizon=self.horizon, fixed=self.fixed)
+        changed = [to for to, row in enumerate(rows) if row != to]
+        if not changed:
+            return self
+        device = next(iter(self.values())).device
+        to, out_of = (torch.tensor(some, device=device) for some in (changed, [rows[to] for to in changed]))
+        tensors = {
+            name: tensor if name in self.fixed else replaced(tensor, to, out_of) for name, tensor in self.items()
+        }
+        position = None if self.position is None else self.position.index_copy(0, to, self.position[out_of])
+        self.use_up()
+        return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)
 
     def remove(self, rows: Int[Tensor, " gone"]) -> "State":
         """All rows but these (sequences that have ended)."""
@@ -202,6 +210,14 @@ class State(Mapping[str, Tensor]):
         }
         position = None if self.position is None else self.position.to(device=device)
         return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)
+
+
+def replaced(tensor: Tensor, to: Int[Tensor, " changed"], out_of: Int[Tensor, " changed"]) -> Tensor:
+    """The tensor with some rows in the place of others; the same one where no gradient may want it as it was."""
+    new = tensor.index_select(0, out_of)
+    if torch.is_grad_enabled() or tensor.requires_grad:
+        return tensor.index_copy(0, to, new)
+    return tensor.index_copy_(0, to, new)
 
 
 def cat_padded(tensors: Sequence[Tensor], dim: int) -> Tensor:

@@ -1,0 +1,71 @@
+"""Trainings one after another, and a table of them in Markdown that grows as they end."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import seqloom
+from seqloom.runs.run import Run
+from seqloom.training.events import Event, Valid
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all trainings have in common: a seed, a folder for their runs, the most steps (if said), how they write."""
+
+    seed: int
+    folder: Path
+    steps: int | None
+    decode: Mapping[str, Any]
+
+    def trained(
+        self,
+        name: str,
+        *files: Path,
+        model: Mapping[str, Any],
+        train: Mapping[str, Any],
+        data: Mapping[str, Any] | None = None,
+        valid: Path | Sequence[str] = (),
+    ) -> Run:
+        """A finished run."""
+        print(name, file=sys.stderr, flush=True)
+        return seqloom.train(
+            "translate",
+            *files,
+            valid=valid,
+            model=model,
+            data=data,
+            train=train if self.steps is None else {**train, "steps": self.steps},
+            decode=self.decode,
+            seed=self.seed,
+            out=self.folder / name,
+            listeners=[progress],
+        )
+
+
+def progress(event: Event) -> None:
+    """Each validation, for who waits."""
+    if isinstance(event, Valid):
+        told = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "exact_match"))
+        print(f"  step {event.step}: {told}", file=sys.stderr, flush=True)
+
+
+def row(*cells: object) -> None:
+    """One row of a table."""
+    print("|", " | ".join(str(cell) for cell in cells), "|", flush=True)
+
+
+def head(*names: str) -> None:
+    """The head of a table."""
+    print()
+    row(*names)
+    row(*("---" for _ in names))
+
+
+def seconds(run: Run, budget: float = inf) -> str:
+    """What training took, validations included, and whether that is too long."""
+    took = float(run.scores["cost"]["seconds"])
+    return f"{took:.0f} (over {budget:g})" if took > budget else f"{took:.0f}"

@@ -1,0 +1,204 @@
+"""Translation measured: every score of attention, what a decoder without attention can't do, and Multi30k.
+
+    python benchmarks/translation.py scores [--cells rnn lstm gru transformer] [--scores dot ...] [--budget 180]
+    python benchmarks/translation.py bottleneck [--corpora copy numbers] [--lengths 5 10 20 30]
+    python benchmarks/translation.py multi30k DATA [--budget 1800]
+
+scores      numbers in words, English to French: recurrent decoders with each score, and the Transformer
+bottleneck  one GRU, with attention and without: on copies of growing length, and on numbers longer than any it has seen
+multi30k    English to German: DATA holds train.en-de.tsv and val.en-de.tsv, which don't come with seqloom
+
+Each row is one call of `seqloom.train`, printed when it is there, as Markdown; progress goes to standard error. Seconds
+are those of training, validations included. What took longer than the budget is marked, and still shown.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from _trainings import Bench, head, row, seconds
+
+from seqloom.data.corpora.numbers import in_words
+from seqloom.data.origin import Origin
+from seqloom.runs.run import Run
+from seqloom.spec.names import SCORES
+from seqloom.tasks.task import Evaluation
+from seqloom.tasks.translate import Translate
+
+Values = dict[str, Any]
+
+DECODE: Values = {"beam": 4, "length": 64}
+
+# The embedded task: the same recipe for all recurrent decoders, whatever their cell and score.
+CELLS = ("rnn", "lstm", "gru")
+RECURRENT: Values = {"width": 64, "hidden": 128}
+TRAIN: Values = {"batch": 1024, "epochs": 10, "validate_every": 200}
+RECURRENT_TRAIN: Values = {**TRAIN, "lr": 2e-3}
+TRANSFORMER: Values = {"arch": "transformer", "size": "small", "depth": 2}
+TRANSFORMER_TRAIN: Values = {**TRAIN, "lr": 1e-3}
+
+# One decoder that looks, and two that can't: all they know of the source is a vector, read once or at every step.
+LOOKING: dict[str, Values] = {
+    "additive": {"attention": "additive"},
+    "none, first state": {"attention": "none"},
+    "none, mean at every step": {"attention": "none", "summary": "mean"},
+}
+COPY: Values = {"corpus": "copy", "tokeniser": "word", "examples": 20_000}
+COPY_TRAIN: Values = {"batch": 1024, "steps": 2000, "validate_every": 500, "lr": 2e-3}  # as many steps at each length
+SEEN_DIGITS, UNSEEN_DIGITS, UNSEEN = 4, (5, 6), 500
+
+MULTI30K: Values = {
+    "model": {"arch": "gru", "attention": "additive", "width": 256, "hidden": 256, "tied": True, "dropout": 0.2},
+    "data": {"vocabulary": 8000, "on_bad_line": "skip"},  # line 7366 of the training file has a tab too many
+    "train": {"batch": 4096, "epochs": 10, "lr": 1e-3},
+}
+
+
+# scores ------------------------------------------------------------------------------------------------------------
+
+
+def scores(bench: Bench, cells: Sequence[str], chosen: Sequence[str], budget: float) -> None:
+    """Every cell with every score; the Transformer has its own."""
+    head("model", "score", "exact match", "BLEU", "seconds", "steps", "parameters")
+    for cell in cells:
+        for score, model, train in recipes(cell, chosen):
+            run = bench.trained(f"scores-{cell}-{score}", model=model, train=train)
+            test, cost = run.scores["test"], run.scores["cost"]
+            measured = f"{test['exact_match']:.3f}", f"{test['bleu']:.1f}", seconds(run, budget)
+            row(cell, score, *measured, cost["steps"], f"{cost['parameters']:,}")
+
+
+def recipes(cell: str, chosen: Sequence[str]) -> Iterator[tuple[str, Values, Values]]:
+    """The scores of one kind of decoder, each with its model and its training."""
+    if cell == "transformer":
+        yield "scaled-dot", TRANSFORMER, TRANSFORMER_TRAIN
+        return
+    for score in chosen:
+        yield score, {"arch": cell, "attention": score, **RECURRENT}, RECURRENT_TRAIN
+
+
+# bottleneck --------------------------------------------------------------------------------------------------------
+
+
+def copies(bench: Bench, lengths: Sequence[int]) -> None:
+    """Random letters written again: how many a vector can hold."""
+    head("letters, up to", "attention", "exact match", "by number of letters", "seconds")
+    for length in lengths:
+        for looking, keys in LOOKING.items():
+            run = bench.trained(
+                f"copy-{length}-{slug(looking)}",
+                model={"arch": "gru", **RECURRENT, **keys},
+                data={**COPY, "length": length},
+                train=COPY_TRAIN,
+            )
+            found = tested(run)
+            bins = (f"{span(each)}: {each['exact_match']:.2f}" for each in found.details["by_length"])
+            row(length, looking, f"{found.scores['exact_match']:.3f}", ", ".join(bins), seconds(run))
+
+
+def tested(run: Run) -> Evaluation:
+    """The test part of a run's corpus, with its details, which a run keeps of the validation part alone."""
+    task = Translate.prepare(run.experiment, Origin.of(run.experiment))
+    with torch.inference_mode():
+        return task.evaluate(run.model, "test", run.device)
+
+
+def span(of: Mapping[str, float]) -> str:
+    """The source lengths of a bin."""
+    return f"{of['from']}" if of["from"] == of["to"] else f"{of['from']} to {of['to']}"
+
+
+def longer(bench: Bench) -> None:
+    """Numbers of up to four digits learned; then longer ones asked."""
+    asked = (f"{digits} digits" for digits in UNSEEN_DIGITS)
+    head("attention", f"up to {SEEN_DIGITS} digits, unseen", *asked, "seconds")
+    files = [numbers(bench, digits) for digits in UNSEEN_DIGITS]
+    for looking, keys in LOOKING.items():
+        run = bench.trained(
+            f"numbers-{slug(looking)}",
+            model={"arch": "gru", **RECURRENT, **keys},
+            data={"length": SEEN_DIGITS},
+            train=RECURRENT_TRAIN,
+        )
+        found = [run.scores["test"], *(run.evaluate(file).scores for file in files)]
+        row(looking, *(f"{each['exact_match']:.3f}" for each in found), seconds(run))
+
+
+def numbers(bench: Bench, digits: int) -> Path:
+    """Numbers of so many digits in English and French, as a file of pairs."""
+    path = bench.folder / f"{digits}-digits.tsv"
+    drawn = Random(bench.seed).sample(range(10 ** (digits - 1), 10**digits), UNSEEN)
+    path.write_text("".join(f"{in_words(number, 'en')}\t{in_words(number, 'fr')}\n" for number in drawn))
+    return path
+
+
+def slug(name: str) -> str:
+    """A name for a folder."""
+    return name.replace(",", "").replace(" ", "-")
+
+
+# multi30k ----------------------------------------------------------------------------------------------------------
+
+
+def multi30k(bench: Bench, data: Path, budget: float) -> None:
+    """Photographs described, English to German."""
+    valid = data / "val.en-de.tsv"
+    run = bench.trained("multi30k", data / "train.en-de.tsv", valid=valid, **MULTI30K)
+    head("decoding", "BLEU on val", "chrF", "seconds of training", "steps", "parameters", "signature")
+    cost = run.scores["cost"]
+    for name, beam in (("greedy", 1), ("beam 5", 5)):
+        found = run.evaluate(valid, decode={"beam": beam})
+        measured = f"{found.scores['bleu']:.2f}", f"{found.scores['chrf']:.2f}", seconds(run, budget)
+        signature = found.details["signatures"]["bleu"].replace("|", r"\|")
+        row(name, *measured, cost["steps"], f"{cost['parameters']:,}", f"`{signature}`")
+
+
+# The command -------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--seed", type=int, default=1)
+    common.add_argument("--keep", type=Path, help="keep the runs in this folder")
+    common.add_argument("--steps", type=int, help="at most so many steps of each training, for a quick look")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command")
+    command = commands.add_parser("scores", parents=[common])
+    command.add_argument("--cells", nargs="+", choices=[*CELLS, "transformer"], default=[*CELLS, "transformer"])
+    command.add_argument("--scores", nargs="+", choices=SCORES, default=SCORES)
+    command.add_argument("--budget", type=float, default=180, help="seconds of training (default: %(default)s)")
+    command = commands.add_parser("bottleneck", parents=[common])
+    command.add_argument("--corpora", nargs="+", choices=["copy", "numbers"], default=["copy", "numbers"])
+    command.add_argument("--lengths", type=int, nargs="+", default=[5, 10, 20, 30])
+    command = commands.add_parser("multi30k", parents=[common])
+    command.add_argument("data", type=Path, help="the folder of Multi30k")
+    command.add_argument("--budget", type=float, default=1800, help="seconds of training (default: %(default)s)")
+    options = parser.parse_args()
+    if options.command is None:
+        print("Say what to measure: python benchmarks/translation.py scores, bottleneck or multi30k DATA")
+        return
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, seed {options.seed}, beam {DECODE['beam']}")
+    with tempfile.TemporaryDirectory() as scratch:
+        bench = Bench(options.seed, options.keep or Path(scratch), options.steps, DECODE)
+        bench.folder.mkdir(parents=True, exist_ok=True)
+        measure(bench, options)
+
+
+def measure(bench: Bench, options: argparse.Namespace) -> None:
+    """What was asked for."""
+    if options.command == "scores":
+        scores(bench, options.cells, options.scores, options.budget)
+    if options.command == "multi30k":
+        multi30k(bench, options.data, options.budget)
+    if options.command == "bottleneck" and "copy" in options.corpora:
+        copies(bench, options.lengths)
+    if options.command == "bottleneck" and "numbers" in options.corpora:
+        longer(bench)
+
+
+if __name__ == "__main__":
+    main()
