@@ -49,7 +49,7 @@ class Bench:
 def progress(event: Event) -> None:
     """Each validation, for who waits."""
     if isinstance(event, Valid):
-        told = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "exact_match"))
+        told = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match"))
         print(f"  step {event.step}: {told}", file=sys.stderr, flush=True)
 
 

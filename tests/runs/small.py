@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
 from seqloom.runs.run import Run
 from seqloom.spec.config.experiment import experiment
@@ -34,10 +36,18 @@ def tagged(folder: Path, name: str, number: int) -> None:
     (folder / f"{name}.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
 
 
+def pairs(folder: Path, name: str, number: int) -> None:
+    """Letters, and the same the other way round."""
+    some = (words(5 + 2 * i, number + i).split() or ["x"] for i in range(24))
+    rows = [f"{' '.join(each)}\t{' '.join(each[::-1])}" for each in some]
+    (folder / f"{name}.tsv").write_text("source\ttarget\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
 KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "language": (text, "txt", {"batch": 4, "bptt": 8, "samples": 0}),
     "classify": (reviews, "tsv", {"batch": 128}),
     "tag": (tagged, "conll", {"batch": 128}),
+    "translate": (pairs, "tsv", {"batch": 256}),
 }
 
 
@@ -47,8 +57,16 @@ def trained(task: str, folder: Path, **more: Any) -> Run:
     for number, name in enumerate(("train", "valid", "test")):
         write(folder, name, 100 * number)
     data = {name: str(folder / f"{name}.{ending}") for name in ("train", "valid", "test")}
-    raw = {"task": task, "model": SMALL, "data": data, "train": {**TRAIN, **train, **more}}
+    raw: dict[str, Any] = {"task": task, "model": SMALL, "data": data, "train": {**TRAIN, **train, **more}}
+    if task == "translate":
+        raw["decode"] = {"length": 6}
     return start(experiment(raw), folder / "run")
+
+
+def numbers(run: Run, device: str = "cpu") -> list[Tensor]:
+    """What the model of a run may be called with: two sequences of three tokens."""
+    tokens = torch.zeros((2, 3, 5) if run.task.name == "tag" else (2, 3), dtype=torch.int64, device=device)
+    return [tokens, tokens] if run.task.name == "translate" else [tokens]
 
 
 def data_of(run: Run, part: str) -> str:

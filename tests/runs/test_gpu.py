@@ -8,7 +8,7 @@ import torch
 
 import seqloom
 from seqloom.runs.run import Run
-from tests.runs.small import KINDS, TEXTS, data_of, trained
+from tests.runs.small import KINDS, TEXTS, data_of, numbers, trained
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("unchecked")]
 
@@ -81,8 +81,7 @@ def test_weights_on_the_device_can_be_trained_on(run: Run) -> None:
     for _ in there.stream("abc", length=3, seed=1) if run.task.name == "language" else ():
         assert not torch.is_inference_mode_enabled()
     assert not any(each.is_inference() for each in there.model.parameters())
-    shape = (2, 3, 5) if run.task.name == "tag" else (2, 3)
-    y, _ = there.model.train()(torch.zeros(shape, dtype=torch.int64, device="cuda"))
+    y, _ = there.model.train()(*numbers(run, "cuda"))
     y.sum().backward()
     assert all(each.grad is None or each.grad.is_cuda for each in there.model.parameters())
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 import seqloom
 from seqloom.runs.run import LONGEST_TEXT, Run
 from seqloom.spec.errors import ConfigError, RunError, UserError
-from tests.runs.small import TEXTS, close, recommitted
+from tests.runs.small import TEXTS, close, numbers, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -77,8 +77,7 @@ def test_the_weights_of_a_run_that_has_answered_can_be_trained_on(run: Run) -> N
     fresh = seqloom.load(run.folder)
     fresh.predict(TEXTS)
     assert not any(each.is_inference() for each in (*fresh.model.parameters(), *fresh.model.buffers()))
-    source = torch.zeros((2, 3, 5) if run.task.name == "tag" else (2, 3), dtype=torch.int64)
-    y, _ = fresh.model.train()(source)
+    y, _ = fresh.model.train()(*numbers(run))
     y.sum().backward()
     torch.optim.SGD(fresh.model.parameters(), lr=0.1).step()
 

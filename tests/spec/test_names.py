@@ -18,6 +18,7 @@ import seqloom.tasks
 import seqloom.training
 from seqloom.spec import names
 from seqloom.spec.config.keys import all_keys
+from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
 ROOMS = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.tasks, seqloom.training)
@@ -26,6 +27,8 @@ ROOMS = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.ta
 TAKEN_BY = {
     "ACTIVATIONS": ("model.activation", ()),
     "ARCHITECTURES": ("model.arch", ()),
+    "ENCODERS": ("model.encoder", ()),
+    "SUMMARIES": ("model.summary", ()),
     "INITIAL_STATES": ("model.initial", ()),
     "CONNECTIONS": ("model.connection", ()),
     "DROPOUTS": ("model.dropout_kind", ()),
@@ -71,9 +74,23 @@ def test_every_registry_has_its_names_in_spec() -> None:
 
 
 def test_names_that_stand_for_no_class_are_few() -> None:
-    """Recurrent, Attention, record and the config know these by themselves."""
-    known = {"INITIAL_STATES", "WEIGHTINGS", "RECORDS", "ARCHITECTURES", "SIZES", "DEVICES"}
-    assert set(tuples) - set(registries) == known
+    """Recurrent, Attention, PooledContext, record and the config know these by themselves."""
+    known = {"INITIAL_STATES", "WEIGHTINGS", "SUMMARIES", "RECORDS", "ARCHITECTURES", "ENCODERS", "SIZES", "DEVICES"}
+    assert set(tuples) - set(registries) == known | {"SAME_WIDTH"}
+
+
+def test_an_encoder_is_any_architecture_or_none() -> None:
+    assert names.ENCODERS == ("none", *names.ARCHITECTURES)
+
+
+def test_scores_of_one_width_are_those_that_refuse_two() -> None:
+    refusing = []
+    for name, score in registries["SCORES"].items():
+        try:
+            score(3, 5)
+        except ArgumentError:
+            refusing.append(name)
+    assert tuple(refusing) == names.SAME_WIDTH
 
 
 @pytest.mark.parametrize("name", sorted(TAKEN_BY))
@@ -85,9 +102,12 @@ def test_a_config_takes_these_names_and_no_others(name: str) -> None:
 def test_every_other_choice_is_the_configs_own() -> None:
     """What only a config lists needs no tuple: refuse, skip, keep."""
     others = {key.dotted for key in all_keys().values() if key.choices} - {key for key, _ in TAKEN_BY.values()}
-    own = {"data.format", "data.on_bad_line", "data.on_rare_label", "model.gate", "train.loss_at", "train.precision"}
-    assert others == own | {"model.recurrent_init"}
+    own = {"data.format", "data.on_bad_line", "data.on_rare_label", "data.on_ratio", "data.on_bad_image"}
+    own |= {"model.gate", "model.attend", "model.bridge", "model.meeting", "model.feed", "model.stem"}
+    own |= {"train.loss_at", "train.precision"}
+    assert others == own | {"model.recurrent_init", "model.attention"}
     assert all_keys()["model.recurrent_init"].choices == names.SCHEMES
+    assert all_keys()["model.attention"].choices == ("none", *names.SCORES)
 
 
 def test_tasks_are_those_of_an_experiment() -> None:

@@ -5,13 +5,16 @@ What a loaded run says is what the model said that had learnt, while it was in m
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
 
 import seqloom
-from seqloom.nn.models import Model
+from seqloom.data.corpora import CORPORA
+from seqloom.data.images import write_png
+from seqloom.nn.models import Writer
 from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
@@ -26,10 +29,11 @@ from tests.training.small import tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that other tests look at
 
-CANNOT = {("mixer", "language")}
+CANNOT = {("mixer", "language"), ("mixer", "translate"), ("mixer", "caption")}
 CELLS_OF_THE_MATRIX = [(arch, task) for arch in ARCHITECTURES for task in TASKS if (arch, task) not in CANNOT]
 BRIEF = {"steps": 20, "validate_every": 20, "log_every": 20}  # one validation, so the last weights are the best
-TEXTS = ["one two", "(())"]
+TEXTS = {"classify": ["one two", "(())"], "tag": ["one two", "(())"], "language": ["one two", "(())"]}
+TEXTS |= {"translate": ["a b c", "t m"], "caption": ["0.png", "1.png"]}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -40,9 +44,19 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Two scenes that a run can be asked about."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("pictures"))
+        for number, scene in enumerate(islice(CORPORA["scenes"].scenes(7, 1, 10), 2)):
+            write_png(f"{number}.png", scene.image(48))
+        yield
+
+
 def answers(run: Run) -> list[object]:
     """What a run says to two texts, and what it writes if it can; and that it makes sense."""
-    first, second = run.predict(TEXTS)
+    first, second = run.predict(TEXTS[run.task.name])
     if run.task.name == "classify":
         assert first["label"] in first["probabilities"]
         assert sum(first["probabilities"].values()) == pytest.approx(1, abs=1e-5)
@@ -50,6 +64,10 @@ def answers(run: Run) -> list[object]:
         assert first["words"] == ["one", "two"]
         assert len(first["tags"]) == 2
         assert all(0 < p <= 1 for p in first["probabilities"])
+    elif run.task.name in ("translate", "caption"):
+        assert first["log_prob"] == pytest.approx(sum(first["log_probs"]))
+        assert len(first["log_probs"]) == len(first["tokens"]) + first["ended"]
+        assert math.isfinite(first["score"])
     else:
         assert math.isfinite(first["perplexity"])
         written = run.generate("((", seed=1, length=7)
@@ -58,11 +76,11 @@ def answers(run: Run) -> list[object]:
     return [first, second]
 
 
-def answers_in_memory(task: Task, model: Model) -> list[object]:
+def answers_in_memory(task: Task, model: Writer) -> list[object]:
     """The same, of a model that no file has seen."""
     device = torch.device("cpu")
     with torch.inference_mode():
-        told: list[object] = list(task.predict(model.eval(), TEXTS, device))
+        told: list[object] = list(task.predict(model.eval(), TEXTS[task.name], device))
         if isinstance(task, Language):
             options = (task.experiment.decode or Decode()).model_copy(update={"length": 7})
             told.append("".join(piece[0] for piece in task.write(model, ["(("], options, 1, device)))

@@ -16,6 +16,7 @@ from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.decoding.looking import Looks, aligned, over_memory
 from seqloom.decoding.prompts import check_prompts, padded, read
 from seqloom.decoding.tree import Candidate, Fate, Tree
+from seqloom.kernels.linear import Packing
 from seqloom.nn.models import Writer
 from seqloom.nn.record import record
 from seqloom.nn.state import State
@@ -72,20 +73,8 @@ def decode(
     search = Search(options, end, seed, never, prefixes, [limit(model, prompt, options) for prompt in prompts])
     search.looked = [] if attention else None
     search.trees = None if trees is None else [Tree() for _ in prompts]
-    tokens, uneven = padded(prompts, next(model.parameters()).device)
-    state = model.start(tokens if source is None else source, lengths)
-    logits, state = search.read(model, tokens, state, uneven)
-    samples = options.n_best if options.temperature > 0 else 1
-    live = [Branch(row, first + sample, row=row) for row, first in enumerate(numbers) for sample in range(samples)]
-    if samples > 1:
-        rows = torch.tensor([branch.row for branch in live], device=logits.device)
-        logits, state = logits[rows], state.select(rows)
-        search.looked = search.looked and [{place: weights[rows] for place, weights in search.looked[0].items()}]
-    while following := search.grow(live, logits):
-        state = moved(state, live, following, logits.device)
-        tokens = torch.tensor([[branch.token] for branch in following], device=logits.device)
-        logits, state = search.read(model, tokens, state, None)
-        live = following
+    with Packing():
+        search.run(model, source, lengths, prompts, numbers)
     if trees is not None and search.trees is not None:
         trees.extend(search.trees)
     real = [None] * len(prompts) if lengths is None else lengths.tolist()
@@ -119,6 +108,30 @@ class Search:
         self.constraints = Constraints(tuple(never), ends, options.min_length, options.no_repeat)
         many = options.n_best if options.temperature > 0 else options.beam
         self.places = [Places(many, options.n_best, limit, options.length_penalty) for limit in limits]
+
+    def run(
+        self,
+        model: Writer,
+        source: Shaped[Tensor, "batch *rest"] | None,
+        lengths: Int[Tensor, " batch"] | None,
+        prompts: Sequence[Sequence[int]],
+        numbers: Sequence[int],
+    ) -> None:
+        """Read the source and the prompts, then a token of each text after another, until none goes on."""
+        tokens, uneven = padded(prompts, next(model.parameters()).device)
+        state = model.start(tokens if source is None else source, lengths)
+        logits, state = self.read(model, tokens, state, uneven)
+        samples = self.options.n_best if self.options.temperature > 0 else 1
+        live = [Branch(row, first + sample, row=row) for row, first in enumerate(numbers) for sample in range(samples)]
+        if samples > 1:
+            rows = torch.tensor([branch.row for branch in live], device=logits.device)
+            logits, state = logits[rows], state.select(rows)
+            self.looked = self.looked and [{place: weights[rows] for place, weights in self.looked[0].items()}]
+        while following := self.grow(live, logits):
+            state = moved(state, live, following, logits.device)
+            tokens = torch.tensor([[branch.token] for branch in following], device=logits.device)
+            logits, state = self.read(model, tokens, state, None)
+            live = following
 
     def read(
         self, model: Writer, tokens: Int[Tensor, "rows time"], state: State, lengths: Int[Tensor, " rows"] | None

@@ -7,7 +7,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqloom.kernels.linear import packed
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
@@ -35,7 +34,6 @@ def padded(
     return tokens, None if bool((lengths == tokens.shape[1]).all()) else lengths
 
 
-@packed()
 def read(
     model: Writer, tokens: Int[Tensor, "rows time"], state: State, lengths: Int[Tensor, " rows"] | None
 ) -> tuple[Float[Tensor, "rows vocabulary"], State]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from seqloom.decoding.choice import check_finite, drawn
 from seqloom.decoding.constraints import Constraints
 from seqloom.decoding.prompts import check_prompts, padded, read
+from seqloom.kernels.linear import Packing
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
@@ -118,10 +119,12 @@ def steps(
 ) -> Iterator[dict[int, int]]:
     """The loop of `write`: read, choose, let go of the rows that end."""
     state: State | None = None
+    packing = Packing()
     for step in range(options.length):
         if not rows:
             return
-        rows, logits, state = read_on(model, rows, state)
+        with packing:
+            rows, logits, state = read_on(model, rows, state)
         written = np.array([row.written for row in rows], np.int64) if options.no_repeat else None
         constraints.rule_out(logits, step, written)
         chosen = drawn(logits, options, seed, [row.number for row in rows], step)

@@ -122,7 +122,6 @@ Summary = Literal["none", "last", "mean", "max"]
 SUMMARIES: tuple[str, ...] = get_args(Summary)
 
 ImageStem = Literal["grid", "patches"]
-IMAGE_STEMS: tuple[str, ...] = get_args(ImageStem)
 
 Size = Literal["tiny", "small", "base"]
 SIZES: tuple[str, ...] = get_args(Size)

@@ -1,0 +1,71 @@
+"""Products with weights laid out for them: the same numbers, and never those of a weight that has changed since."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from seqloom.decoding.decode import decode
+from seqloom.kernels.linear import SMALLEST, Packing, fits, linear
+from seqloom.nn import GRU, AttentionBefore, AttentiveDecoder, Concatenation, PerPosition, Recurrent, Tokens
+from seqloom.nn.bridges import LearnedBridge
+from seqloom.nn.models import EncoderDecoder
+from seqloom.spec.config.decode import Decode
+
+
+@pytest.mark.parametrize("shape", [(1, 256), (3, 256), (2, 5, 256)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
+    layer, x = nn.Linear(256, 100, bias=bias), torch.randn(shape)
+    with torch.no_grad(), Packing():
+        assert fits(x, layer.weight)
+        y = linear(x, layer.weight, layer.bias)
+    torch.testing.assert_close(y, F.linear(x, layer.weight, layer.bias), atol=1e-5, rtol=1e-5)
+
+
+def test_what_it_can_not_take_goes_the_common_way() -> None:
+    weight, x = nn.Parameter(torch.randn(256, 256)), torch.randn(2, 256)
+    with torch.no_grad():
+        assert fits(x, weight)
+        assert not fits(x.double(), weight)
+        assert not fits(x[:0], weight)
+        assert not fits(x, weight.detach())  # what is made at each call
+        assert not fits(x[:, :8], nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8)))
+    assert not fits(x, weight)  # a gradient is wanted
+    with Packing():
+        linear(x, weight).sum().backward()
+    torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(256, -1))
+
+
+def test_a_copy_is_made_once_for_as_long_as_it_is_open() -> None:
+    weight, packing = nn.Parameter(torch.randn(256, 256)), Packing()
+    with torch.no_grad(), packing:
+        one = packing.copy(weight)
+        with packing:
+            assert packing.copy(weight) is one
+    assert Packing().copy(weight) is not one
+
+
+def test_each_decoding_sees_the_weights_as_they_are() -> None:
+    """A fused optimiser changes weights without raising their version."""
+    torch.manual_seed(1)
+    body = Recurrent(GRU(64 + 64, 128))
+    decoder = AttentiveDecoder(
+        body, AttentionBefore(128, 64, "additive"), Concatenation(64, 128), LearnedBridge(64, body)
+    )
+    model = EncoderDecoder(Tokens(300, 64), Recurrent(GRU(64, 64)), Tokens(300, 64), decoder, PerPosition(192, 300))
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
+    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=2, length=5)
+    for _ in range(3):
+        model.loss(source, source, source).mean.backward()
+        optimiser.step()
+        model.eval()
+        found = decode(model, source, prompts=[[0], [0]], end=1, options=options)
+        model.train()
+        for row, (best, *_) in enumerate(found):
+            read = torch.tensor([[0, *best.tokens]])
+            with torch.no_grad():
+                log_p = model.step(read, model.start(source[row : row + 1]))[0].log_softmax(dim=2)[0]
+            wrote = [*best.tokens, 1][: len(best.log_probs)]
+            total = sum(float(log_p[t, token]) for t, token in enumerate(wrote))
+            assert best.total == pytest.approx(total, abs=1e-3)

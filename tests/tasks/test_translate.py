@@ -1,0 +1,316 @@
+"""Translation: what a batch holds, what is learnt from it, what is measured, and what is answered."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+import seqloom
+from seqloom.data.split import TRAIN, VALID
+from seqloom.runs.run import Run
+from seqloom.spec.config.decode import Decode
+from seqloom.tasks.task import Batch, Outcome
+from seqloom.tasks.translate import Translate
+from seqloom.training.keeping import Stopped
+from seqloom.verbs import resume, start
+from tests.training.small import sitting, tiny
+from tests.training.test_crash import assert_same, told
+from tests.training.test_keeping import signal_at
+
+CPU = torch.device("cpu")
+NUMBERS = {"corpus": "numbers", "examples": 90, "length": 2, "valid_share": 0.3, "test_share": 0.1}
+SOME = ["forty-two", "seven", "ninety-nine", "eleven"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two digits in words, learnt for a few seconds: right at times, and often not sure."""
+    train = {"steps": 60, "validate_every": 60, "log_every": 60, "batch": 512, "lr": 0.01}
+    chosen = tiny("translate", data=NUMBERS, train=train, decode={"length": 9})
+    return start(chosen, tmp_path_factory.mktemp("numbers") / "run")
+
+
+def task_of(task: str = "translate", arch: str = "gru", **more: Any) -> tuple[Translate, Any]:
+    """A task and its fresh model, without dropout."""
+    model = {"dropout": 0.0, **more.pop("model", {})}
+    trainer = sitting(task, arch, model=model, **more).trainer([])
+    assert isinstance(trainer.task, Translate)
+    return trainer.task, trainer.model
+
+
+def batches(task: Translate) -> Iterator[Batch]:
+    return map(task.batch, task.epoch(0))
+
+
+# Batches ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_batch_is_both_sides_and_their_ends(shared: bool) -> None:
+    task, _ = task_of(data={**NUMBERS, "shared_vocabulary": shared})
+    part, seen = task.data.parts[TRAIN], []
+    for batch in batches(task):
+        assert batch.lengths is not None
+        assert batch.target_lengths is not None
+        assert batch.given is not None
+        seen += batch.rows
+        for i, row in enumerate(batch.rows):
+            source, target = [*part.source[row], len(task.source.source)], [*part.target[row], len(task.target)]
+            read, written = batch.lengths[i], batch.target_lengths[i]
+            assert batch.source[i, :read].tolist() == source
+            assert batch.target[i, :written].tolist() == target
+            assert batch.given[i, :written].tolist() == [task.end, *target[:-1]]
+            assert not batch.source[i, read:].any()
+            assert not batch.target[i, written:].any()
+    assert sorted(seen) == list(range(len(part)))
+
+
+def test_a_batch_is_limited_by_the_longer_side() -> None:
+    task, _ = task_of(data=NUMBERS, train={"batch": 64})
+    for batch in batches(task):
+        assert len(batch.rows) * max(batch.source.shape[1], batch.target.shape[1]) <= 64
+
+
+def test_a_batch_as_a_person_reads_it() -> None:
+    task, _ = task_of()
+    batch = next(batches(task))
+    shown = list(task.show(batch))
+    assert len(shown) == len(batch.rows)
+    assert all(one == other for one, other in (line.split(" -> ") for line in shown))  # the corpus is `copy`
+
+
+# Vocabularies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_one_vocabulary_or_two_in_a_run(shared: bool, tmp_path: Path) -> None:
+    data = {**NUMBERS, "shared_vocabulary": shared, "tokeniser": "word"}
+    made = start(tiny("translate", data=data, train={"steps": 2, "validate_every": 2}), tmp_path / "run")
+    files = sorted(path.name for path in (tmp_path / "run/vocabulary").iterdir())
+    assert files == (["source.json"] if shared else ["source.json", "target.json"])
+    task = made.task
+    assert isinstance(task, Translate)
+    assert (task.source.source is task.target) == shared
+    assert set(task.source.source.tokens(range(len(task.source.source)))) >= {"forty", "seven"}
+    assert ("forty" in task.target.tokens(range(len(task.target)))) == shared
+    assert made.model.target_stem.vocabulary == len(task.target) + 1
+    assert made.model.source_stem.vocabulary == len(task.source.source) + 1
+    assert made.predict(["forty-two"])[0]["source_tokens"] == ["forty", "-", "two", "</s>"]
+
+
+@pytest.mark.parametrize(("arch", "shared"), [("gru", True), ("transformer", True), ("transformer", False)])
+def test_one_matrix_is_saved_once_and_is_one_again(arch: str, shared: bool, tmp_path: Path) -> None:
+    model, data = {"tied": True}, {"shared_vocabulary": shared}
+    start(tiny("translate", arch, model=model, data=data, train={"steps": 2, "validate_every": 2}), tmp_path / "run")
+    again = seqloom.load(tmp_path / "run")
+    assert again.manifest.model is not None
+    vocabulary = again.model.target_stem.vocabulary
+    saved = [name for name, each in load_file(tmp_path / "run" / again.manifest.model).items() if vocabulary in each.shape]
+    assert len(saved) == 1 + (not shared)
+    loaded = {id(weight) for weight in again.model.parameters() if vocabulary in weight.shape}
+    assert len(loaded) == len(saved)
+    assert id(again.model.target_stem.embedding.weight) in loaded
+    assert (again.model.source_stem.embedding.weight is again.model.target_stem.embedding.weight) == shared
+
+
+# What is learnt ---------------------------------------------------------------------------------------------------
+
+
+def learnt(task: Translate, model: Any, done: float, seed: int = 1) -> tuple[Outcome, list[Tensor]]:
+    """What a batch comes to, and the gradients."""
+    torch.manual_seed(seed)
+    outcome = task.outcome(model.train(), next(batches(task)), None, done)
+    return outcome, list(torch.autograd.grad(outcome.loss.total, list(model.parameters())))
+
+
+@pytest.mark.parametrize("key", ["scheduled_sampling", "doubly_stochastic"])
+@pytest.mark.parametrize("arch", ["gru", "transformer"])
+def test_other_ways_to_learn(key: str, arch: str) -> None:
+    plain, _ = learnt(*task_of(arch=arch), done=0.5)
+    task, model = task_of(arch=arch, train={key: 1.0})
+    other, gradients = learnt(task, model, done=0.5)
+    assert all(gradient.isfinite().all() for gradient in gradients)
+    assert other.loss.count == plain.loss.count
+    assert other.loss.total.item() != pytest.approx(plain.loss.total.item(), rel=1e-4)
+    again, others = learnt(task, model, done=0.5)
+    assert again.loss.total.equal(other.loss.total)
+    assert all(one.equal(two) for one, two in zip(gradients, others, strict=True))
+
+
+def test_sampling_grows_with_the_share_of_training_that_is_over() -> None:
+    plain, _ = learnt(*task_of(), done=0.0)
+    task, model = task_of(train={"scheduled_sampling": 1.0})
+    at_first, _ = learnt(task, model, done=0.0)
+    assert at_first.loss.total.equal(plain.loss.total)
+    in_the_middle = {learnt(task, model, done=0.5, seed=seed)[0].loss.total.item() for seed in range(4)}
+    assert len(in_the_middle) > 1
+    in_the_end = {learnt(task, model, done=1.0, seed=seed)[0].loss.total.item() for seed in range(4)}
+    assert len(in_the_end) == 1  # all words are the model's own
+
+
+def test_regularisation_adds_to_the_loss_what_was_not_looked_at_once() -> None:
+    plain, _ = learnt(*task_of(), done=0.0)
+    half, _ = learnt(*task_of(train={"doubly_stochastic": 0.5}), done=0.0)
+    whole, _ = learnt(*task_of(train={"doubly_stochastic": 1.0}), done=0.0)
+    added = [each.loss.total.item() - plain.loss.total.item() for each in (half, whole)]
+    assert added[0] > 0
+    assert added[1] == pytest.approx(2 * added[0], rel=1e-3)
+
+
+def test_without_attention_there_is_nothing_to_regularise() -> None:
+    plain, _ = learnt(*task_of(model={"attention": "none"}), done=0.0)
+    asked, _ = learnt(*task_of(model={"attention": "none"}, train={"doubly_stochastic": 1.0}), done=0.0)
+    assert asked.loss.total.equal(plain.loss.total)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("task", ["translate", "caption"])
+def test_a_run_with_all_of_it_goes_on_bit_for_bit(task: str, tmp_path: Path) -> None:
+    train = {"steps": 6, "validate_every": 4, "scheduled_sampling": 0.5, "doubly_stochastic": 0.5, "average": 2}
+    start(tiny(task, train=train), tmp_path / "whole")
+    with pytest.raises(Stopped):
+        start(tiny(task, train=train), tmp_path / "run", [signal_at(3, 15)])
+    resume(tmp_path / "run")
+    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+
+
+# Scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_and_details_of_a_finished_run(run: Run) -> None:
+    scores, details = run.scores["valid"], run.scores["details"]
+    assert run.scores["chosen_by"] == "chrf"
+    assert {"bleu", "chrf", "exact_match", "loss", "perplexity", "token_accuracy"} == set(scores)
+    assert details["signatures"]["bleu"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
+    assert details["signatures"]["chrf"].startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
+    sentences = sum(each["sentences"] for each in details["by_length"])
+    right = sum(each["sentences"] * each["exact_match"] for each in details["by_length"])
+    assert right / sentences == pytest.approx(scores["exact_match"])
+    bins = [(each["from"], each["to"]) for each in details["by_length"]]
+    assert all(low <= high for low, high in bins)
+    assert all(one[1] < other[0] for one, other in zip(bins, bins[1:], strict=False))
+    first = details["examples"][0]
+    assert set(first) == {"text", "references", "translation", "place"}
+    assert first["place"].startswith("numbers:")
+    assert 1 < len(details["examples"]) <= 24
+
+
+def test_where_one_answer_looked(run: Run) -> None:
+    looked = run.scores["details"]["attention"]
+    rows, columns = len(looked["tokens"]) + looked["ended"], len(looked["source_tokens"])
+    weights = torch.tensor(looked["attention"])
+    assert weights.shape == (rows, columns)
+    torch.testing.assert_close(weights.sum(dim=1), torch.ones(rows), atol=1e-4, rtol=0)
+    assert (run.folder / "attention.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_scores_are_those_of_what_predict_says(run: Run) -> None:
+    task = sitting("translate", data=NUMBERS).task
+    assert isinstance(task, Translate)
+    part = task.data.parts[VALID]
+    texts, right = ([bytes(side[row]).decode() for row in range(len(part))] for side in (part.source_texts, part.target_texts))
+    said = [answer["translation"] for answer in run.predict(texts)]
+    same = sum(one == other for one, other in zip(said, right, strict=True))
+    assert run.scores["valid"]["exact_match"] == pytest.approx(same / len(part))
+    assert 0 < same < len(part)  # else all of this says little
+
+
+def test_in_the_course_of_training_greedy_search_is_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, model = task_of(decode={"beam": 3, "length": 4})
+    asked: list[tuple[int, int]] = []
+    write = task.write
+
+    def noting(model: Any, read: Any, options: Decode, *rest: Any, **more: Any) -> Any:
+        asked.append((options.beam, options.length))
+        return write(model, read, options, *rest, **more)
+
+    monkeypatch.setattr(task, "write", noting)
+    with torch.inference_mode():
+        quick = task.validate(model.eval(), VALID, CPU)
+        assert set(asked) == {(1, 4)}
+        asked.clear()
+        slow = task.evaluate(model, VALID, CPU)
+    assert set(asked) == {(3, 4)}
+    assert quick.scores["loss"] == slow.scores["loss"]
+    assert "attention" in slow.details
+    assert "attention" not in quick.details
+
+
+# Answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_says_all_that_is_known(run: Run) -> None:
+    answer = run.predict(SOME[:1])[0]
+    assert answer["text"] == "forty-two"
+    assert answer["source_tokens"][-1] == "</s>"
+    assert "".join(answer["source_tokens"][:-1]) == "forty-two"
+    assert "".join(answer["tokens"]) == answer["translation"]
+    assert len(answer["log_probs"]) == len(answer["tokens"]) + answer["ended"]
+    assert answer["log_prob"] == pytest.approx(sum(answer["log_probs"]))
+    assert answer["score"] == pytest.approx(answer["log_prob"] / len(answer["log_probs"]))  # length_penalty 1
+    assert not {"attention", "n_best"} & set(answer)
+
+
+def test_the_best_of_a_beam_in_order(run: Run) -> None:
+    for answer in run.predict(SOME, beam=5, n_best=3):
+        several = answer["n_best"]
+        assert len(several) == 3
+        assert [each["score"] for each in several] == sorted((each["score"] for each in several), reverse=True)
+        assert len({each["translation"] for each in several}) == 3
+        assert {name: answer[name] for name in several[0]} == several[0]
+    assert "n_best" not in run.predict(SOME[:1], beam=5)[0]
+
+
+def test_a_wider_beam_finds_what_is_at_least_as_likely(run: Run) -> None:
+    narrow, wide = (run.predict(SOME, beam=beam, length_penalty=0) for beam in (1, 8))
+    assert sum(each["score"] for each in wide) >= sum(each["score"] for each in narrow) - 1e-4
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_every_answer_begins_as_asked(run: Run, beam: int) -> None:
+    for answer in run.predict(SOME, prompt="cent", beam=beam):
+        assert answer["translation"].startswith("cent")
+        assert len(answer["log_probs"]) == len(answer["tokens"]) + answer["ended"]  # the beginning is scored too
+    assert not any(answer["translation"].startswith("cent") for answer in run.predict(SOME))
+
+
+def test_attention_only_when_asked_and_for_each_hypothesis(run: Run) -> None:
+    answers = run.predict(SOME, beam=3, n_best=2, attention=True)
+    for answer in answers:
+        for each in answer["n_best"]:
+            weights = torch.tensor(each["attention"])
+            assert weights.shape == (len(each["log_probs"]), len(answer["source_tokens"]))
+            torch.testing.assert_close(weights.sum(dim=1), torch.ones(len(weights)), atol=1e-5, rtol=0)
+    plain = run.predict(SOME, beam=3, n_best=2)
+    assert [answer["translation"] for answer in plain] == [answer["translation"] for answer in answers]
+    assert "attention" not in plain[0]["n_best"][0]
+
+
+def test_a_seed_says_what_is_drawn_alone_and_in_a_batch(run: Run) -> None:
+    options = {"temperature": 1.5, "seed": 3, "n_best": 2}
+    together = run.predict([*SOME, *SOME[:1]], **options)
+    for text, answer in zip(SOME, together, strict=False):
+        alone = run.predict([text], **options)[0]
+        assert [each["tokens"] for each in alone["n_best"]] == [each["tokens"] for each in answer["n_best"]]
+    assert together[0] == together[-1]  # the same text, the same draws
+    others = run.predict(SOME, **{**options, "seed": 4})
+    assert [each["tokens"] for each in others] != [each["tokens"] for each in together[:4]]
+
+
+def test_a_text_that_may_not_end_says_so(run: Run) -> None:
+    answer = run.predict(SOME[:1], length=1, min_length=1)[0]
+    assert not answer["ended"]
+    assert len(answer["tokens"]) == len(answer["log_probs"]) == 1
+
+
+def test_the_unknown_token_is_never_written() -> None:
+    task, model = task_of(data={**NUMBERS, "tokeniser": "word", "min_count": 2})
+    assert task.target.unknown is not None
+    with torch.no_grad():
+        model.head.output.bias[task.target.unknown] += 100
+    said = task.answer(model.eval(), ["seven"], Decode(temperature=0, length=5), CPU)[0]
+    assert task.target.tokens([task.target.unknown])[0] not in said["tokens"]
