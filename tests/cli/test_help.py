@@ -11,7 +11,7 @@ from seqloom.cli.main import GROUPS
 from seqloom.cli.teaching import LESSONS, NOTES, example_lines
 from seqloom.spec.config.experiment import USED_BY
 from seqloom.spec.config.keys import all_keys
-from seqloom.spec.names import ARCHITECTURES, TASKS
+from seqloom.spec.names import ARCHITECTURES, CORPORA, TASKS
 from tests.cli.conftest import Seqloom
 
 COMMANDS = [str(each.name) for some in GROUPS.values() for each in some]
@@ -31,7 +31,7 @@ def without_torch(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(told, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "tag", "--help"], ["list"], ["runs"]])
+@pytest.mark.parametrize("words", [["--help"], ["train", "tag", "--help"], ["list", "models"], ["runs"]])
 def test_no_torch_and_no_tokenizers_until_they_are_needed(words: list[str]) -> None:
     ended = without_torch(*words)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -85,7 +85,7 @@ def test_the_help_of_a_task_has_the_keys_that_the_task_has(seqloom: Seqloom, tas
     for dotted, tasks in USED_BY.items():
         name = all_keys()[dotted].dotted.replace("_", "-")
         assert (f"{name} " in shown or f"]{name} " in shown) == (task in tasks), dotted
-    assert ("--decode.temperature" in shown) == (task == "language")
+    assert ("--decode.temperature" in shown) == (task in ("language", "translate", "caption"))
 
 
 def test_defaults_in_the_help_are_those_of_the_architecture(seqloom: Seqloom) -> None:
@@ -119,7 +119,7 @@ def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
     column = said[0].index("tasks")
     assert {line[column - 2 : column] for line in said} == {"  "}
     assert next(line for line in said if line.startswith("mixer "))[column:] == "classify, tag"
-    assert len(seqloom("list", "corpora").out.splitlines()) == 5
+    assert len(seqloom("list", "corpora").out.splitlines()) == 1 + len(CORPORA)
     assert "CoNLL-U" in seqloom("list", "tasks").out
 
 

@@ -48,7 +48,7 @@ def test_standard_input_is_read_as_a_file_is(seqloom: Seqloom, runs: Path, raw: 
 
 
 def test_numbers_that_json_lacks_are_words(seqloom: Seqloom, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.runs.run.Run.predict", lambda *_: [{"text": "the fox", "perplexity": math.inf}])
+    monkeypatch.setattr("seqloom.runs.run.Run.predict", lambda *_, **__: [{"text": "the fox", "perplexity": math.inf}])
     said = seqloom("predict", runs / "language", "the fox", "--json")
     assert said.out == '{"text": "the fox", "perplexity": "inf"}\n'
 

@@ -80,7 +80,7 @@ def test_names_that_stand_for_no_class_are_few() -> None:
 
 
 def test_an_encoder_is_any_architecture_or_none() -> None:
-    assert names.ENCODERS == ("none", *names.ARCHITECTURES)
+    assert set(names.ENCODERS) == {"none", *names.ARCHITECTURES}
 
 
 def test_scores_of_one_width_are_those_that_refuse_two() -> None:

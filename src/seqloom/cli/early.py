@@ -2,6 +2,7 @@
 
 from seqloom.data.files import expand, formats_of
 from seqloom.data.readers.columns import columns
+from seqloom.data.readers.sides import ROLES, find_sides
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import UserError
 from seqloom.spec.names import DEVICES
@@ -15,7 +16,9 @@ def refuse_unreadable(chosen: Experiment) -> None:
     for part in (chosen.data.train, chosen.data.valid, chosen.data.test):
         paths = expand(part)
         for path, form in zip(paths, formats_of(paths, chosen.task, chosen.data.format), strict=True):
-            if form in WITH_COLUMNS:
+            if form in WITH_COLUMNS and chosen.task in ROLES:
+                find_sides(path, form, chosen.data, ROLES[chosen.task])
+            elif form in WITH_COLUMNS:
                 columns(path, chosen.data)
 
 

@@ -28,7 +28,8 @@ from seqloom.views.text import cut, one_line, visible
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
 NARROW = 60  # columns: below this a curve says little
 SAMPLE = 600  # characters
-EXAMPLES = 5
+EXAMPLES, ARROW = 5, "→"
+ROWS = 40  # tokens that a map in the terminal has room for
 
 
 def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> None:
@@ -59,13 +60,13 @@ def show_written(console: Console, details: dict[str, Any]) -> None:
     for each in examples:
         name = "translation" if "translation" in each else "caption"
         right = each[name] in each["references"]
-        told = Text(one_line(str(each.get("text", each.get("image", "")))), "dim")
-        told.append(f"\n{one_line(each[name]) or '(nothing)'}", "bold" if right else "bold yellow")
+        told = Text(f"{one_line(str(each.get('text', each.get('image', ''))))} {ARROW} ")
+        told.append(one_line(each[name]) or "(nothing)", "bold green" if right else "bold yellow")
         if not right:
-            told.append(f"\nexpected: {one_line(each['references'][0])}", "yellow")
-        say(console, "wrote" if each is examples[0] else "", told)
-    if "attention" in details:
-        say(console, "looked", "darker is more; rows are what it wrote, columns what it read")
+            told.append(f" (expected: {one_line(each['references'][0])})", "dim")
+        say(console, "examples" if each is examples[0] else "", told)
+    if "attention" in details and len(details["attention"]["tokens"]) <= ROWS:
+        say(console, "looked", "where it looked for one of them: a row for each token that it wrote")
         show_attention(console, details["attention"])
 
 

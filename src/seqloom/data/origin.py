@@ -17,7 +17,7 @@ from seqloom.data.readers.conll import read_conll, read_conllu
 from seqloom.data.readers.folder import read_folder
 from seqloom.data.readers.jsonl import read_jsonl
 from seqloom.data.readers.pairs import read_pairs
-from seqloom.data.readers.sides import CAPTION, TRANSLATION, Sides, find_sides
+from seqloom.data.readers.sides import ROLES, Sides, find_sides
 from seqloom.data.readers.table import read_table
 from seqloom.data.readers.text import read_text
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID
@@ -201,7 +201,7 @@ class Origin:
         forms = formats_of(paths, self.task, self.data.format)
         for path, form in zip(paths, forms, strict=True):
             if form in ("csv", "tsv", "jsonl"):
-                roles = {"translate": TRANSLATION, "caption": CAPTION}.get(self.task)
+                roles = ROLES.get(self.task)
                 return find_sides(path, form, self.data, roles) if roles else columns(path, self.data)
         return None
 

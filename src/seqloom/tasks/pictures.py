@@ -16,6 +16,7 @@ from seqloom.data.captioned import TARGET, CaptionedData, CaptionedPart, caption
 from seqloom.data.images import normalised, read_source
 from seqloom.data.origin import Origin
 from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.wording import counted
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
@@ -29,7 +30,7 @@ from seqloom.tasks.sources import Read, Source
 KIND = "pictures.json"  # what a model looks at: the width of features, 0 for images; and the most regions
 THUMBNAIL = 128  # pixels a side, in a report
 
-Picture = Shaped[ndarray, "first second third"]
+Picture = Shaped[ndarray, "_ _ _"]  # of any size, each its own
 
 
 class Pictures(Source[CaptionedPart]):
@@ -70,6 +71,9 @@ class Pictures(Source[CaptionedPart]):
     def described(self) -> str:
         what = f"features of width {self.features:,}" if self.features else f"images of {self.size} pixels a side"
         return f"{what}, {len(self.target):,} {self.target.kind} tokens"
+
+    def reported(self, data: CaptionedData) -> str:
+        return f"; {counted(data.bad_images, 'image')} skipped, which can't be read" if data.bad_images else ""
 
     def longest(self) -> int:
         return self.regions if self.features else int(np.prod(self.grid(self.experiment.model)))

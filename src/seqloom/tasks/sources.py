@@ -13,6 +13,7 @@ from torch import Tensor
 from seqloom.data.origin import Origin
 from seqloom.data.paired import SOURCE, TARGET, PairedData, PairedPart, paired, paired_to_test
 from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.wording import counted
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import Tokens
 from seqloom.nn.vision import ImageStem
@@ -65,6 +66,10 @@ class Source(ABC, Generic[SomePart]):
     @abstractmethod
     def described(self) -> str:
         """The vocabularies, for a person."""
+
+    @abstractmethod
+    def reported(self, data: Any) -> str:
+        """What of the data is odd or could not be used, for a person; nothing where all is well."""
 
     @abstractmethod
     def longest(self) -> int:
@@ -139,6 +144,12 @@ class Texts(Source[PairedPart]):
         if self.shared:
             return f"{len(self.source):,} {self.source.kind} tokens for both"
         return f"{len(self.source):,} and {len(self.target):,} {self.source.kind} tokens"
+
+    def reported(self, data: PairedData) -> str:
+        if not data.odd:
+            return ""
+        what = f"{counted(data.odd, 'pair')} with over {self.experiment.data.max_ratio:g} times the tokens on one side"
+        return f"; {what}, {data.dropped:,} of them dropped, the first at {data.odd_at}"
 
     def longest(self) -> int:
         return self.most + 1  # and the end

@@ -89,7 +89,7 @@ class Translate(RowTask[Any, Any]):
         self._data = self.source.to_test(self._origin, folder)
 
     def told_in(self) -> str:
-        return self.source.described()
+        return f"{self.source.described()}{self.source.reported(self.data)}"
 
     def lengths(self, part: Any) -> Integer[ndarray, "rows 2"]:
         return np.stack([self.source.lengths(part), part.target.lengths() + 1], axis=1)
@@ -104,7 +104,8 @@ class Translate(RowTask[Any, Any]):
     def show(self, batch: Batch) -> Iterator[str]:
         part = self.data.parts[TRAIN]
         for row in batch.rows:
-            yield f"{next(iter(self.source.shown(part, row).values()))} -> {self.target.decode(part.target[row])}"
+            source = next(iter(self.source.shown(part, row).values()))
+            yield f"{source} -> {self.target.decode(part.target[row].tolist())}"
 
     # Model -----------------------------------------------------------------------------------------------------
 
@@ -209,7 +210,6 @@ class Translate(RowTask[Any, Any]):
         options: Decode,
         device: torch.device,
         *,
-        prefix: str = "",
         seed: int = 0,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
@@ -218,7 +218,7 @@ class Translate(RowTask[Any, Any]):
         rows, part = source.shape[0], self.experiment.model
         if isinstance(part, Transformer):
             options = options.model_copy(update={"length": min(options.length, part.context)})
-        forced = self.target.encode(prefix).tolist() if prefix else []
+        forced = self.target.encode(options.prompt).tolist() if options.prompt else []
         never = [] if self.target.unknown is None else [self.target.unknown]
         return decode(
             model,
@@ -243,13 +243,12 @@ class Translate(RowTask[Any, Any]):
         options: Decode,
         device: torch.device,
         *,
-        prefix: str = "",
         attention: bool = False,
     ) -> list[dict[str, Any]]:
         """An answer for each source, with all that is known about it."""
         read, told = self.source.read(given)
         seed = options.seed if options.seed is not None else random.randrange(1 << 32)
-        found = self.write(model, read, options, device, prefix=prefix, seed=seed, attention=attention)
+        found = self.write(model, read, options, device, seed=seed, attention=attention)
         answers = []
         for about, hypotheses in zip(told, found, strict=True):
             each = [self.told(hypothesis, about, attention) for hypothesis in hypotheses]

@@ -48,6 +48,8 @@ CAPTION = Roles(
     ("caption", "description", "text", "sentence", "comment", "target", "title"),
 )
 
+ROLES = {"translate": TRANSLATION, "caption": CAPTION}  # by task
+
 
 class Sides(NamedTuple):
     """Where source and target stand, from 0; `names` are all columns, `given` whether a person named both.

@@ -1,0 +1,215 @@
+"""Translating and describing on the command line: from a file to an answer, and each mistake as one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from seqloom.cli.main import main
+from tests.cli.conftest import TINY, Said, Seqloom
+
+WORDS = {"red": "rouge", "green": "vert", "blue": "bleu", "black": "noir", "white": "blanc"}
+ROWS = [f"one {one} {two} .\tun {WORDS[one]} {WORDS[two]} .\n" for one in WORDS for two in WORDS]
+
+
+def write_pairs(folder: Path) -> None:
+    (folder / "pairs.tsv").write_text("".join(ROWS))
+    for number, name in enumerate(("pairs.en", "pairs.fr")):
+        (folder / name).write_text("".join(row.strip().split("\t")[number] + "\n" for row in ROWS))
+
+
+def write_captions(folder: Path) -> None:
+    """Images of one colour."""
+    for number, colour in enumerate([*WORDS] * 4):
+        Image.new("RGB", (16, 16), colour).save(folder / f"{number}.png")
+    (folder / "captions.tsv").write_text("".join(f"{i}.png\ta {each} one\n" for i, each in enumerate([*WORDS] * 4)))
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    write_captions(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def writers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that translates, of words and with positions; one that describes images."""
+    folder = tmp_path_factory.mktemp("writers")
+    write_pairs(folder)
+    write_captions(folder)
+    word = ("--data.tokeniser", "word", "--data.max-length", "20", "--model", "transformer", "--decode.length", "6")
+    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
+    for task, file, options in (("translate", "pairs.tsv", word), ("caption", "captions.tsv", small)):
+        assert main(["train", task, str(folder / file), "--out", str(folder / task), *TINY, *options]) == 0
+    return folder
+
+
+def sentence(said: Said) -> str:
+    """What a command says that could do nothing: one sentence."""
+    assert said.code == 2
+    assert said.out == ""
+    assert said.err.startswith("seqloom: ")
+    assert said.err.count("\n") == 1
+    return said.err.removeprefix("seqloom: ").strip()
+
+
+# What goes well ---------------------------------------------------------------------------------------------------
+
+
+def test_training_ends_with_what_it_writes_and_where_it_looked(seqloom: Seqloom, pairs: None) -> None:
+    said = seqloom("train", "translate", "pairs.en", "pairs.fr", "--out", "r", "--decode.length", "6", *TINY)
+    assert said.code == 0
+    assert "additive attention" in said.out
+    assert "one " in said.out
+    assert "r   (report.html, attention.svg, model-" in said.out
+    assert Path("r/attention.svg").read_text().startswith("<svg")
+    told = said.out.splitlines()[-1]
+    assert told.startswith("next     seqloom predict r ")
+    asked = told.split("predict r ")[1].strip("'\"")
+    assert seqloom("predict", "r", asked).code == 0
+
+
+def test_an_answer_its_rivals_and_where_it_looked(seqloom: Seqloom, writers: Path) -> None:
+    words = ("predict", writers / "translate", "one red blue .", "--beam", "5", "--n-best", "3")
+    said = seqloom(*words, "--show", "attention")
+    assert said.code == 0
+    assert [line[:3] for line in said.out.splitlines() if line[:1].isdigit()] == ["1. ", "2. ", "3. "]
+    assert "</s>" in said.out
+    answer = json.loads(seqloom(*words, "--json").out)
+    assert len(answer["n_best"]) == 3
+    assert "attention" not in answer
+    assert "attention" in json.loads(seqloom(*words, "--json", "--show", "attention").out)
+
+
+def test_a_seed_draws_the_same_and_a_prompt_begins_it(seqloom: Seqloom, writers: Path) -> None:
+    words = ("predict", writers / "translate", "one red blue .", "--temperature", "2", "--json")
+    one, same, other = (json.loads(seqloom(*words, "--seed", seed).out) for seed in (1, 1, 2))
+    assert one == same
+    assert one["tokens"] != other["tokens"]
+    begun = json.loads(seqloom("predict", writers / "translate", "one red .", "--prompt", "un noir", "--json").out)
+    assert begun["tokens"][:2] == ["un", "noir"]
+
+
+def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, writers: Path) -> None:
+    said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--beam", "2")
+    assert said.code == 0
+    for told in ("BLEU", "chrF", "nrefs:1|case:mixed|", "source tokens"):
+        assert told in said.out
+    both = seqloom("evaluate", writers / "translate", writers / "pairs.en", writers / "pairs.fr", "--json")
+    of_table = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--json")
+    assert json.loads(both.out)["scores"] == pytest.approx(json.loads(of_table.out)["scores"])
+
+
+def test_a_picture_is_described(seqloom: Seqloom, writers: Path) -> None:
+    said = seqloom("predict", writers / "caption", writers / "3.png", "--show", "attention")
+    assert said.code == 0
+    assert str(writers / "3.png") in said.out
+    answer = json.loads(seqloom("predict", writers / "caption", writers / "3.png", "--json").out)
+    assert (answer["image"], answer["regions"]) == (str(writers / "3.png"), [2, 2])
+
+
+# Files that are wrong ---------------------------------------------------------------------------------------------
+
+
+def test_sides_of_different_length(seqloom: Seqloom, pairs: None) -> None:
+    Path("pairs.fr").write_text("".join(f"un {i}\n" for i in range(20)))
+    told = sentence(seqloom("train", "translate", "pairs.en", "pairs.fr", *TINY))
+    assert told.startswith(
+        "pairs.en:21: from here on pairs.fr has no line to go with this one (20 lines there, 25 here)"
+    )
+
+
+@pytest.mark.parametrize(("row", "which"), [("\tun .", "source"), ("one .\t", "target")])
+def test_an_empty_side(seqloom: Seqloom, pairs: None, row: str, which: str) -> None:
+    Path("pairs.tsv").write_text("".join([*ROWS[:3], f"{row}\n", *ROWS[3:]]))
+    told = sentence(seqloom("train", "translate", "pairs.tsv", *TINY))
+    assert told.startswith(f"pairs.tsv:4: the {which} is empty")
+    assert "--data.on-bad-line skip" in told
+    said = seqloom("train", "translate", "pairs.tsv", "--data.on-bad-line", "skip", "--dry-run", *TINY)
+    assert "1 bad line skipped" in said.out
+
+
+def test_a_side_over_nine_times_as_long(seqloom: Seqloom, pairs: None) -> None:
+    Path("pairs.tsv").write_text("".join([*ROWS[:3], f"one .\t{'un ' * 60}.\n", *ROWS[3:]]))
+    words = ("train", "translate", "pairs.tsv", "--data.valid-share", "0.01", "--seed", "2", "--dry-run", *TINY)
+    for how, dropped in (("keep", 0), ("drop", 1)):
+        said = seqloom(*words, "--data.on-ratio", how)
+        assert said.code == 0
+        told = " ".join(said.out.split())
+        assert f"1 pair with over 9 times the tokens on one side, {dropped} of them dropped" in told
+        assert "pairs.tsv:4" in told
+    assert "pairs.tsv:4" in seqloom("check", "translate", "pairs.tsv").out
+
+
+def test_an_image_that_is_not_one(seqloom: Seqloom, pairs: None) -> None:
+    Path("7.png").write_text("a text")
+    told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
+    assert told.startswith("captions.tsv:8: 7.png is not an image")
+    said = seqloom("train", "caption", "captions.tsv", "--data.on-bad-image", "skip", "--dry-run", *TINY)
+    assert "1 image skipped" in " ".join(said.out.split())
+
+
+def test_a_caption_without_an_image(seqloom: Seqloom, pairs: None) -> None:
+    Path("7.png").unlink()
+    told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
+    assert told.startswith("captions.tsv:8: 7.png is not there")
+    rows = Path("captions.tsv").read_text().splitlines(keepends=True)
+    Path("captions.tsv").write_text("".join([*rows[:4], "\ta caption alone\n", *rows[4:]]))
+    told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
+    assert told.startswith("captions.tsv:5: the image is empty")
+
+
+@pytest.mark.parametrize("key", ["source", "target"])
+def test_a_language_that_is_not_known(seqloom: Seqloom, key: str) -> None:
+    told = sentence(seqloom("train", "translate", f"--data.{key}-language", "en_GB", *TINY))
+    assert told.startswith(f"--data.{key}-language is 'en_GB' (did you mean en?); expected one of ar, ")
+
+
+# Questions that have no answer ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("translate", ""), "text 1 is empty. Give at least one word."),
+        (("translate", "one", " "), "text 2 is empty. Give at least one word."),
+        (("translate", "jaune"), "text 1, 'jaune', has no word that the model knows. Is it in the language"),
+        (("translate", "one " * 21), "text 1 has 21 tokens, and the model's positions allow 20. Split it, or"),
+        (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Widen"),
+        (("translate", "one", "--beam", "2", "--temperature", "1"), "--beam is 2 and --temperature 1: a beam looks"),
+        (("translate", "one", "--beam", "many"), "--beam is 'many'; expected a whole number."),
+        (("translate", "one", "--min-length", "9", "--length", "5"), "--min-length is 9, more than --length, 5."),
+        (("translate", "one", "--top-k", "3"), "--top-k has no use"),
+        (("caption", "nowhere.png"), "nowhere.png: is not there. Check the name and the folder."),
+        (("caption", "notes.txt"), "notes.txt: is not an image (its content is none of JPEG, "),
+    ],
+)
+def test_what_can_not_be_answered(seqloom: Seqloom, writers: Path, words: tuple[str, ...], told: str) -> None:
+    Path("notes.txt").write_text("a text")
+    assert sentence(seqloom("predict", writers / words[0], *words[1:])).startswith(told)
+
+
+def test_nothing_to_read_on_standard_input(seqloom: Seqloom, writers: Path) -> None:
+    assert sentence(seqloom("predict", writers / "translate", stdin="")).startswith("standard input: no text.")
+    told = sentence(seqloom("predict", writers / "translate", stdin="one\n\none\n"))
+    assert told.startswith("standard input:2: an empty line")
+
+
+@pytest.mark.parametrize(
+    "option", [("--beam", "2"), ("--n-best", "2"), ("--temperature", "1"), ("--show", "attention")]
+)
+def test_a_classifier_does_not_write(seqloom: Seqloom, runs: Path, option: tuple[str, str]) -> None:
+    run = runs / "classify"
+    told = sentence(seqloom("predict", run, "a film", *option))
+    assert told == f"{option[0]} is for runs that translate or describe, and {run} is one of classify. Leave it out."
+
+
+def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, files: Path) -> None:
+    told = sentence(seqloom("evaluate", runs / "classify", "reviews.csv", "--beam", "2"))
+    assert "beam has no use, since classify does not write" in told
+
+
+def test_a_translator_does_not_go_on_with_a_text(seqloom: Seqloom, writers: Path) -> None:
+    told = sentence(seqloom("generate", writers / "translate"))
+    assert told.endswith(f"a run of translate can't write. Use `seqloom predict {writers / 'translate'}`.")

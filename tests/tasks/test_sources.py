@@ -1,0 +1,110 @@
+"""Texts to be translated: what a model reads of them, what an answer says of them, and which it can't use."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.data.origin import Origin
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import UserError
+from seqloom.tasks.sources import END_SIGN, Texts
+from seqloom.tasks.translate import Translate
+
+PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green", "blue", "black", "white") * 4]
+
+
+def made(folder: Path, rows: list[tuple[str, str]] = PAIRS, arch: str = "gru", **data: Any) -> Translate:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
+    asked = {"train": str(path), "valid_share": 0.3, "tokeniser": "word", **data}
+    chosen = experiment({"task": "translate", "model": {"arch": arch, "size": "tiny"}, "data": asked})
+    return Translate.prepare(chosen, Origin.of(chosen))
+
+
+def texts(task: Translate) -> Texts:
+    assert isinstance(task.source, Texts)
+    return task.source
+
+
+def test_a_text_is_its_tokens_and_the_end(tmp_path: Path) -> None:
+    source = texts(made(tmp_path))
+    read, told = source.read(["one two", "two"])
+    end, one, two = len(source.source), *source.source.encode("one two")
+    assert read.source.tolist() == [[one, two, end], [two, end, 0]]
+    assert read.lengths is not None
+    assert read.lengths.tolist() == [3, 2]
+    assert told == [
+        {"text": "one two", "source_tokens": ["one", "two", END_SIGN]},
+        {"text": "two", "source_tokens": ["two", END_SIGN]},
+    ]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_files_of_a_run_give_the_same_again(shared: bool, tmp_path: Path) -> None:
+    task = made(tmp_path, shared_vocabulary=shared)
+    again = texts(Translate.from_files(task.experiment, task.files()))
+    assert again.shared == texts(task).shared == shared
+    assert again.files() == task.files()
+    assert again.read(["one two red"])[1] == texts(task).read(["one two red"])[1]
+    words = "for both" if shared else " and "
+    assert words in again.described()
+
+
+def test_a_part_is_told_as_it_was_written(tmp_path: Path) -> None:
+    task = made(tmp_path, [(f"One  two {i}", f"Un, deux {i}") for i in range(20)], lowercase=True)
+    part = task.data.parts["train"]
+    shown = texts(task).shown(part, 0)["text"]
+    assert shown.startswith("One  two ")
+    assert texts(task).references(part, 0) == [f"Un, deux {shown.split()[-1]}"]
+    assert texts(task).about(part, 0)["source_tokens"][:2] == ["one", "two"]
+
+
+def refusal(source: Texts, *given: str) -> str:
+    with pytest.raises(UserError) as error:
+        source.read(given)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_a_text_of_unknown_words_is_a_sentence(tmp_path: Path) -> None:
+    source = texts(made(tmp_path))
+    expected = (
+        "text 2, 'grün gelb', has no word that the model knows. Is it in the language that the run translates from?"
+    )
+    assert refusal(source, "one", "grün gelb") == expected
+    assert source.read(["one gelb"])[0].source.shape == (1, 3)  # one that it knows is enough
+
+
+@pytest.mark.parametrize("arch", ["transformer", "gru"])
+def test_a_text_longer_than_the_positions_allow(arch: str, tmp_path: Path) -> None:
+    source = texts(made(tmp_path, arch=arch, max_length=5))
+    assert source.read(["one " * 5])[0].source.shape == (1, 6)
+    if arch == "gru":  # which has none
+        assert source.read(["one " * 50])[0].source.shape == (1, 51)
+        return
+    said = refusal(source, "one", "one " * 6)
+    assert said.startswith(
+        "text 2 has 6 tokens, and the model's positions allow 5. Split it, or train with --data.max-len"
+    )
+
+
+def test_an_encoder_with_positions_limits_a_decoder_without(tmp_path: Path) -> None:
+    chosen = made(tmp_path).experiment
+    for encoder, limit in (("transformer", 128), ("mixer", 128), ("lstm", None), ("conv", None)):
+        model = chosen.model.model_copy(update={"encoder": encoder})
+        task = Translate.from_files(chosen.model_copy(update={"model": model}), made(tmp_path).files())
+        assert texts(task).limit() == limit
+
+
+@pytest.mark.parametrize("on_ratio", ["keep", "drop"])
+def test_pairs_that_hardly_belong_together_are_told(on_ratio: str, tmp_path: Path) -> None:
+    rows = [*PAIRS[:7], ("one", "un " * 12), ("two " * 30, "deux"), *PAIRS[7:]]
+    task = made(tmp_path, rows, on_ratio=on_ratio, valid_share=0.1)
+    kept = sum(len(part) for part in task.data.parts.values())
+    dropped = len(rows) - kept
+    assert (dropped > 0) == (on_ratio == "drop")
+    what = f"; 2 pairs with over 9 times the tokens on one side, {dropped} of them dropped, the first at "
+    assert what in task.describe()
+    assert "pairs.tsv:" in task.describe().partition(what)[2]
+    assert "times the tokens" not in made(tmp_path).describe()
