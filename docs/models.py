@@ -22,12 +22,16 @@ from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
 from seqloom.tasks.classify import Classify
 from seqloom.tasks.language import Language
+from seqloom.tasks.pictures import Pictures
+from seqloom.tasks.sources import Texts
 from seqloom.tasks.tag import Tag
 from seqloom.tasks.task import Task
+from seqloom.tasks.translate import Caption, Translate
 
 PAGE = Path(__file__).resolve().parent / "models.md"
 
 CHARACTERS, WORDS, LABELS, TAGS = 100, 20_000, 2, 17  # what the sizes are counted with
+PIECES = 8000  # of both languages together, and of captions
 
 # Where each comes from: who, when, where to read it.
 PAPERS = {
@@ -70,10 +74,10 @@ def characters() -> Tokeniser:
 
 
 @cache
-def words() -> Tokeniser:
+def words(count: int = WORDS) -> Tokeniser:
     """Of as many words as are counted with, the unknown one among them."""
-    text = " ".join(names(WORDS))
-    return train_tokeniser("word", [text], vocabulary=WORDS, min_count=1, lowercase=False, sample=len(text))
+    text = " ".join(names(count))
+    return train_tokeniser("word", [text], vocabulary=count, min_count=1, lowercase=False, sample=len(text))
 
 
 def opened(chosen: Experiment) -> Task:
@@ -82,6 +86,10 @@ def opened(chosen: Experiment) -> Task:
         return Language(chosen, characters())
     if chosen.task == "classify":
         return Classify(chosen, words(), Vocabulary(names(LABELS)), usual="0")
+    if chosen.task == "translate":
+        return Translate(chosen, Texts(chosen, words(PIECES), words(PIECES)))
+    if chosen.task == "caption":
+        return Caption(chosen, Pictures(chosen, words(PIECES), features=0, regions=0))
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     spellings = Spellings(Vocabulary([UNKNOWN, *names(WORDS - 1)]), letters, lowercase=True)
     return Tag(chosen, spellings, Vocabulary(names(TAGS)), usual="0")

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import seqloom
-from seqloom.runs.run import LONGEST_TEXT, Run
+from seqloom.runs.run import LONGEST_TEXT, Run, decode_options
 from seqloom.spec.errors import ConfigError, RunError, UserError
 from tests.runs.small import TEXTS, close, numbers, recommitted
 
@@ -57,6 +57,32 @@ def test_only_a_language_model_writes(run: Run) -> None:
     assert run.generate(**options)
     with pytest.raises(ConfigError, match="temperatur"):
         run.generate("a", temperatur=1.0)
+
+
+def test_options_are_for_runs_that_translate(run: Run) -> None:
+    if run.task.name == "translate":
+        answer = run.predict(["a b"], beam=3, n_best=2, attention=True)[0]
+        assert len(answer["n_best"]) == 2
+        assert "attention" in answer
+        with pytest.raises(ConfigError, match=r"^unknown key decode\.beem\. Did you mean decode\.beam\?"):
+            run.predict(["a"], beem=3)
+        with pytest.raises(ConfigError, match=r"^decode\.n_best is 3, more than decode\.beam, 2\."):
+            run.predict(["a"], beam=2, n_best=3)
+        return
+    for name, options in (("beam", {"beam": 3}), ("attention", {"attention": True})):
+        expected = rf": {name} is for runs that translate or describe, and this is {run.task.name}\.$"
+        with pytest.raises(UserError, match=expected):
+            run.predict(["a"], **options)
+
+
+def test_a_beam_undoes_the_temperature_of_a_run_and_the_other_way_round(run: Run) -> None:
+    if run.task.name not in ("translate", "language"):
+        return
+    beam, drawn = decode_options(run.experiment, {"beam": 3}), decode_options(run.experiment, {"temperature": 0.5})
+    assert (beam.beam, beam.temperature) == (3, 0)
+    assert (drawn.beam, drawn.temperature) == (1, 0.5)
+    again = decode_options(run.experiment.model_copy(update={"decode": drawn}), {"beam": 2})
+    assert (again.beam, again.temperature) == (2, 0)
 
 
 def test_between_pieces_torch_is_as_it_was(run: Run) -> None:

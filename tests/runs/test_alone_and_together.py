@@ -1,0 +1,62 @@
+"""A trained translator gives a text the same translation alone and in any batch."""
+
+from typing import Any
+
+import pytest
+
+from seqloom.data.corpora.numbers import in_words
+from seqloom.runs.run import Run
+from seqloom.verbs import start
+from tests.training.small import tiny
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+NEAR = 1e-4  # nats: two choices as near as that may be taken either way
+
+
+def numbers(folder: Any, digits: int, examples: int, **train: Any) -> Run:
+    data = {"corpus": "numbers", "length": digits, "examples": examples}
+    model = {"width": 64, "hidden": 128}
+    chosen = tiny("translate", model=model, data=data, train={"batch": 2048, **train}, decode={"length": 40})
+    return start(chosen, folder / "run")
+
+
+def differing(run: Run, texts: list[str], **options: Any) -> list[str]:
+    """The texts whose translation depends on their neighbours, each of which had two choices within `NEAR`."""
+    found = []
+    for text, together in zip(texts, run.predict(texts, **options), strict=True):
+        alone = run.predict([text], **options)[0]
+        if alone["tokens"] == together["tokens"]:
+            assert alone["log_probs"] == pytest.approx(together["log_probs"], abs=1e-3)
+            continue
+        apart = abs(alone["score"] - together["score"])
+        if options["beam"] == 1:  # greedy: at the first token that differs, whatever came of it
+            both = zip([*alone["tokens"], None], [*together["tokens"], None], strict=False)
+            first = next(place for place, (one, other) in enumerate(both) if one != other)
+            apart = abs(alone["log_probs"][first] - together["log_probs"][first])
+        assert apart < NEAR, f"{text}: {alone['translation']!r} alone, {together['translation']!r} in a batch"
+        found.append(text)
+    return found
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_twenty_texts(beam: int, few: Run) -> None:
+    texts = [in_words(number, "en") for number in range(0, 100, 5)]
+    assert differing(few, texts, beam=beam) == []
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return numbers(tmp_path_factory.mktemp("few"), 2, 100, steps=40, validate_every=40, lr=0.01)
+
+
+@pytest.mark.slow
+def test_a_thousand_texts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = numbers(tmp_path_factory.mktemp("many"), 5, 8000, steps=700, validate_every=700, lr=0.004)
+    assert run.scores["valid"]["exact_match"] > 0.8
+    texts = [in_words(number, "en") for number in range(7, 100_000, 100)]
+    assert len(texts) == 1000
+    for beam in (1, 4):
+        told = differing(run, texts, beam=beam)
+        print(f"beam {beam}: {len(told)} of {len(texts)} differ, each by a choice within {NEAR} nats: {told}")
+        assert len(told) < 10
