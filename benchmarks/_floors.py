@@ -1,6 +1,5 @@
 """What this machine can do at best, and what decoding asks of it at least."""
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,36 +7,42 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from seqloom.kernels.linear import Packing, linear
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.multihead import SelfAttention
 
 ONCE = ("cross.layers.layer.key", "cross.layers.layer.value", "key_weight", "bridge")  # used by `start`, not by a step
 
 
-@dataclass(frozen=True)
 class Machine:
-    """Floating-point operations a second of a large product, and bytes a second of a long read."""
+    """Floating-point operations a second of a large product, and bytes a second of a long read: the best seen so far.
 
-    rate: float
-    bandwidth: float
+    Asked again in each turn, since on a busy machine the first look may be a bad one, and a floor must hold.
+    """
 
-    @staticmethod
-    def measured() -> "Machine":
-        a, long = torch.randn(1024, 1024), torch.randn(2**26)
-        laid_out = torch.ops.mkldnn._reorder_linear_weight(a, None)
-        products = (lambda: a @ a, lambda: torch.ops.mkldnn._linear_pointwise(a, laid_out, None, "none", [], ""))
-        return Machine(2 * 1024**3 / min(seconds(product) for product in products), 4 * 2**26 / seconds(long.sum))
+    def __init__(self) -> None:
+        self.rate = self.bandwidth = 0.0
+        self.square, self.long = torch.randn(1024, 1024), torch.randn(2**25)
+        self.weight, self.packing = nn.Parameter(self.square), Packing()
+        self.look(times=12)
+
+    def look(self, times: int = 3) -> None:
+        """Measure again."""
+        a = self.square
+        products = (lambda: a @ a, lambda: linear(a, self.weight))
+        with torch.no_grad(), self.packing:
+            self.rate = max(self.rate, 2 * 1024**3 / min(fastest(product, times) for product in products))
+        self.bandwidth = max(self.bandwidth, 4 * self.long.numel() / fastest(self.long.sum, times))
 
 
-def seconds(call: Callable[[], object], times: int = 12) -> float:
-    """The median of some calls, after one to warm up."""
-    call()
+def fastest(call: Callable[[], object], times: int) -> float:
+    """Seconds of the fastest of some calls."""
     taken = []
     for _ in range(times):
         begun = time.perf_counter()
         call()
         taken.append(time.perf_counter() - begun)
-    return statistics.median(taken)
+    return min(taken)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@
 must agree before they are timed: in their scores to 1e-4, and in every token written greedily, save where the two best
 lie within 1e-4 of each other. They take turns, and medians are shown, so that both meet the same weather. The floor is
 what the products take at the rate of a large one, or the reads of weights and caches at the rate of a long one,
-whichever is longer.
+whichever is longer. On a busy machine set OMP_WAIT_POLICY=PASSIVE: threads that spin for each other slow both sides.
 """
 
 import argparse
@@ -54,11 +54,8 @@ def main() -> None:
     arguments.add_argument("--vocabularies", type=int, nargs="*", default=[32_000, 58_101])
     options = arguments.parse_args()
     torch.set_num_threads(options.threads)
-    machine = Machine.measured()
+    machine = Machine()
     print(f"torch {torch.__version__}, CPU, float32, {options.threads} threads")
-    print(
-        f"a large product runs at {machine.rate / 1e9:,.0f} GFLOP/s, a long read at {machine.bandwidth / 1e9:,.0f} GB/s"
-    )
     try:
         import transformers
     except ImportError:
@@ -67,13 +64,15 @@ def main() -> None:
         beside(transformers, options.vocabularies, options.rounds, machine)
     alone(options.vocabularies, options.rounds, machine)
     by_length(options.lengths, machine)
+    rate, bandwidth = machine.rate / 1e9, machine.bandwidth / 1e9
+    print(f"\nat its best a large product ran at {rate:,.0f} GFLOP/s, and a long read at {bandwidth:,.0f} GB/s")
 
 
 def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machine: Machine) -> None:
     """The same Transformer in both."""
     transformers.utils.logging.set_verbosity_error()
     print(f"\ntransformers {transformers.__version__}; tokens a second")
-    print(f"{'Transformer':<34}{'floor':>9}{'transformers':>14}{'seqloom':>9}{'ratio':>7}")
+    print(f"{'Transformer':<44}{'floor':>9}{'transformers':>14}{'seqloom':>9}{'ratio':>7}")
     for vocabulary in vocabularies:
         theirs = marian(transformers, vocabulary)
         model, source = ours(theirs), sources(vocabulary)
@@ -83,24 +82,24 @@ def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machi
             calls = (their_turn(theirs, source, work), our_turn(model, source, work))
             written, wanted = calls[1](), calls[0]()
             note = compare(model, source, written, wanted) if beam == 1 else same_rows(written, wanted)
-            slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds))
+            slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
             best = work.tokens / floor(model, work, machine)
             name = f"{vocabulary:,} tokens, {'greedy' if beam == 1 else f'beam {beam}'}"
-            print(f"{name:<34}{best:>9,.0f}{slow:>14,.0f}{fast:>9,.0f}{fast / slow:>7.2f}   {note}", flush=True)
+            print(f"{name:<44}{best:>9,.0f}{slow:>14,.0f}{fast:>9,.0f}{fast / slow:>7.2f}   {note}", flush=True)
 
 
 def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
     """Recurrent decoders."""
-    print(f"\n{'recurrent decoders, 512 wide':<34}{'floor':>9}{'seqloom':>9}   tokens a second")
+    print(f"\n{'recurrent decoders, 512 wide':<44}{'floor':>9}{'seqloom':>9}   tokens a second")
     for vocabulary in vocabularies:
         source = sources(vocabulary)
         for name, model in (("GRU, additive", gru(vocabulary)), ("LSTM, dot, input feeding", lstm(vocabulary))):
             for beam in (1, 4):
                 work = Work(beam=beam)
-                (taken,) = in_turns((our_turn(model, source, work),), rounds)
+                (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
                 told = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
                 best = work.tokens / floor(model, work, machine)
-                print(f"{told:<34}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
+                print(f"{told:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
 
 
 def by_length(lengths: list[int], machine: Machine) -> None:
@@ -213,8 +212,8 @@ def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], 
     return turn
 
 
-def in_turns(calls: tuple[Callable[[], object], ...], rounds: int) -> list[float]:
-    """Median seconds of each, taken in turns."""
+def in_turns(calls: tuple[Callable[[], object], ...], rounds: int, machine: Machine) -> list[float]:
+    """Median seconds of each, taken in turns; the machine's own rates are looked at in each turn too."""
     taken: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
@@ -223,6 +222,7 @@ def in_turns(calls: tuple[Callable[[], object], ...], rounds: int) -> list[float
             begun = time.perf_counter()
             call()
             times.append(time.perf_counter() - begun)
+        machine.look()
     return [statistics.median(times) for times in taken]
 
 

@@ -84,7 +84,7 @@ def test_a_learned_bridge_leaves_what_is_no_vector_as_the_body_has_it() -> None:
     begun = LearnedBridge(6, body)(body, torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
     assert begun["0.recent"].eq(0).all()
     assert begun["1.hidden"].ne(0).all()
-    assert begun["2.keys"].shape == (3, 0, 2, 2)
+    assert begun["2.keys"].shape == (3, 2, 0, 2)
 
 
 def test_a_fresh_start_knows_nothing() -> None:

@@ -30,7 +30,7 @@ def test_capacity_doubles_when_full():
     capacities = []
     for _ in range(18):
         _, state = layer(random(2, 1, 8), state=state)
-        capacities.append(state["keys"].shape[1])
+        capacities.append(state["keys"].shape[2])
     assert capacities == [1, 2, 4, 4, *[8] * 4, *[16] * 8, 32, 32]
 
 
@@ -39,7 +39,7 @@ def test_a_long_piece_gets_the_room_that_it_needs():
     layer = causal()
     _, state = layer(random(2, 2, 8))
     _, state = layer(random(2, 9, 8), state=state)
-    assert state["keys"].shape == (2, 11, 4, 2)
+    assert state["keys"].shape == (2, 4, 11, 2)
 
 
 @torch.no_grad()
@@ -51,8 +51,8 @@ def test_a_step_without_gradients_writes_in_place():
     _, after = layer(random(2, 1, 8), state=state)
     for name, (address, values) in before.items():
         assert after[name].data_ptr() == address
-        assert torch.equal(after[name][:, :4], values[:, :4])
-        assert not torch.equal(after[name][:, 4], values[:, 4])
+        assert torch.equal(after[name][:, :, :4], values[:, :, :4])
+        assert not torch.equal(after[name][:, :, 4], values[:, :, 4])
 
 
 def test_a_step_with_gradients_leaves_what_it_was_given():
@@ -80,7 +80,7 @@ def test_in_place_and_out_of_place_give_the_same():
 
 
 def test_each_row_writes_at_its_own_position():
-    stored, new = torch.zeros(3, 4, 1, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 2, 1, 1)
+    stored, new = torch.zeros(3, 1, 4, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 1, 2, 1)
     state = State(position=torch.tensor([2, 0, 1]), horizon=2)
     assert extend(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
 
@@ -160,7 +160,7 @@ def test_a_look_without_gradients_leaves_the_backward_pass_whole() -> None:
 
 def test_reserved_storage_is_used_from_the_first_step() -> None:
     layer = PlainSelfAttention(4, causal=True)
-    reserved = {name: torch.zeros(2, 16, 1, 4) for name in ("keys", "values")}
+    reserved = {name: torch.zeros(2, 1, 16, 4) for name in ("keys", "values")}
     x = torch.randn(2, 3, 4)
     with torch.no_grad():
         y, state = layer(x, state=State(reserved, position=torch.zeros(2, dtype=torch.int64)))

@@ -8,21 +8,24 @@ from seqloom.nn.state import State, pad_to
 
 
 def extend(
-    stored: Float[Tensor, "batch capacity heads dim"], new: Float[Tensor, "batch time heads dim"], state: State
-) -> Float[Tensor, "batch larger heads dim"]:
+    stored: Float[Tensor, "batch heads capacity dim"], new: Float[Tensor, "batch heads time dim"], state: State
+) -> Float[Tensor, "batch heads larger dim"]:
     """The storage with new steps at each row's position. Capacity doubles when full, so that a step costs a step.
 
     Without gradients it is written in place: the state that came in is used up. What a row's padding writes lies past
     its position, where nothing looks, until its next steps take that place.
     """
-    time, needed = new.shape[1], state.horizon + new.shape[1]
-    if stored.shape[1] == 0 or state.position is None:  # nothing stored and nothing reserved
+    (rows, heads, capacity, dim), time = stored.shape, new.shape[2]
+    needed = state.horizon + time
+    if capacity == 0 or state.position is None:  # nothing stored and nothing reserved
         return new
-    if needed > stored.shape[1]:
-        stored = pad_to(stored, [stored.shape[0], max(needed, 2 * stored.shape[1]), *stored.shape[2:]])
-    rows = torch.arange(new.shape[0], device=new.device).unsqueeze(1)
-    slots = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
+    if needed > capacity:
+        stored = pad_to(stored, [rows, heads, max(needed, 2 * capacity), dim])
+    row = torch.arange(rows, device=new.device).unsqueeze(1)
+    slot = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
+    new = new.to(stored.dtype).transpose(1, 2)
     if torch.is_grad_enabled() or stored.requires_grad:  # a backward pass may still want what is stored
-        return stored.index_put((rows, slots), new.to(stored.dtype))
+        return stored.transpose(1, 2).index_put((row, slot), new).transpose(1, 2)
     state.use_up()
-    return stored.index_put_((rows, slots), new.to(stored.dtype))
+    stored.transpose(1, 2).index_put_((row, slot), new)
+    return stored

@@ -1,6 +1,6 @@
 """Multi-head attention: self-attention, and cross-attention to a memory.
 
-Axes: queries [batch, heads, time, dim], keys and values [batch, key_heads, steps, dim]; stored with steps before heads.
+Axes: queries [batch, heads, time, dim], keys and values [batch, key_heads, steps, dim].
 """
 
 import torch
@@ -79,26 +79,26 @@ class MultiHead(Layer):
     def stored_shapes(self) -> Shapes:
         """Keys, as the score has mapped them, and values; zeros after the narrower, as the kernel wants them."""
         key_width, value_width = self.stored_widths
-        return {"keys": (None, self.key_heads, key_width), "values": (None, self.key_heads, value_width)}
+        return {"keys": (self.key_heads, None, key_width), "values": (self.key_heads, None, value_width)}
 
     def store(
         self, key: Float[Tensor, "batch key_heads steps key_size"], memory: Float[Tensor, "batch steps memory_size"]
-    ) -> tuple[Float[Tensor, "batch steps key_heads mapped"], Float[Tensor, "batch steps key_heads out"]]:
+    ) -> tuple[Float[Tensor, "batch key_heads steps mapped"], Float[Tensor, "batch key_heads steps out"]]:
         """Keys mapped by the score, and values of what is looked at, as they are stored."""
         key_width, value_width = self.stored_widths
-        values = self.value(memory).unflatten(2, (self.key_heads, -1))
-        return widen(self.attention.score.key(key).transpose(1, 2), key_width), widen(values, value_width)
+        values = heads_of(self.value(memory), self.key_heads)
+        return widen(self.attention.score.key(key), key_width), widen(values, value_width)
 
     def ask(
         self,
         query: Float[Tensor, "batch heads time mapped"],
-        keys: Float[Tensor, "batch steps key_heads stored"],
-        values: Float[Tensor, "batch steps key_heads out"],
+        keys: Float[Tensor, "batch key_heads steps stored"],
+        values: Float[Tensor, "batch key_heads steps out"],
         mask: Bool[Tensor, "#batch 1 #time steps"] | None,
         causal: bool = False,
     ) -> Float[Tensor, "batch time dim"]:
         """Each head's context, side by side, mapped back."""
-        context = self.attention.pool(query, keys.transpose(1, 2), values.transpose(1, 2), mask, causal)
+        context = self.attention.pool(query, keys, values, mask, causal)
         y: Tensor = self.output(context[..., : self.value_size].transpose(1, 2).flatten(2))
         return y
 
@@ -112,7 +112,7 @@ class SelfAttention(MultiHead):
 
     >>> y, state = SelfAttention(8, heads=2, causal=True)(torch.randn(1, 5, 8))
     >>> y.shape, state["keys"].shape
-    (torch.Size([1, 5, 8]), torch.Size([1, 5, 2, 4]))
+    (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 4]))
     """
 
     def __init__(
@@ -171,8 +171,8 @@ class SelfAttention(MultiHead):
             return self.ask(score.query(query), *self.store(key, x), self._mask(x, lengths)), State()
         keys, values = self.store(key, x)
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
-        seen = keys.shape[1] if static(x) else state.horizon + x.shape[1]  # storage may be larger
-        query, asked = score.query(query), (keys[:, :seen], values[:, :seen])
+        seen = keys.shape[2] if static(x) else state.horizon + x.shape[1]  # storage may be larger
+        query, asked = score.query(query), (keys[:, :, :seen], values[:, :, :seen])
         if x.shape[1] == 1 and self.window is None and all_reach(state.horizon, state.position):
             y = self.ask(query, *asked, mask=None)
         elif state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
@@ -254,14 +254,14 @@ class CrossAttention(MultiHead):
         memory, lengths = known_lengths("CrossAttention", memory, lengths)
         keys, values = self.store(heads_of(self.key(memory), self.key_heads), memory)
         position = torch.zeros_like(lengths, dtype=torch.int64)
-        stored = {"keys": keys, "values": values, "lengths": lengths}
+        stored = {"keys": keys.contiguous(), "values": values.contiguous(), "lengths": lengths}
         return State(stored, position=position, fixed=stored)
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         query = self.attention.score.query(heads_of(self.query(x), self.heads))
-        steps = state["keys"].shape[1]
+        steps = state["keys"].shape[2]
         mask = None if all_reach(steps, state["lengths"]) else real(state["lengths"], steps)[:, None, None]
         with inside("memory"):
             return self.ask(query, state["keys"], state["values"], mask), state

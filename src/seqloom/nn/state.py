@@ -179,7 +179,7 @@ class State(Mapping[str, Tensor]):
         else:
             position = torch.cat([position for position in positions if position is not None])
         for name in names:
-            if len({_but_rows_and_time(state[name]) for state in states}) > 1:
+            if not _fit([state[name] for state in states]):
                 came = f"shapes {[list(state[name].shape) for state in states]}"
                 raise ArgumentError("State.cat", f"state[{name!r}]", came, "the same but for rows and time")
         tensors = {name: cat_padded([state[name] for state in states], dim=0) for name in names}
@@ -241,9 +241,11 @@ def _bound(position: Tensor | None, otherwise: int) -> int:
     return int(position.max()) if position.numel() else 0
 
 
-def _but_rows_and_time(tensor: Tensor) -> tuple[int, ...]:
-    """The sizes that can't grow: all but the rows of [rows, dim], all but rows and time of [rows, time, ...]."""
-    return tuple(tensor.shape[1 if tensor.dim() < 3 else 2 :])
+def _fit(tensors: Sequence[Tensor]) -> bool:
+    """Whether they differ in rows and time alone, where they have one: [rows, time, dim], [rows, heads, time, dim]."""
+    sizes = list(zip(*(tensor.shape[1:] for tensor in tensors), strict=True))
+    time = {2: 0, 3: 1}.get(len(sizes))
+    return all(len(set(size)) == 1 for axis, size in enumerate(sizes) if axis != time)
 
 
 def _over(rows: Tensor, tensor: Tensor) -> Tensor:
