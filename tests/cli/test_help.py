@@ -43,6 +43,7 @@ def test_no_torch_and_no_tokenizers_until_they_are_needed(words: list[str]) -> N
     [
         "train tag nope.conllu",
         "train classify reviews.csv --data.label nope",
+        "train translate reviews.csv --data.target nope",
         "train classify reviews.csv --train.lr abc",
         "train classify reviews.csv --frobnicate",
         "train classify reviews.csv --out RUNS/tag",

@@ -126,7 +126,7 @@ def test_its_state_is_a_cache_and_the_memory():
     state = layer.start(torch.randn(2, 4, 6), torch.tensor([4, 2]))
     _, state = layer(torch.randn(2, 3, 8), state=state)
     assert state["1.attention.layer.keys"].shape == (2, 2, 3, 4)
-    assert state["1.cross.layer.keys"].shape == (2, 4, 2, 4)
+    assert state["1.cross.layer.keys"].shape == (2, 2, 4, 4)
     assert state["0.cross.layer.lengths"].tolist() == [4, 2]
     assert state.position.tolist() == [3, 3]
 
