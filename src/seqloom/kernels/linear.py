@@ -19,13 +19,13 @@ class Packing:
 
     >>> layer, x = nn.Linear(256, 256), torch.randn(2, 256)
     >>> with torch.no_grad(), Packing():
-    ...     y = linear(x, layer.weight, layer.bias)
-    >>> torch.allclose(y, layer(x), atol=1e-5)
+    ...     first, second = (linear(x, layer.weight, layer.bias) for _ in range(2))
+    >>> torch.allclose(first, second, atol=1e-5)
     True
     """
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[Tensor, Tensor]] = {}  # the weight itself too, so that its id stays its own
+        self._copies: dict[int, tuple[Tensor, Tensor | None]] = {}  # the weight itself too: its id stays its own
         self._tokens: list[Token[Packing | None]] = []
 
     def __enter__(self) -> None:
@@ -34,11 +34,16 @@ class Packing:
     def __exit__(self, *_: object) -> None:
         _packing.reset(self._tokens.pop())
 
-    def copy(self, weight: Tensor) -> Tensor:
-        """The weight in oneDNN's layout, made once."""
+    def copy(self, weight: Tensor) -> Tensor | None:
+        """The weight in oneDNN's layout, made when it is wanted again: a copy for one product does not pay."""
         if id(weight) not in self._copies:
-            self._copies[id(weight)] = weight, torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
-        return self._copies[id(weight)][1]
+            self._copies[id(weight)] = weight, None
+            return None
+        copied = self._copies[id(weight)][1]
+        if copied is None:
+            copied = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+            self._copies[id(weight)] = weight, copied
+        return copied
 
 
 _packing: ContextVar[Packing | None] = ContextVar("packing", default=None)
@@ -49,9 +54,10 @@ def linear(
 ) -> Float[Tensor, "*batch out"]:
     """y = x Wᵀ + b"""
     packing = None if torch.compiler.is_compiling() else _packing.get()
-    if packing is None or not fits(x, weight):
+    copied = packing.copy(weight) if packing is not None and fits(x, weight) else None
+    if copied is None:
         return F.linear(x, weight, bias)
-    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, packing.copy(weight), bias, "none", [], "")
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, copied, bias, "none", [], "")
     return y
 
 
