@@ -166,8 +166,9 @@ class Data(Part):
     )
     tokeniser: names.Tokeniser | None = Field(
         None,
-        description="language, classify: what a token is. Unless given: characters for language; words for classify, "
-        "or characters where most texts are a single word.",
+        description="language, classify, translate, caption: what a token is. Unless given: characters for language, "
+        "pieces of words (bpe) for translate, words for caption and for classify, there characters where most texts "
+        "are a single word.",
     )
     shared_vocabulary: bool | None = Field(
         None, description="translate: whether both languages have one vocabulary, learned from both together."
@@ -188,5 +189,5 @@ class Data(Part):
     sample: int | None = Field(
         None,
         ge=1000,
-        description="language, classify: the tokeniser learns from at most this many characters of the training data.",
+        description="The tokeniser learns from at most this many characters of the training data.",
     )
