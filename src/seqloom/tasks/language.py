@@ -17,7 +17,6 @@ from seqloom.data.readers.text import read_text
 from seqloom.data.split import TEST, TRAIN, VALID, at_lines
 from seqloom.data.streams import PIECE, SOURCE, Streams, streams
 from seqloom.data.tokenisers import Tokeniser
-from seqloom.data.tokenisers.tokeniser import refuse_surrogates
 from seqloom.decoding.decode import decode
 from seqloom.decoding.sampling import collect, write
 from seqloom.decoding.text import reading
@@ -177,13 +176,7 @@ class Language(Task):
         return [] if self.tokeniser.unknown is None else [self.tokeniser.unknown]
 
     def unknown(self, text: str) -> list[str]:
-        if self.tokeniser.unknown is None:
-            return []
-        refuse_surrogates(text)
-        looked_at = text if self.tokeniser.kind == "word" else "".join(dict.fromkeys(text))
-        seen = self.tokeniser.library.encode(looked_at)
-        places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.tokeniser.unknown)
-        return list(dict.fromkeys(looked_at[start:end] for start, end in places))
+        return self.tokeniser.unseen(text)
 
     def prompt(self, text: str) -> list[int]:
         """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""

@@ -103,6 +103,10 @@ class Source(ABC, Generic[SomePart]):
     def about(self, part: SomePart, row: int) -> dict[str, Any]:
         """What of a row's source is looked at, as an answer says it: its tokens, or how many regions it has."""
 
+    def unknown(self, given: str) -> list[str]:
+        """What of a source the model has never seen, where that can be said."""
+        return []
+
     @abstractmethod
     def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
         """What a person gave, and what an answer says of each; a sentence if it can't be used."""
@@ -175,6 +179,9 @@ class Texts(Source[PairedPart]):
 
     def shown(self, part: PairedPart, row: int) -> dict[str, Any]:
         return {"text": bytes(part.source_texts[row]).decode()}
+
+    def unknown(self, given: str) -> list[str]:
+        return self.source.unseen(given)
 
     def about(self, part: PairedPart, row: int) -> dict[str, Any]:
         return self.tokens_of(part.source[row])

@@ -233,6 +233,9 @@ class Translate(RowTask[Any, Any]):
             attention=attention,
         )
 
+    def unknown(self, text: str) -> list[str]:
+        return self.source.unknown(text)
+
     def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         return self.answer(model, texts, self.experiment.decode or Decode(), device)
 

@@ -68,6 +68,16 @@ class Tokeniser(ABC):
         """A text as `decode` would write it, if every word of it were known: what a written text is compared with."""
         return text
 
+    def unseen(self, text: str) -> list[str]:
+        """The characters or words of a text that were not learned, each once."""
+        if self.unknown is None:
+            return []
+        refuse_surrogates(text)
+        looked_at = text if self.kind == "word" else "".join(dict.fromkeys(text))
+        seen = self.library.encode(looked_at)
+        places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.unknown)
+        return list(dict.fromkeys(looked_at[start:end] for start, end in places))
+
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
         """Each id as a person would read it; white space stands for itself."""
         return [self.learned.tokens[one] for one in ids]
