@@ -112,7 +112,7 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
     path = Path(path)
     check_file(path)
     with broken(path, "is not a NumPy array that can be read"):
-        array = np.lib.format.open_memmap(path, mode="r")  # its shape, and nothing else yet; never a pickle
+        array = np.lib.format.open_memmap(path, mode="r")  # its shape, and nothing else yet; never objects
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or not array.size:
         what = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
         raise DataError(path, what, "Save it again, or name another file")

@@ -95,27 +95,10 @@ TASKS: tuple[str, ...] = get_args(Task)
 
 ARCHITECTURES = ("window", "mixer", "conv", *CELLS, "transformer")
 
-Encoder = Literal[
-    "none",
-    "window",
-    "mixer",
-    "conv",
-    "rnn",
-    "rnn-relu",
-    "rnn-sigmoid",
-    "rnn-linear",
-    "lstm",
-    "lstm-no-tanh",
-    "lstm-peephole",
-    "lstm-coupled",
-    "lstm-layer-norm",
-    "gru",
-    "gru-after",
-    "transformer",
-]
+Encoder = Literal["none", "window", "mixer", "conv", Cell, "transformer"]
 ENCODERS: tuple[str, ...] = get_args(Encoder)
 
-Attention = Literal["none", "cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian"]
+Attention = Literal["none", Score]
 """"none", or a score."""
 
 Summary = Literal["none", "last", "mean", "max"]
