@@ -101,6 +101,16 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, wri
     assert json.loads(both.out)["scores"] == pytest.approx(json.loads(of_table.out)["scores"])
 
 
+def test_captions_are_measured_by_bleu_of_four_orders_and_not_by_length(seqloom: Seqloom, writers: Path) -> None:
+    said = seqloom("evaluate", writers / "caption", writers / "captions.tsv")
+    assert said.code == 0
+    for told in ("BLEU-1", "BLEU-4", "chrF", "exact match", "nrefs:1|case:lc|"):
+        assert told in said.out
+    assert "source tokens" not in said.out
+    details = json.loads(seqloom("evaluate", writers / "caption", writers / "captions.tsv", "--json").out)["details"]
+    assert details["by_length"] == []
+
+
 def test_a_picture_is_described(seqloom: Seqloom, writers: Path) -> None:
     said = seqloom("predict", writers / "caption", writers / "3.png", "--show", "attention")
     assert said.code == 0

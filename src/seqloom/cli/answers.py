@@ -63,8 +63,7 @@ def written_lines(answer: Answer, width: int | None) -> Iterator[Text]:
     for place, each in enumerate(several, 1):
         line = Text(f"{place}. ", "dim") if len(several) > 1 else Text()
         line.append(one_line(each[name]) or "(nothing)", "bold green")
-        line.append(f"  {each['score']:.2f}", "dim") if len(several) > 1 else None
-        yield line
+        yield line.append(f"  {each['score']:.2f}" if len(several) > 1 else "", "dim")
         if not each["ended"]:
             yield Text("    not ended: --length allows more tokens", "yellow")
     source = answer["text"] if "text" in answer else answer["image"]

@@ -114,7 +114,7 @@ def evaluate(
         say(console, name, signature)
     by_length = found.details.get("by_length", [])
     if by_length:
-        kinds = ("bleu", "chrf", "exact_match")
+        kinds = [kind for kind in ("bleu", "bleu_4", "chrf", "exact_match") if kind in by_length[0]]
         rows = tuple((span(each), each["sentences"], *(each[kind] for kind in kinds)) for each in by_length)
         named = ("source tokens", "sentences", *map(readable, kinds))
         for line in draw(Table("", named, rows), width, using=using):

@@ -19,6 +19,8 @@ EVERY = 10.0  # seconds between lines, where lines can't be drawn over
 SHOWN = (
     "exact_match",
     "bleu",
+    "bleu_1",
+    "bleu_4",
     "chrf",
     "accuracy",
     "span_f1",

@@ -59,7 +59,7 @@ LESSONS: dict[str, Lesson] = {
         "share that is exactly right. The trained model translates with `seqloom predict`.",
         "pairs.tsv",
         "--model lstm --model.attention additive",
-        "train.en train.de --valid val.en val.de --model transformer",
+        "train.en train.de --valid val.en --valid val.de",
     ),
     "caption": Lesson(
         "describe a picture",

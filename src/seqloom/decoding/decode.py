@@ -13,7 +13,7 @@ from seqloom.decoding.beam import Branch, Places, Ranked, likeliest, on_host, ra
 from seqloom.decoding.choice import check_finite, drawn
 from seqloom.decoding.constraints import Constraints
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.decoding.looking import Looks, aligned, over_memory
+from seqloom.decoding.looking import Looks, aligned, last_looks
 from seqloom.decoding.prompts import check_prompts, padded, read
 from seqloom.decoding.tree import Candidate, Fate, Tree
 from seqloom.kernels.linear import Packing
@@ -141,7 +141,7 @@ class Search:
             return read(model, tokens, state, lengths)
         with record("attention") as seen:
             answer = read(model, tokens, state, lengths)
-        self.looked.append(over_memory(seen, lengths))
+        self.looked.append(last_looks(seen, lengths))
         return answer
 
     def grow(self, live: Sequence[Branch], logits: Float[Tensor, "rows vocabulary"]) -> list[Branch]:

@@ -7,16 +7,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.decoding.beam import Branch
-from seqloom.nn.record import Recording
+from seqloom.nn.record import Recording, over_memory
 
 Looks = dict[str, Tensor]  # by place, [rows, heads, source]
 
 
-def over_memory(seen: Recording, lengths: Int[Tensor, " rows"] | None) -> Looks:
+def last_looks(seen: Recording, lengths: Int[Tensor, " rows"] | None) -> Looks:
     """Of what a call offered, the weights over the memory at each row's last real token, by place."""
     looks = {}
     for place, values in seen["attention"].items():
-        if place.split(".")[-1] == "memory":
+        if over_memory(place):
             weights = values["weights"]
             ends = -1 if lengths is None else lengths.to(weights.device) - 1
             looks[place] = weights[torch.arange(weights.shape[0], device=weights.device), :, ends]

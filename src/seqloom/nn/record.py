@@ -120,6 +120,15 @@ def offer(kind: str, *, time: int | None = None, **values: Tensor) -> None:
                 open_recording.pieces.setdefault(kind, []).append(piece)
 
 
+def over_memory(place: str) -> bool:
+    """Whether what was offered at this place is about another sequence, the memory that a decoder looks at.
+
+    >>> over_memory("decoder.0.cross.layer.memory"), over_memory("decoder.0.attention.layer")
+    (True, False)
+    """
+    return place.split(".")[-1] == "memory"
+
+
 def inside(part: str) -> AbstractContextManager[None]:
     """What is offered within comes from this part of the layer."""
     if torch.compiler.is_compiling() or not _recordings.get():

@@ -43,6 +43,7 @@ class Source(ABC, Generic[SomePart]):
     """
 
     answer: str  # what the answer is called
+    ends: int = 0  # how many of a source's positions are not its own: the end of a text
     target: Tokeniser
 
     @classmethod
@@ -116,6 +117,7 @@ class Texts(Source[PairedPart]):
     """Tokens, then the end. With a shared vocabulary both tokenisers are one."""
 
     answer = "translation"
+    ends = 1
 
     def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser) -> None:
         self.experiment, self.source, self.target = experiment, source, target

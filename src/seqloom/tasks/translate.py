@@ -18,11 +18,10 @@ from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
-from seqloom.nn.record import record
+from seqloom.nn.record import over_memory, record
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.config.model import Transformer
 from seqloom.tasks.attention_penalty import doubly_stochastic
 from seqloom.tasks.bodies import started
 from seqloom.tasks.encoder_decoder import encoder_decoder
@@ -128,7 +127,7 @@ class Translate(RowTask[Any, Any]):
         with record("attention") as seen:
             y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
         total, count = model.head.loss(y, batch.target, batch.target_lengths)
-        looked = [told["weights"] for place, told in seen["attention"].items() if place.endswith("memory")]
+        looked = [told["weights"] for place, told in seen["attention"].items() if over_memory(place)]
         if looked:
             missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
             total = total + train.doubly_stochastic * missed
@@ -150,20 +149,26 @@ class Translate(RowTask[Any, Any]):
         part = self.data.parts[name]
         likely = self.likelihood(model, part, device)
         written = self.metrics(lowercase=self.target.learned.lowercase)
-        shown = []
+        sizes = self.source.lengths(part) - self.source.ends
+        first = set(self.source.distinct(part)[:EXAMPLES].tolist())
+        shown, wrong, told_by_length = [], [], False
         for rows in self.decoding_batches(part, options):
-            found = self.write(model, self.source.batch(part, rows), options, device)
+            read = self.source.batch(part, rows)
+            told_by_length = read.lengths is not None  # images are all of one size
+            found = self.write(model, read, options, device)
             for row, (best, *_) in zip(rows.tolist(), found, strict=True):
                 said = self.target.decode(best.tokens)
                 references = [self.target.written(each) for each in self.source.references(part, row)]
-                written.add(said, references, int(self.source.lengths(part)[row]) - 1)
-                shown.append((row, said, references))
-        shown.sort()
-        wrong = [(row, said, right) for row, said, right in shown[EXAMPLES:] if said not in right]
+                written.add(said, references, int(sizes[row]))
+                if row in first:
+                    shown.append((row, said, references))
+                elif said not in references:
+                    wrong.append((row, said, references))
+            wrong = sorted(wrong)[:WRONG]
         details = {
             "signatures": written.signatures(),
-            "by_length": written.by_length(),
-            "examples": [self.example(part, *each) for each in [*shown[:EXAMPLES], *wrong[:WRONG]]],
+            "by_length": written.by_length() if told_by_length else [],
+            "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
         }
         return Evaluation({**written.scores(), **likely}, details)
 
@@ -215,9 +220,7 @@ class Translate(RowTask[Any, Any]):
     ) -> list[list[Hypothesis]]:
         """What the model says of each source, the best first."""
         source, lengths = read
-        rows, part = source.shape[0], self.experiment.model
-        if isinstance(part, Transformer):
-            options = options.model_copy(update={"length": min(options.length, part.context)})
+        rows = source.shape[0]
         forced = self.target.encode(options.prompt).tolist() if options.prompt else []
         never = [] if self.target.unknown is None else [self.target.unknown]
         return decode(
