@@ -1,9 +1,12 @@
 """Drawn scenes described: exact captions, and whether the model looks at what it names while it names it.
 
-    python benchmarks/scenes.py [RUN]
+    python benchmarks/scenes.py [RUN] [--seed 1]
 
-Without RUN, trains one first. The drawing knows where each object is: for every noun of a scene kept for testing whose
-caption is right, the region with the greatest weight, while that noun is written, must overlap the object's box.
+Without RUN, trains one first: a few minutes on a GPU, hours on a CPU. A GRU that looks after its step carries nothing
+of what it saw to the next: it has to look at a thing to name it.
+
+The drawing knows where each object is: for every noun of a scene kept for testing whose caption is right, the region
+with the greatest weight, while that noun is written, must overlap the object's box.
 """
 
 import argparse
@@ -23,8 +26,9 @@ from seqloom.runs.run import Run
 from seqloom.tasks.translate import Caption
 
 RECIPE: dict[str, Any] = {
-    "model": {"arch": "gru", "attend": "after", "bridge": "none", "stages": 2, "image_width": 16},
-    "train": {"epochs": 20, "batch": 4096, "lr": 2e-3},
+    "model": {"arch": "gru", "attend": "after", "stages": 2, "image_width": 16},
+    "data": {"examples": 20_000},
+    "train": {"steps": 6000, "validate_every": 2000, "batch": 20_000, "lr": 3e-3, "doubly_stochastic": 0.01},
 }
 
 
@@ -55,6 +59,7 @@ def measured(run: Run) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", nargs="?")
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.run:
         print(measured(seqloom.load(given.run)))
@@ -62,8 +67,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp()) / "scenes"
     try:
         begun = time.monotonic()
-        run = seqloom.train("caption", **RECIPE, out=folder)
-        print(f"{time.monotonic() - begun:.0f} s, {torch.get_num_threads()} threads", measured(run))
+        run = seqloom.train("caption", **RECIPE, seed=given.seed, out=folder)
+        print(f"seed {given.seed}, {run.device}, {time.monotonic() - begun:.0f} s:", measured(run))
     finally:
         shutil.rmtree(folder.parent)
 
