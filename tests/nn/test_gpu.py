@@ -8,7 +8,6 @@ import torch
 from seqloom import kernels
 from seqloom.nn import GRU, LSTM, Recurrent
 from seqloom.nn.cells import CELLS
-from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 from tests.nn.questions import ask, causal, every, random_batch
 
@@ -36,17 +35,13 @@ def no_waiting():
         torch.cuda.set_sync_debug_mode("default")
 
 
-def on_gpu(state: State | None) -> State | None:
-    return None if state is None else state.to("cuda")
-
-
 @every()
 def test_the_gpu_gives_what_the_cpu_gives(case):
     layer = case.layer(torch.float64)
     x, lengths = random_batch(layer)
     expected = ask(layer, x, lengths, case.begin(layer, len(x)))
-    begun = on_gpu(case.begin(layer, len(x)))
-    came = ask(layer.cuda(), x.cuda(), lengths.cuda(), begun)
+    layer = layer.cuda()
+    came = ask(layer, x.cuda(), lengths.cuda(), case.begin(layer, len(x)))
     torch.testing.assert_close(came.y.cpu(), expected.y, rtol=0, atol=1e-9)
     torch.testing.assert_close(came.to_x.cpu(), expected.to_x, rtol=0, atol=1e-8)
     for name, gradient in came.to_weights.items():
@@ -57,8 +52,8 @@ def test_the_gpu_gives_what_the_cpu_gives(case):
 def test_steps_do_not_wait_for_the_device(case):
     layer = case.layer(torch.float32)
     x, lengths = random_batch(layer, dtype=torch.float32)
-    state = on_gpu(case.begin(layer, len(x)))
     layer, x, lengths = layer.cuda(), x.cuda(), lengths.cuda()
+    state = case.begin(layer, len(x))
     half = x.shape[1] // 2
     first, rest = lengths.clamp(max=half), (lengths - half).clamp(min=0)
     with torch.no_grad(), no_waiting():

@@ -22,7 +22,8 @@ def source(layer: Layer, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
     """A memory with values on its padding too, and its lengths, one of them 0: the same values in every precision."""
     generator = torch.Generator().manual_seed(8)
     memory = torch.randn(16, 4, MEMORY, generator=generator)[:rows].bfloat16()
-    return memory.to(next(layer.parameters()).dtype), torch.tensor([2, 0, 4, 1] * 4)[:rows]
+    memory = memory.to(next(layer.parameters()))
+    return memory, torch.tensor([2, 0, 4, 1] * 4, device=memory.device)[:rows]
 
 
 def begin(layer: Layer, rows: int) -> State:

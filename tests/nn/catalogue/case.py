@@ -52,12 +52,3 @@ class Case:
                 if name.rsplit(".")[-1].startswith("running_"):  # batch statistics
                     statistic += 0.3 * torch.rand_like(statistic)
         return layer
-
-
-def memory(layer: Layer, rows: int, width: int, steps: int = 4) -> tuple[Tensor, Tensor]:
-    """Another sequence to look at, and its lengths; always the same values, and with more rows the same first ones."""
-    generator = torch.Generator().manual_seed(8)
-    values = torch.randn(64, steps, width, generator=generator, dtype=torch.float64)[:rows]
-    lengths = 1 + torch.randint(steps, (64,), generator=generator)[:rows]
-    weight = next(layer.parameters(), values)
-    return values.to(weight.dtype), lengths

@@ -27,9 +27,10 @@ def source(layer: AttentiveDecoder, rows: int) -> tuple[Tensor, Tensor, State | 
 
     def random(*shape: int) -> Tensor:
         values = torch.randn(16, *shape, generator=generator)[:rows]
-        return values.bfloat16().to(next(layer.parameters()).dtype)
+        return values.bfloat16().to(next(layer.parameters()))
 
-    memory, lengths = random(4, MEMORY), torch.tensor([2, 4, 1, 0] * 4)[:rows]
+    memory = random(4, MEMORY)
+    lengths = torch.tensor([2, 4, 1, 0] * 4, device=memory.device)[:rows]
     final = {name: random(*shape) for name, shape in layer.body.state_shapes().items() if None not in shape}
     return memory, lengths, State(final)
 
