@@ -34,8 +34,8 @@ Values = dict[str, Any]
 
 DECODE: Values = {"beam": 4, "length": 64}
 
-# The embedded task: a recipe for each cell, the same for all scores. (At the GRU's rate most tanh RNNs and LSTMs learn as
-# fast; a few, such as the RNN with the dot product, now and then don't.)
+# The embedded task: a recipe for each cell, the same for all scores. (At the GRU's rate most RNNs and LSTMs learn as
+# fast; a few, such as the tanh RNN with the dot product, now and then don't.)
 CELLS = ("rnn", "lstm", "gru")
 RECURRENT: Values = {"width": 64, "hidden": 128}
 FAST: Values = {"batch": 1024, "epochs": 10, "validate_every": 300, "lr": 2e-3}
