@@ -30,17 +30,17 @@ def test_the_likeliest_are_those_that_sorting_finds(seed: int, vocabulary: int, 
 
 
 def test_a_source_keeps_as_many_as_it_has_room_for() -> None:
-    live = [Branch(0, 0, total=-1.0), Branch(0, 0, total=-1.0), Branch(1, 0, total=-5.0)]
+    live = [Branch(0, 0, total=-1.0), Branch(0, 0, total=-1.0, place=1), Branch(1, 0, total=-5.0)]
     values = np.array([[-1.0, -2.0], [-0.5, -2.0], [-1.0, -np.inf]])
     tokens = np.array([[7, 3], [4, 1], [2, 0]])
     found = ranked(live, values, tokens, rooms=np.array([2, 3]), beside=1)
     assert [(each.row, each.token, each.kept) for each in found] == [
-        (0, 7, True),
         (0, 3, False),  # as good as (1, 1), and before it
+        (0, 7, True),
         (1, 4, True),
         (2, 2, True),
     ]
-    assert [each.total for each in found] == [-2.0, -3.0, -1.5, -6.0]
+    assert [each.total for each in found] == [-3.0, -2.0, -1.5, -6.0]
 
 
 @pytest.mark.parametrize(("penalty", "decided"), [(0.0, True), (1.0, False)])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import seqloom
-from seqloom.decoding.sampling import collect, write
+from seqloom.decoding.streaming import collect, write
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import UserError

@@ -25,7 +25,9 @@ WIDTH = 256  # tokens a block
 class Branch:
     """A text while it is being written: one token, and what it goes on from.
 
+    place: among the texts of its source, by their tokens: which of two equals is the first, whatever their rows
     row: where it stood in the call that scored it
+    read: how many tokens the state has read that it goes on from
     candidate: its number in the tree, where there is one
     """
 
@@ -36,7 +38,9 @@ class Branch:
     log_prob: float = 0.0
     total: float = 0.0
     steps: int = 0
+    place: int = 0
     row: int = -1
+    read: int = 0
     candidate: int | None = None
 
     def path(self) -> "list[Branch]":
@@ -157,19 +161,21 @@ def ranked(
 ) -> list[Ranked]:
     """Of each source as many of the best as there is room for, and the next best that stood `beside` them.
 
-    Of equal totals, that of the first text and the lowest token. They come in the order of their texts, not by rank, so
-    that texts which all go on stay where they are.
+    Of equal totals, that of the first text and the lowest token; which row a text stands in, and so what stands beside
+    it, plays no part. They come by source, text and token, not by rank.
     """
     totals = (np.array([branch.total for branch in live])[:, None] + values).ravel()
     rows = np.repeat(np.arange(len(live)), values.shape[1])
     sources = np.array([branch.source for branch in live])[rows]
-    order = np.lexsort((tokens.ravel(), rows, -totals, sources))
+    places = np.array([branch.place for branch in live])[rows]
+    order = np.lexsort((tokens.ravel(), places, -totals, sources))
     by_source = sources[order]
     rank = np.arange(len(order)) - np.searchsorted(by_source, by_source)
     room = rooms[by_source]
     looked_at = (rank < room + beside) & (totals[order] > -np.inf)
     kept = np.zeros(len(order), bool)
     kept[order] = rank < room
-    chosen = np.sort(order[looked_at])
+    chosen = order[looked_at]
+    chosen = chosen[np.lexsort((tokens.ravel()[chosen], places[chosen], sources[chosen]))]
     columns = (rows, tokens.ravel(), values.ravel(), totals, kept)
     return [Ranked(*each) for each in zip(*(column[chosen].tolist() for column in columns), strict=True)]

@@ -45,7 +45,7 @@ def choose(
     precise = torch.float32 if logits.device.type == "mps" else torch.float64
     weights = ((logits - logits.amax(dim=1, keepdim=True)).to(precise) / temperature).exp()
     if top_k is not None or top_p is not None:
-        weights = weights.masked_fill(~likeliest(logits, weights, top_k, top_p), 0)
+        weights = weights.masked_fill(~allowed(logits, weights, top_k, top_p), 0)
     if min_p is not None:
         weights = weights.masked_fill(weights < min_p, 0)  # that of the likeliest is 1
     # A parallel sum may be off by a rounding where a weight is 0, and noise · total may round to the total: neither may
@@ -56,7 +56,7 @@ def choose(
     return (sums > drawn).int().argmax(dim=1)
 
 
-def likeliest(
+def allowed(
     logits: Float[Tensor, "rows vocabulary"],
     weights: Float[Tensor, "rows vocabulary"],
     top_k: int | None,

@@ -1,14 +1,12 @@
-"""What a model reads before it writes: rows of tokens, of unequal length, in one call."""
+"""What is given: prompts, which a model reads before it writes, and prefixes, with which its texts begin."""
 
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqloom.nn.models import Writer
-from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 
 
@@ -34,9 +32,14 @@ def padded(
     return tokens, None if bool((lengths == tokens.shape[1]).all()) else lengths
 
 
-def read(
-    model: Writer, tokens: Int[Tensor, "rows time"], state: State, lengths: Int[Tensor, " rows"] | None
-) -> tuple[Float[Tensor, "rows vocabulary"], State]:
-    """Scores of what follows, to be counted with and changed: in float32 at least, and nobody else's."""
-    logits, after = model.next(tokens, state, lengths)
-    return logits.to(torch.promote_types(logits.dtype, torch.float32)), after
+def check_prefixes(prefixes: Sequence[Sequence[int]], limits: Sequence[int], vocabulary: int, end: int | None) -> None:
+    """Each can be written: in so many steps, with tokens that there are, and none after the end."""
+    for place, (prefix, limit) in enumerate(zip(prefixes, limits, strict=True)):
+        where = f"prefixes[{place}]"
+        if len(prefix) > limit:
+            raise ArgumentError("decode", where, f"{len(prefix)} tokens", f"at most {limit}, the most steps of a text")
+        if any(not 0 <= token < vocabulary for token in prefix):
+            wrong = next(token for token in prefix if not 0 <= token < vocabulary)
+            raise ArgumentError("decode", where, f"the token {wrong}", f"0 to {vocabulary - 1}")
+        if end is not None and end in prefix[:-1]:
+            raise ArgumentError("decode", where, f"the end, {end}, before its last token", "nothing after the end")

@@ -146,11 +146,13 @@ class State(Mapping[str, Tensor]):
         changed = [to for to, row in enumerate(rows) if row != to]
         if not changed:
             return self
-        device = next(iter(self.values())).device
-        to, out_of = (torch.tensor(some, device=device) for some in (changed, [rows[to] for to in changed]))
-        tensors = {
-            name: tensor if name in self.fixed else replaced(tensor, to, out_of) for name, tensor in self.items()
-        }
+        held = [tensor for tensor in (self.position, *self.values()) if tensor is not None]
+        if not held:
+            return self
+        to, out_of = (torch.tensor(some, device=held[0].device) for some in (changed, [rows[to] for to in changed]))
+        moving = {id(tensor): tensor for name, tensor in self.items() if name not in self.fixed}  # once each, if shared
+        moved = {which: replaced(tensor, to, out_of) for which, tensor in moving.items()}
+        tensors = {name: tensor if name in self.fixed else moved[id(tensor)] for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_copy(0, to, self.position[out_of])
         self.use_up()
         return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)

@@ -18,7 +18,7 @@ from seqloom.data.split import TEST, TRAIN, VALID, at_lines
 from seqloom.data.streams import PIECE, SOURCE, Streams, streams
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.decoding.decode import decode
-from seqloom.decoding.sampling import collect, write
+from seqloom.decoding.streaming import collect, write
 from seqloom.decoding.text import reading
 from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.models import Model
@@ -190,17 +190,15 @@ class Language(Task):
         if options.beam > 1:
             yield self.searched(model, prompts, options)
             return
-        ids = [torch.as_tensor(self.prompt(text), device=device) for text in prompts]
+        ids = [self.prompt(text) for text in prompts]
         readings = [reading(self.tokeniser) for _ in ids]
         for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
             yield {row: readings[row].say(token) for row, token in step.items()}
 
     def searched(self, model: Model, prompts: Sequence[str], options: Decode) -> dict[int, str]:
         """The likeliest text after each prompt, all at once: which one it is shows at the end."""
-        read = [self.prompt(text) for text in prompts]
-        if (context := self.context()) is not None:
-            read = [tokens[-max(1, context - options.length) :] for tokens in read]  # the rest is room to write
-        found = decode(model, None, prompts=read, end=None, options=options, never=self.never())
+        ids = [self.prompt(text) for text in prompts]
+        found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
         return {row: self.tokeniser.decode(best.tokens) for row, (best, *_) in enumerate(found)}
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
@@ -209,7 +207,7 @@ class Language(Task):
         if options.beam > 1 and self.experiment.train.samples:
             yield {"prompt": options.prompt, "text": self.searched(model, [options.prompt], options)[0]}
             return
-        prompt = torch.as_tensor(self.prompt(options.prompt), device=device)
+        prompt = self.prompt(options.prompt)
         for number in range(self.experiment.train.samples or 0):
             written = write(
                 model,

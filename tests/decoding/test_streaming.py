@@ -5,10 +5,9 @@ from collections.abc import Callable
 import pytest
 import torch
 from pydantic import ValidationError
-from torch import Tensor
 
 from seqloom.decoding.choice import choose, uniform
-from seqloom.decoding.sampling import collect, write
+from seqloom.decoding.streaming import collect, write
 from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
 from seqloom.nn.transformer import TransformerParts, decoder
 from seqloom.spec.config.decode import Decode
@@ -43,13 +42,13 @@ def bold(make: Callable[[], Model]) -> Model:
 
 every_model = pytest.mark.parametrize("make", [lstm, transformer, short])
 OPTIONS = Decode(temperature=1.0, top_k=8, top_p=0.95, length=12)
-PROMPTS = [torch.tensor(prompt) for prompt in ([1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0])]
+PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0]]
 
 
-def without_a_state(model: Model, prompt: Tensor, number: int, options: Decode, seed: int) -> list[int]:
+def without_a_state(model: Model, prompt: list[int], number: int, options: Decode, seed: int) -> list[int]:
     """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
     window, written = model.longest, []
-    prefix = prompt.tolist()[-(window or 0) :]
+    prefix = prompt[-(window or 0) :]
     for step in range(options.length):
         if window is not None and len(prefix) > window:
             prefix = prefix[-(window // 2) :]
@@ -100,27 +99,26 @@ def test_a_seed_writes_the_same_alone_and_in_a_batch(make: Callable[[], Model]) 
 
 
 @every_model
-def test_a_stop_token_ends_its_row_and_no_other(make: Callable[[], Model]) -> None:
+def test_the_end_ends_its_row_and_no_other(make: Callable[[], Model]) -> None:
     model = bold(make)
     freely = collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
-    stop = {freely[0][4], freely[2][0]}
-    stopped = collect(write(model, PROMPTS, options=OPTIONS, seed=1, stop=stop), len(PROMPTS))
-    for free, text in zip(freely, stopped, strict=True):
-        end = next((place for place, token in enumerate(free) if token in stop), len(free))
-        assert text == free[:end]
-    assert stopped[2] == []
+    end = freely[2][0]
+    ended = collect(write(model, PROMPTS, options=OPTIONS, seed=1, end=end), len(PROMPTS))
+    assert ended == [text[: text.index(end)] if end in text else text for text in freely]
+    assert ended[2] == []
+    assert any(ended)
 
 
 def test_ends_when_all_rows_have() -> None:
     model = bold(lstm)
-    assert list(write(model, PROMPTS, options=OPTIONS, seed=1, stop=range(VOCABULARY))) == []
+    assert list(write(model, PROMPTS, options=OPTIONS, seed=1, end=3, never=set(range(VOCABULARY)) - {3})) == []
     assert list(write(model, [], options=OPTIONS, seed=1)) == []
 
 
 @pytest.mark.parametrize("context", [1, 3, 8, 50])
 def test_writes_on_past_the_longest_length(context: int) -> None:
     model, options = bold(short), Decode(temperature=1.0, length=14)
-    prompts = [PROMPTS[0], PROMPTS[1], torch.arange(23) % VOCABULARY]  # longer than the model reads
+    prompts = [PROMPTS[0], PROMPTS[1], [number % VOCABULARY for number in range(23)]]  # longer than the model reads
     texts = collect(write(model, prompts, options=options, seed=2, context=context), len(prompts))
     assert [len(text) for text in texts] == [14] * len(prompts)
     alone = [
@@ -140,7 +138,7 @@ def test_a_step_reads_one_token() -> None:
 def test_a_full_row_is_read_again_by_itself() -> None:
     model, widths = bold(short), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
-    prompts = [torch.tensor([1, 2, 3, 4, 5, 6, 7]), torch.tensor([1])]
+    prompts = [[1, 2, 3, 4, 5, 6, 7], [1]]
     collect(write(model, prompts, options=Decode(length=4), seed=1), 2)
     assert widths == [(2, 7), (2, 1), (1, 4), (1, 1), (2, 1)]
 
@@ -157,9 +155,9 @@ def test_yields_each_token_as_it_comes() -> None:
 
 def test_an_empty_prompt_is_refused() -> None:
     with pytest.raises(ArgumentError) as error:
-        write(bold(lstm), [torch.tensor([1]), torch.tensor([], dtype=torch.int64)], options=OPTIONS, seed=1)
+        write(bold(lstm), [[1], []], options=OPTIONS, seed=1)
     assert str(error.value) == (
-        "write: prompts[1] has no tokens; expected at least one: begin with the token that begins a text."
+        "decode: prompts[1] has no tokens; expected at least one: begin with the token that begins a text."
     )
 
 
@@ -169,32 +167,32 @@ def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: fl
     model = bold(lstm)
     with torch.no_grad():
         model.head.output.bias[4] = wrong
-    with pytest.raises(ArgumentError, match="write: logits has no finite largest value"):
+    with pytest.raises(ArgumentError, match="decode: logits has no finite largest value"):
         next(write(model, PROMPTS, options=Decode(temperature=temperature), seed=1))
 
 
 @every_model
 def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
     model, options = bold(make), Decode(temperature=1.5, length=30, min_length=5, no_repeat=1)
-    texts = collect(write(model, PROMPTS, options=options, seed=1, stop=[0, 1], never=[2]), len(PROMPTS))
+    texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
     for text in texts:
         assert len(text) >= 5
         assert len(set(text)) == len(text)
         assert not {0, 1, 2} & set(text)
     options = options.model_copy(update={"min_length": 100})
-    texts = collect(write(model, PROMPTS, options=options, seed=1, stop=[0, 1], never=[2]), len(PROMPTS))
+    texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
     assert [sorted(text) for text in texts] == [list(range(3, VOCABULARY))] * len(PROMPTS)  # nothing was left to write
 
 
 def test_other_bad_input_is_a_sentence() -> None:
-    with pytest.raises(ArgumentError, match="options has a beam of 3; expected 1; `decode` searches with more"):
+    with pytest.raises(ArgumentError, match="options has a beam of 3 and n_best 1; expected 1 of both; `decode` has"):
         write(bold(lstm), PROMPTS, options=Decode(beam=3), seed=1)
     with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
         write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
     with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):
         write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, numbers=[4])
     with pytest.raises(ArgumentError, match="tokens has the value 99"):
-        next(write(bold(lstm), [torch.tensor([99])], options=OPTIONS, seed=1))
+        next(write(bold(lstm), [[99]], options=OPTIONS, seed=1))
 
 
 # The config ----------------------------------------------------------------------------------------------------------
