@@ -1,26 +1,21 @@
-"""One decoder for all models: against brute force, a teacher-forced pass, and itself alone."""
+"""What decoding keeps to, costs and tells: constraints, windows, attention, the tree, bad input."""
 
 import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from seqloom.decoding.beam import Places
 from seqloom.decoding.decode import decode
-from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.decoding.tree import Tree
-from seqloom.nn.models import EncoderDecoder, Writer
+from seqloom.nn.models import Writer
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ArgumentError
+from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,
-    LANGUAGE,
     LENGTHS,
     SOURCE,
     WORDS,
-    all_texts,
     before,
     every_attentive,
     every_writer,
@@ -32,132 +27,6 @@ from tests.decoding.writers import (
     transformer,
     transformer_language_model,
 )
-
-ROWS = range(4)
-KINDS = {"greedy": {}, "beam": {"beam": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
-many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
-every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
-
-
-def search(model: Writer, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
-    """All sources at once, or some; unless said, at temperature 0."""
-    rows = list(rows)
-    steps = int(LENGTHS[rows].max()) if rows else 0
-    beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
-    source = (SOURCE[rows, :steps], LENGTHS[rows]) if isinstance(model, EncoderDecoder) else (None, None)
-    prompts = [prompts_of(model)[row] for row in rows]
-    options = Decode(**{"temperature": 0.0, "length": 6, **asked})
-    return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
-
-
-def said(hypothesis: Hypothesis) -> list[int]:
-    """Its tokens, with the end."""
-    return [*hypothesis.tokens, END] if hypothesis.ended else hypothesis.tokens
-
-
-def assert_same(came: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
-    assert [[said(each) for each in row] for row in came] == [[said(each) for each in row] for row in expected]
-    for row, others in zip(came, expected, strict=True):
-        assert [each.score for each in row] == pytest.approx([each.score for each in others], abs=1e-9)
-
-
-# Search --------------------------------------------------------------------------------------------------------------
-
-
-@many_steps
-@every_writer
-def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
-    model = ready(make)
-    texts, ended = zip(*all_texts(steps=3), strict=True)
-    scores = {row: teacher_forced(model, row, prompts_of(model)[row], texts) for row in (0, 1)}
-    for penalty in (0.0, 1.0, 2.0):
-        asked = {"beam": len(texts), "n_best": len(texts), "length": 3, "length_penalty": penalty}
-        for row, found in zip((0, 1), search(model, rows=[0, 1], **asked), strict=True):
-            ranks = [-sum(each) / len(each) ** penalty for each in scores[row]]
-            expected = sorted(zip([not each for each in ended], ranks, texts, strict=True))
-            assert [said(each) for each in found] == [text for _, _, text in expected]
-            assert [-each.score for each in found] == pytest.approx([score for _, score, _ in expected], abs=1e-9)
-
-
-@many_steps
-@every_writer
-def test_one_place_is_greedy(make) -> None:
-    model = ready(make)
-    for row, (found,) in zip(ROWS, search(model, length=8), strict=True):
-        text: list[int] = []
-        while len(text) < 8 and text[-1:] != [END]:
-            state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
-            logits, _ = model.step(torch.tensor([[*prompts_of(model)[row], *text]]), state)
-            text.append(logits[0, -1].argmax().item())
-        assert said(found) == text
-        assert found.ended == (text[-1] == END)
-
-
-@every_writer
-@every_kind
-def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
-    model = ready(make)
-    for row, hypotheses in zip(ROWS, search(model, length_penalty=0.7, **asked), strict=True):
-        assert [each.score for each in hypotheses if each.ended] == sorted(
-            (each.score for each in hypotheses if each.ended), reverse=True
-        )
-        expected = teacher_forced(model, row, prompts_of(model)[row], [said(each) for each in hypotheses])
-        for each, log_p in zip(hypotheses, expected, strict=True):
-            assert each.log_probs == pytest.approx(log_p, abs=1e-9)
-            assert each.total == pytest.approx(sum(log_p), abs=1e-9)
-            assert each.score == pytest.approx(sum(log_p) / len(log_p) ** 0.7, abs=1e-9)
-
-
-@many_steps
-@every_writer
-@every_kind
-def test_alone_is_as_in_a_batch(make, asked) -> None:
-    model = ready(make, seed=1)
-    together = search(model, **asked)
-    for row in ROWS:
-        assert_same(search(model, rows=[row], **asked), [together[row]])
-    assert_same(search(model, rows=[2, 0], **asked), [together[2], together[0]])
-
-
-@many_steps
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6), beam=st.integers(1, 4), data=st.data(), penalty=st.sampled_from([0.0, 0.6, 3.0]))
-def test_stopping_early_changes_nothing(seed: int, beam: int, data: st.DataObject, penalty: float) -> None:
-    model = ready(before, seed)
-    asked = {"beam": beam, "n_best": data.draw(st.integers(1, beam)), "length": 9, "length_penalty": penalty}
-    early = search(model, **asked)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Places, "decided", lambda self, live: not live)
-        assert_same(early, search(model, **asked))
-
-
-def test_stops_when_nothing_better_can_come() -> None:
-    """Without a length penalty the first text to end is the best if it is likelier than all that go on."""
-    model = ready(before)
-    with torch.no_grad():
-        model.head.output.bias[END] += 20
-    assert calls(model, lambda: search(model, beam=4, length_penalty=0.0, length=9)) == [(4, 1)]
-
-
-@every_writer
-def test_the_best_of_a_wider_beam_are_distinct_and_in_order(make) -> None:
-    model = ready(make)
-    for hypotheses in search(model, beam=6, n_best=6):
-        assert len(hypotheses) == 6
-        assert len({tuple(said(each)) for each in hypotheses}) == 6
-        ranks = [(not each.ended, -each.score) for each in hypotheses]
-        assert ranks == sorted(ranks)
-
-
-def test_equal_scores_go_to_the_first_token_and_text() -> None:
-    model = ready(recurrent_language_model)
-    with torch.no_grad():
-        for weight in model.head.parameters():
-            weight.zero_()
-    (found,) = search(model, rows=[0], end=None, beam=3, n_best=3, length=2)
-    assert [each.tokens for each in found] == [[0, 0], [0, 1], [0, 2]]
-    assert found[0].log_probs == pytest.approx([-math.log(WORDS)] * 2)
-
 
 # Constraints ---------------------------------------------------------------------------------------------------------
 
@@ -205,6 +74,34 @@ def test_what_is_never_to_be_written_is_not(asked) -> None:
     assert {token for row in texts for each in row for token in each.tokens} <= {0, 2}
 
 
+def slid(model: Writer, prompt: list[int], tokens: list[int], window: int) -> list[float]:
+    """log p of each token, all before it read anew: at most a window, then its last half and what follows."""
+    read, scores = prompt[-window:], []
+    for token in tokens:
+        if len(read) > window:
+            read = read[-(window // 2) :]
+        given = torch.tensor([read])
+        with torch.no_grad():
+            logits, _ = model.next(given, model.start(given))
+        scores.append(logits.log_softmax(dim=1)[0, token].item())
+        read = [*read, token]
+    return scores
+
+
+@many_steps
+@every_kind
+def test_a_language_model_writes_on_past_its_window(asked) -> None:
+    model, prompts = ready(transformer_language_model), [[1, 2, 3, 0, 1, 2], [3], [0, 1]]
+    options = Decode(**{"temperature": 0.0, "length": 11, **asked})
+    found = decode(model, None, prompts=prompts, end=None, options=options, context=5)
+    for prompt, hypotheses in zip(prompts, found, strict=True):
+        for each in hypotheses:
+            assert len(each.tokens) == 11
+            assert each.log_probs == pytest.approx(slid(model, prompt, each.tokens, 5), abs=1e-9)
+    alone = [decode(model, None, prompts=[prompt], end=None, options=options, context=5)[0] for prompt in prompts]
+    assert_same(alone, found)
+
+
 def test_no_more_than_the_model_can_read() -> None:
     model = ready(transformer)
     assert model.longest == 12
@@ -213,33 +110,7 @@ def test_no_more_than_the_model_can_read() -> None:
     assert not found.ended
 
 
-# Samples -------------------------------------------------------------------------------------------------------------
-
-
-@many_steps
-@pytest.mark.parametrize("make", LANGUAGE.values(), ids=LANGUAGE)
-def test_a_sample_depends_on_its_seed_and_number_alone(make) -> None:
-    model = ready(make)
-    asked = {"temperature": 1.5, "length": 10}
-    four = search(model, n_best=4, seed=3, **asked)
-    for row in ROWS:
-        one_by_one = [search(model, rows=[row], seed=3, numbers=[number], **asked)[0][0] for number in range(4)]
-        assert sorted(said(each) for each in one_by_one) == sorted(said(each) for each in four[row])
-    assert search(model, n_best=4, seed=4, **asked)[0][0].tokens != four[0][0].tokens
-    assert len({tuple(said(each)) for each in four[0]}) > 1
-
-
 # Cost ----------------------------------------------------------------------------------------------------------------
-
-
-def calls(model: Writer, run) -> list[tuple[int, int]]:
-    """Rows and tokens of every call of `next`."""
-    shapes = []
-    plain = model.next
-    model.next = lambda tokens, *rest: shapes.append(tuple(tokens.shape)) or plain(tokens, *rest)  # type: ignore[method-assign]
-    run()
-    del model.next
-    return shapes
 
 
 @every_writer
@@ -360,6 +231,10 @@ def test_no_source_no_text() -> None:
         ({"beam": 2, "n_best": 3}, "n_best 3 and a beam of 2; expected n_best up to the beam: raise the beam to 3."),
         ({"prefixes": [[1]]}, "decode: prefixes has 1 of them; expected 4, one a prompt."),
         ({"numbers": [1, 2]}, "decode: numbers has 2 of them; expected 4, one a prompt."),
+        ({"context": 0}, "decode: context is 0; expected at least 1."),
+        ({"prefixes": [[0] * 7, [], [], []]}, r"prefixes\[0\] has 7 tokens; expected at most 6, the most steps"),
+        ({"prefixes": [[], [1, 5], [], []]}, r"prefixes\[1\] has the token 5; expected 0 to 4."),
+        ({"prefixes": [[], [1, 4, 2], [], []]}, r"prefixes\[1\] has the end, 4, before its last token; expected no"),
     ],
 )
 def test_bad_input_is_a_sentence(asked, sentence: str) -> None:

@@ -133,6 +133,21 @@ def test_without_gradients_rows_trade_places_within_one_tensor() -> None:
     assert moved.reorder([0, 1, 2]) is moved
 
 
+def test_a_tensor_with_two_names_is_moved_once() -> None:
+    hidden = torch.arange(3.0).reshape(3, 1)
+    with torch.no_grad():
+        moved = State(hidden=hidden, asked=hidden, position=torch.arange(3), horizon=2).reorder([2, 1, 0])
+    assert moved["hidden"] is moved["asked"]
+    assert moved["hidden"].flatten().tolist() == [2.0, 1.0, 0.0]
+
+
+def test_a_state_without_tensors_has_rows_that_move() -> None:
+    moved = State(position=torch.tensor([3, 5]), horizon=5).reorder([1, 1])
+    assert moved.position.tolist() == [5, 5]
+    nothing = State()
+    assert nothing.reorder([1, 0]) is nothing
+
+
 def test_what_is_fixed_stays_so_through_everything() -> None:
     state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
     rows = torch.tensor([0, 2, 1])

@@ -1,0 +1,46 @@
+"""How tests ask for texts, and hold them beside others."""
+
+import pytest
+
+from seqloom.decoding.decode import decode
+from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.nn.models import EncoderDecoder, Writer
+from seqloom.spec.config.decode import Decode
+from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
+
+ROWS = range(4)
+KINDS = {"greedy": {}, "beam": {"beam": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
+many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
+every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
+
+
+def search(model: Writer, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
+    """All sources at once, or some; unless said, at temperature 0."""
+    rows = list(rows)
+    steps = int(LENGTHS[rows].max()) if rows else 0
+    beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
+    source = (SOURCE[rows, :steps], LENGTHS[rows]) if isinstance(model, EncoderDecoder) else (None, None)
+    prompts = [prompts_of(model)[row] for row in rows]
+    options = Decode(**{"temperature": 0.0, "length": 6, **asked})
+    return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
+
+
+def said(hypothesis: Hypothesis) -> list[int]:
+    """Its tokens, with the end."""
+    return [*hypothesis.tokens, END] if hypothesis.ended else hypothesis.tokens
+
+
+def assert_same(came: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    assert [[said(each) for each in row] for row in came] == [[said(each) for each in row] for row in expected]
+    for row, others in zip(came, expected, strict=True):
+        assert [each.score for each in row] == pytest.approx([each.score for each in others], abs=1e-9)
+
+
+def calls(model: Writer, run) -> list[tuple[int, int]]:
+    """Rows and tokens of every call of `next`."""
+    shapes = []
+    plain = model.next
+    model.next = lambda tokens, *rest: shapes.append(tuple(tokens.shape)) or plain(tokens, *rest)  # type: ignore[method-assign]
+    run()
+    del model.next
+    return shapes

@@ -1,0 +1,156 @@
+"""The search: against brute force, a teacher-forced pass, and itself alone."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seqloom.decoding.beam import Places
+from seqloom.decoding.decode import decode
+from seqloom.nn import Model, PerPosition, Tokens, Unchanged
+from seqloom.spec.config.decode import Decode
+from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
+from tests.decoding.writers import (
+    END,
+    LANGUAGE,
+    LENGTHS,
+    SOURCE,
+    WORDS,
+    all_texts,
+    before,
+    every_writer,
+    prompts_of,
+    ready,
+    recurrent_language_model,
+    teacher_forced,
+)
+
+
+@many_steps
+@every_writer
+def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
+    model = ready(make)
+    texts, ended = zip(*all_texts(steps=3), strict=True)
+    scores = {row: teacher_forced(model, row, prompts_of(model)[row], texts) for row in (0, 1)}
+    for penalty in (0.0, 1.0, 2.0):
+        asked = {"beam": len(texts), "n_best": len(texts), "length": 3, "length_penalty": penalty}
+        for row, found in zip((0, 1), search(model, rows=[0, 1], **asked), strict=True):
+            ranks = [-sum(each) / len(each) ** penalty for each in scores[row]]
+            expected = sorted(zip([not each for each in ended], ranks, texts, strict=True))
+            assert [said(each) for each in found] == [text for _, _, text in expected]
+            assert [-each.score for each in found] == pytest.approx([score for _, score, _ in expected], abs=1e-9)
+
+
+@many_steps
+@every_writer
+def test_one_place_is_greedy(make) -> None:
+    model = ready(make)
+    for row, (found,) in zip(ROWS, search(model, length=8), strict=True):
+        text: list[int] = []
+        while len(text) < 8 and text[-1:] != [END]:
+            state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
+            logits, _ = model.step(torch.tensor([[*prompts_of(model)[row], *text]]), state)
+            text.append(logits[0, -1].argmax().item())
+        assert said(found) == text
+        assert found.ended == (text[-1] == END)
+
+
+@every_writer
+@every_kind
+def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
+    model = ready(make)
+    for row, hypotheses in zip(ROWS, search(model, length_penalty=0.7, **asked), strict=True):
+        assert [each.score for each in hypotheses if each.ended] == sorted(
+            (each.score for each in hypotheses if each.ended), reverse=True
+        )
+        expected = teacher_forced(model, row, prompts_of(model)[row], [said(each) for each in hypotheses])
+        for each, log_p in zip(hypotheses, expected, strict=True):
+            assert each.log_probs == pytest.approx(log_p, abs=1e-9)
+            assert each.total == pytest.approx(sum(log_p), abs=1e-9)
+            assert each.score == pytest.approx(sum(log_p) / len(log_p) ** 0.7, abs=1e-9)
+
+
+@many_steps
+@every_writer
+@every_kind
+def test_alone_is_as_in_a_batch(make, asked) -> None:
+    model = ready(make, seed=1)
+    together = search(model, **asked)
+    for row in ROWS:
+        assert_same(search(model, rows=[row], **asked), [together[row]])
+    assert_same(search(model, rows=[2, 0], **asked), [together[2], together[0]])
+
+
+@many_steps
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), beam=st.integers(1, 4), data=st.data(), penalty=st.sampled_from([0.0, 0.6, 3.0]))
+def test_stopping_early_changes_nothing(seed: int, beam: int, data: st.DataObject, penalty: float) -> None:
+    model = ready(before, seed)
+    asked = {"beam": beam, "n_best": data.draw(st.integers(1, beam)), "length": 9, "length_penalty": penalty}
+    early = search(model, **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Places, "decided", lambda self, live: not live)
+        assert_same(early, search(model, **asked))
+
+
+def test_stops_when_nothing_better_can_come() -> None:
+    """Without a length penalty the first text to end is the best if it is likelier than all that go on."""
+    model = ready(before)
+    with torch.no_grad():
+        model.head.output.bias[END] += 20
+    assert calls(model, lambda: search(model, beam=4, length_penalty=0.0, length=9)) == [(4, 1)]
+
+
+@every_writer
+def test_the_best_of_a_wider_beam_are_distinct_and_in_order(make) -> None:
+    model = ready(make)
+    for hypotheses in search(model, beam=6, n_best=6):
+        assert len(hypotheses) == 6
+        assert len({tuple(said(each)) for each in hypotheses}) == 6
+        ranks = [(not each.ended, -each.score) for each in hypotheses]
+        assert ranks == sorted(ranks)
+
+
+def test_equal_scores_go_to_the_first_token_and_text() -> None:
+    model = ready(recurrent_language_model)
+    with torch.no_grad():
+        for weight in model.head.parameters():
+            weight.zero_()
+    (found,) = search(model, rows=[0], end=None, beam=3, n_best=3, length=2)
+    assert [each.tokens for each in found] == [[0, 0], [0, 1], [0, 2]]
+    assert found[0].log_probs == pytest.approx([-math.log(WORDS)] * 2)
+
+
+@many_steps
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), beam=st.integers(2, 4))
+def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int) -> None:
+    """A table of few different probabilities, so that many texts are equally likely; what ends differs by source."""
+    random = torch.Generator().manual_seed(seed)
+    model = Model(Tokens(WORDS, WORDS), Unchanged(WORDS), PerPosition(WORDS, WORDS, bias=False)).double().eval()
+    with torch.no_grad():
+        model.stem.embedding.weight.copy_(torch.randint(3, (WORDS, WORDS), generator=random))
+        model.head.output.weight.copy_(torch.eye(WORDS))
+    options = Decode(temperature=0, beam=beam, n_best=beam, length=5)
+    prompts = [[0], [1], [2], [3]]
+    together = decode(model, None, prompts=prompts, end=END, options=options)
+    for prompt, found in zip(prompts, together, strict=True):
+        assert_same(decode(model, None, prompts=[prompt], end=END, options=options), [found])
+
+
+# Samples -------------------------------------------------------------------------------------------------------------
+
+
+@many_steps
+@pytest.mark.parametrize("make", LANGUAGE.values(), ids=LANGUAGE)
+def test_a_sample_depends_on_its_seed_and_number_alone(make) -> None:
+    model = ready(make)
+    asked = {"temperature": 1.5, "length": 10}
+    four = search(model, n_best=4, seed=3, **asked)
+    for row in ROWS:
+        one_by_one = [search(model, rows=[row], seed=3, numbers=[number], **asked)[0][0] for number in range(4)]
+        assert sorted(said(each) for each in one_by_one) == sorted(said(each) for each in four[row])
+    assert search(model, n_best=4, seed=4, **asked)[0][0].tokens != four[0][0].tokens
+    assert len({tuple(said(each)) for each in four[0]}) > 1
