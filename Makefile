@@ -14,7 +14,8 @@ else
 endif
 
 pytest := OMP_NUM_THREADS=1 $(python) -m pytest
-benchmarks := $(filter-out benchmarks/_%, $(wildcard benchmarks/*.py))
+trainings := benchmarks/figures.py benchmarks/scenes.py benchmarks/translation.py  # minutes to hours, or data of one's own
+benchmarks := $(filter-out benchmarks/_% $(trainings), $(wildcard benchmarks/*.py))
 
 help:  ## this list
 	@echo "seqloom: neural sequence models, from the RNN to the Transformer. Start with \`make demo\`."
@@ -46,7 +47,7 @@ format: $(dev)  ## put the code into shape
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
 
-bench: $(dev)  ## every benchmark, one after another
+bench: $(dev)  ## every benchmark of speed, one after another
 	@for file in $(benchmarks); do echo "== $$file"; $(python) $$file || exit 1; done
 
 docs: $(dev)  ## run the tour's code, draw its pictures, list all names, build the pages in site/

@@ -63,7 +63,7 @@ def main() -> None:
     else:
         beside(transformers, options.vocabularies, options.rounds, machine)
     alone(options.vocabularies, options.rounds, machine)
-    by_length(options.lengths, machine)
+    by_length(options.lengths, options.rounds, machine)
     rate, bandwidth = machine.rate / 1e9, machine.bandwidth / 1e9
     print(f"\nat its best a large product ran at {rate:,.0f} GFLOP/s, and a long read at {bandwidth:,.0f} GB/s")
 
@@ -102,7 +102,7 @@ def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
                 print(f"{told:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
 
 
-def by_length(lengths: list[int], machine: Machine) -> None:
+def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
     """Milliseconds of one step, the search included, once so many tokens stand written."""
     vocabulary, rows = 8_000, 8
     print(
@@ -117,8 +117,8 @@ def by_length(lengths: list[int], machine: Machine) -> None:
         "Transformer": transformer,
     }
     for name, model in models.items():
-        taken = step_times(model, sources(vocabulary)[:rows], max(lengths))
-        figures = [statistics.median(taken[length - 32 : length]) * 1e3 for length in lengths]
+        passes = [step_times(model, sources(vocabulary)[:rows], max(lengths)) for _ in range(rounds)]
+        figures = [statistics.median(t for each in passes for t in each[n - 32 : n]) * 1e3 for n in lengths]
         print(f"{name:<46}{''.join(f'{figure:>9.2f}' for figure in figures)}", flush=True)
     reads = [4 * rows * length * cache_numbers(transformer) / machine.bandwidth * 1e3 for length in lengths]
     print(f"{'   of which the read of its cache, at least':<46}{''.join(f'{read:>9.2f}' for read in reads)}")
