@@ -13,13 +13,14 @@ Looks = dict[str, Tensor]  # by place, [rows, heads, source]
 
 
 def last_looks(seen: Recording, lengths: Int[Tensor, " rows"] | None) -> Looks:
-    """Of what a call offered, the weights over the memory at each row's last real token, by place."""
+    """Of what a call offered, the weights over the memory at each row's last real token, by place; on the host, where
+    there is room for those of every step."""
     looks = {}
     for place, values in seen["attention"].items():
         if over_memory(place):
             weights = values["weights"]
             ends = -1 if lengths is None else lengths.to(weights.device) - 1
-            looks[place] = weights[torch.arange(weights.shape[0], device=weights.device), :, ends]
+            looks[place] = weights[torch.arange(weights.shape[0], device=weights.device), :, ends].cpu()
     return looks
 
 
@@ -31,6 +32,6 @@ def aligned(
     if not path:
         return {}
     return {
-        place: torch.stack([looked[branch.steps - 1][place][branch.row] for branch in path], dim=1).cpu()[:, :, :length]
+        place: torch.stack([looked[branch.steps - 1][place][branch.row] for branch in path], dim=1)[:, :, :length]
         for place in looked[0]
     }

@@ -46,9 +46,10 @@ class Reader:
             text.read = len(self.prompts[text.source])
         if len(texts) == len(self.prompts):
             return logits
-        rows = torch.tensor([text.source for text in texts], device=self.device)
-        self.state = self.state.select(rows)
+        rows = torch.tensor([text.source for text in texts])
         self.looked = self.looked and [{place: weights[rows] for place, weights in self.looked[0].items()}]
+        rows = rows.to(self.device)
+        self.state = self.state.select(rows)
         return logits[rows]
 
     def go_on(
