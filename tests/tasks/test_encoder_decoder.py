@@ -5,14 +5,17 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from seqloom.nn.attentive import AttentiveDecoder
 from seqloom.nn.bridges import Carry
 from seqloom.nn.contexts import AttentionAfter, AttentionBefore, NoContext, PooledContext
 from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.recurrent import Recurrent
 from seqloom.spec import names
 from seqloom.spec.config.encoder import encoder_of
 from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import ConfigError
 from seqloom.tasks.bodies import tokens
 from seqloom.tasks.encoder_decoder import encoder_decoder
 
@@ -71,14 +74,76 @@ def test_every_score_with_both_kinds_of_decoder(score: str) -> None:
     learns_and_writes(built(arch="transformer", score=score))
 
 
-@pytest.mark.parametrize("summary", names.SUMMARIES)
-@pytest.mark.parametrize("feed", ["every", "first"])
-def test_without_attention(summary: str, feed: str) -> None:
-    if (summary, feed) == ("none", "first"):
-        return
-    model = built(arch="gru", attention="none", summary=summary, feed=feed)
-    assert type(model.decoder.context) is (NoContext if summary == "none" else PooledContext)  # type: ignore[union-attr]
+def refused(**model: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        built(**model)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+SUMMARIES = [(summary, feed) for summary in names.SUMMARIES for feed in ("every", "first") if summary != "none"]
+
+
+@pytest.mark.parametrize(("summary", "feed"), SUMMARIES)
+@pytest.mark.parametrize("arch", ["window", "conv", *names.CELLS])
+def test_without_attention(arch: str, summary: str, feed: str) -> None:
+    model = built(arch=arch, attention="none", summary=summary, feed=feed)
+    assert isinstance(model.decoder.context, PooledContext)
     learns_and_writes(model)
+    assert what_the_encoder_learns(model) > 0
+
+
+@pytest.mark.parametrize("arch", names.CELLS)
+def test_without_attention_and_summary(arch: str) -> None:
+    model = built(arch=arch, attention="none")
+    assert isinstance(model.decoder.context, NoContext)
+    learns_and_writes(model)
+    assert what_the_encoder_learns(model) > 0
+
+
+@pytest.mark.parametrize("bridge", ["source", "none"])
+@pytest.mark.parametrize("arch", ["window", "conv"])
+def test_without_a_state_to_begin_in_it_needs_attention_or_a_summary(arch: str, bridge: str) -> None:
+    sentence = refused(arch=arch, attention="none", bridge=bridge)
+    assert f"nothing of the source reaches {arch}," in sentence
+    assert "Give model.summary mean, or a model.attention such as additive" in sentence
+
+
+def what_the_encoder_learns(model: EncoderDecoder) -> float:
+    """The largest gradient in it."""
+    return max(weight.grad.abs().max().item() for weight in model.encoder.parameters() if weight.grad is not None)
+
+
+@pytest.mark.parametrize("attention", ["none", "additive"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
+def test_a_decoder_that_the_source_begins_has_no_first_state_of_its_own(
+    arch: str, bidirectional: bool, attention: str
+) -> None:
+    model = built(arch=arch, attention=attention, bidirectional=bidirectional, initial="learned")
+    assert begins(model.encoder) == {"learned"}
+    assert begins(model.decoder) == {"zero"}
+    learns_and_writes(model)
+
+
+@pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
+def test_a_decoder_that_begins_by_itself_has_the_first_state_asked_for(arch: str) -> None:
+    for encoder in (arch, "conv"):
+        model = built(arch=arch, encoder=encoder, bridge="none", initial="learned")
+        assert begins(model.decoder) == {"learned"}
+        learns_and_writes(model)
+
+
+def begins(layer: nn.Module) -> set[str]:
+    """How its recurrent layers do."""
+    return {part.initial_kind for part in layer.modules() if isinstance(part, Recurrent)}
+
+
+def test_a_first_state_that_no_layer_would_have_is_refused() -> None:
+    for initial in ("learned", "random"):
+        sentence = refused(arch="gru", encoder="transformer", initial=initial)
+        assert sentence.startswith(f"model.initial {initial} has no use here")
+        assert "model.bridge none" in sentence
 
 
 def test_the_encoders_last_state_is_the_decoders_first_where_they_agree() -> None:

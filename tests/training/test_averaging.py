@@ -13,7 +13,7 @@ from seqloom.spec.folder import check
 from seqloom.training import checkpoints, keeping
 from seqloom.training.averaging import mean
 from seqloom.training.checkpoints import WEIGHTS, place
-from seqloom.training.events import Average, Event, Saved
+from seqloom.training.events import Average, End, Event, Listener, Saved
 from seqloom.verbs import resume, start
 from tests.training.breaking import begin_or_go_on, broken_run
 from tests.training.small import lines, sitting, tiny
@@ -32,10 +32,25 @@ def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experi
 
 @pytest.fixture(scope="module", params=[KEPT, NOT_KEPT], ids=["kept", "not kept"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Path]:
-    """An experiment, and the folder of its unbroken run."""
+    """An experiment, and the folder of its unbroken run; beside it the checkpoints before the last of them went."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    start(chosen(request.param), folder)
+    start(chosen(request.param), folder, [copies(folder)])
     return chosen(request.param), folder
+
+
+def copies(folder: Path) -> Listener:
+    """Copies a run's checkpoints to `before`, beside it, when all else is done."""
+
+    def copy(event: Event) -> None:
+        if isinstance(event, End):
+            shutil.copytree(folder / "checkpoints", folder.parent / "before" / "checkpoints")
+
+    return copy
+
+
+def steps_kept(folder: Path) -> list[int]:
+    """Those of its checkpoints."""
+    return [int(path.name.removeprefix("step-")) for path in checkpoints.all_of(folder)]
 
 
 def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
@@ -63,11 +78,12 @@ def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
     assert mean([place(tmp_path, 1), place(tmp_path, 2)])["num_batches_tracked"] == 2
 
 
-def test_checkpoints_of_the_last_validations_are_kept_and_the_run_says_what_came_of_them(
+def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_says_what_came_of_them(
     whole: tuple[Experiment, Path],
 ) -> None:
     experiment, folder = whole
-    assert [path.name for path in checkpoints.all_of(folder)] == [f"step-00000000{step}" for step in (4, 6, 8)]
+    before_the_end = folder.parent / "before"
+    assert (steps_kept(before_the_end), steps_kept(folder)) == ([4, 6, 8], [8])
     (event,) = [line for line in lines(folder) if line["event"] == "average"]
     kept = experiment.train.lr == KEPT
     before = [line["scores"]["loss"] for line in lines(folder) if line["event"] == "valid"]
@@ -79,7 +95,7 @@ def test_checkpoints_of_the_last_validations_are_kept_and_the_run_says_what_came
     assert scores["valid"]["loss"] == pytest.approx(min([*before, event["scores"]["loss"]]))
     model = check(folder).model
     assert model is not None
-    means = mean([place(folder, step) for step in (4, 6, 8)])
+    means = mean([place(before_the_end, step) for step in (4, 6, 8)])
     weights = load_file(folder / model)
     assert all(tensor.equal(weights[name]) for name, tensor in means.items()) == kept
 
@@ -106,6 +122,37 @@ def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, 
         if broken_run("error", number, experiment, broken)[1] is not None:
             begin_or_go_on(experiment, broken)
         assert_same(broken, told(folder))
+        assert steps_kept(broken) == [8]
+
+
+def test_a_failure_at_every_write_after_the_scores_loses_nothing(
+    whole: tuple[Experiment, Path], tmp_path: Path
+) -> None:
+    """Nothing is learnt or measured again; the checkpoints that have served go in the end."""
+    experiment, folder = whole
+    ready = tmp_path / "ready" / "run"
+    shutil.copytree(folder, ready)
+    shutil.copytree(folder.parent / "before" / "checkpoints", ready / "checkpoints", dirs_exist_ok=True)
+    (ready / "report.html").unlink()
+    shutil.copytree(ready.parent, tmp_path / "counted")
+    count, wrong = broken_run("error", -1, experiment, tmp_path / "counted" / "run")
+    assert (wrong, steps_kept(tmp_path / "counted" / "run")) == (None, [8])
+    failed = 0
+    for number in range(count):
+        shutil.copytree(ready.parent, tmp_path / str(number))
+        broken = tmp_path / str(number) / "run"
+        if broken_run("error", number, experiment, broken)[1] is not None:
+            failed += 1
+            begin_or_go_on(experiment, broken)
+        assert_same(broken, told(folder))
+        assert steps_kept(broken) == [8]
+        assert (broken / "scores.json").read_bytes() == (folder / "scores.json").read_bytes()
+    assert failed > 5
+
+
+def test_more_than_one_is_kept_if_asked(tmp_path: Path) -> None:
+    start(chosen(keep=2), tmp_path / "run")
+    assert steps_kept(tmp_path / "run") == [6, 8]
 
 
 def test_stopped_and_resumed_between_all_validations(whole: tuple[Experiment, Path], tmp_path: Path) -> None:
@@ -144,7 +191,7 @@ def test_one_validation_has_no_mean(tmp_path: Path) -> None:
 def test_without_it_nothing_more_is_kept(tmp_path: Path) -> None:
     run = start(chosen(average=None), tmp_path / "run")
     assert "averaged" not in run.scores
-    assert [path.name for path in checkpoints.all_of(tmp_path / "run")] == ["step-000000008"]
+    assert steps_kept(tmp_path / "run") == [8]
 
 
 def test_a_damaged_checkpoint_is_named_and_the_others_serve_without_it(tmp_path: Path) -> None:

@@ -61,10 +61,9 @@ def decoder(part: AnyModel, reader: Layer, width: int) -> Layer:
     if isinstance(part, Transformer):
         return cross_decoder(transformer_parts(part, width), memory_size=reader.output_size)
     assert isinstance(part, Attentive)  # a mixer can't write: the config has said so
-    one_way = part.model_copy(update={"bidirectional": False}) if isinstance(part, Recurrent) else part
     memory, fed = reader.output_size, fed_width(part, reader.output_size)
     context = context_size(part, memory) if feeds(part) else 0
-    writer = body(one_way, width + context + fed, causal=True)
+    writer = body(writing(part), width + context + fed, causal=True)
     looking = looks(part, writer.output_size, memory)
     return AttentiveDecoder(
         writer,
@@ -74,6 +73,14 @@ def decoder(part: AnyModel, reader: Layer, width: int) -> Layer:
         feed=part.feed or "every" if looking.feeds else "every",
         input_feeding=bool(part.input_feeding),
     )
+
+
+def writing(part: Attentive) -> Attentive:
+    """The decoder's body: it reads in one direction, and has no first state of its own where the bridge gives one."""
+    if not isinstance(part, Recurrent):
+        return part
+    initial = part.initial if part.bridge == "none" else "zero"
+    return part.model_copy(update={"bidirectional": False, "initial": initial})
 
 
 def feeds(part: Attentive) -> bool:

@@ -109,6 +109,9 @@ def writing_disagreements(whole: Experiment) -> Iterator[str]:
     if isinstance(model, Attentive):
         if model.attention == "none" and model.summary == "none" and model.feed == "first":
             yield "model.feed first has nothing to feed without attention or model.summary. Leave it out"
+        if model.attention == "none" and model.summary == "none" and not isinstance(model, Recurrent):
+            what = f"without attention, nothing of the source reaches {model.arch}, which has no state to begin in"
+            yield f"{what}. Give model.summary mean, or a model.attention such as additive"
         if model.attention != "none" and model.attend == "after" and model.feed == "first":
             yield "model.feed first feeds what was looked at before the step; it goes with model.attend before"
         if model.tied and model.meeting != "tanh":
@@ -121,6 +124,9 @@ def writing_disagreements(whole: Experiment) -> Iterator[str]:
             yield f"{what}; additive, bilinear and low-rank take any"
         if model.attention == "none" and model.summary == "none" and "none" in (model.encoder, model.bridge):
             yield "without attention and model.summary, a decoder knows its source by model.encoder and model.bridge"
+    if isinstance(model, Recurrent) and model.initial != "zero" and not begins_by_itself(model):
+        what = f"model.initial {model.initial} has no use here, since the source gives the decoder its first state"
+        yield f"{what}. Leave it out, or give model.bridge none"
     if whole.task == "translate" and model.encoder == "none":
         yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"
     if model.stem == "patches" and model.patch and data.image_size and data.image_size % model.patch:
@@ -134,6 +140,11 @@ def keeps_its_width(model: Attentive) -> bool:
     if isinstance(model, Window):
         return not (model.direct and model.depth == 1)
     return isinstance(model, Recurrent) and model.connection != "dense"
+
+
+def begins_by_itself(model: Recurrent) -> bool:
+    """Whether a recurrent layer here has a first state of its own: the encoder, or a decoder without a bridge."""
+    return model.encoder in names.CELLS or model.bridge == "none"
 
 
 def has_a_way_around(model: Recurrent) -> bool:

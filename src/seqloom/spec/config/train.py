@@ -88,7 +88,7 @@ class Train(Part):
         None,
         ge=0,
         le=1000,
-        description="translate, caption: how strongly each source position is held to be looked at once in all "
+        description="translate, caption: how strongly attention is held to look at each source position once in all "
         "(Xu 2015).",
     )
     average: int | None = Field(
@@ -96,7 +96,7 @@ class Train(Part):
         ge=2,
         le=100,
         description="The weights at this many of the last validations are averaged at the end, and kept if they score "
-        "better; their checkpoints stay on the disk until then.",
+        "better; their checkpoints stay on the disk until the run has ended.",
     )
     activation_l2: float = Field(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
     slowness: float = Field(

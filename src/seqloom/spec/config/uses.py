@@ -100,6 +100,7 @@ USED_WITH: dict[str, tuple[tuple[str, tuple[object, ...]], ...]] = {
     "model.order": (("model.norm", tuple(norm for norm in names.NORMS if norm != "none")),),
     "model.character_width": (("model.characters", names.CHARACTER_ENCODERS),),
     "train.bptt_drawn": (("train.carry", (True,)),),
+    "train.doubly_stochastic": (("model.attention", names.SCORES),),
     "train.momentum": (("train.optimiser", ("momentum", "rmsprop")),),
     "train.beta1": (("train.optimiser", ("adam", "adamw")),),
     "train.beta2": (("train.optimiser", ("rmsprop", "adam", "adamw")),),
