@@ -5,16 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from seqloom.lens.alignment import alignment
-from seqloom.lens.report import report
-from seqloom.lens.report_thumbnail import pixels, thumbnail
+from seqloom.lens.report import write_report
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 from seqloom.runs.run import Run
-from seqloom.spec import durable
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.layers import merged
 from seqloom.spec.errors import SeqloomError, UserError
-from seqloom.spec.folder import ATTENTION, REPORT, SCORES, read_json
 from seqloom.training import session
 from seqloom.training.events import Listener
 from seqloom.training.session import Sitting
@@ -90,24 +86,6 @@ def reported(folder: Path, work: Any) -> Run:
         raise
     write_report(folder)
     return run
-
-
-def write_report(folder: Path) -> Path:
-    """report.html, from what the folder holds."""
-    durable.write(folder / REPORT, report(folder).html())
-    draw_attention(folder)
-    return folder / REPORT
-
-
-def draw_attention(folder: Path) -> None:
-    """attention.svg: where a finished run that translates or describes looked while it wrote one answer."""
-    path = folder / SCORES
-    details = read_json(path).get("details", {}) if path.exists() else {}
-    if isinstance(details, dict) and "attention" in details:
-        with suppress(UserError, LookupError, TypeError, ValueError):  # a folder from elsewhere may say anything
-            about = details["attention"]
-            picture = pixels(thumbnail(about.get("thumbnail")))
-            durable.write(folder / ATTENTION, alignment(about, picture).svg())
 
 
 def load(folder: str | Path, device: str = "cpu") -> Run:

@@ -13,6 +13,7 @@ from seqloom.cli.answers import answer_lines
 from seqloom.cli.baseline import show_baseline
 from seqloom.spec.config.toml import LARGEST
 from tests.cli.conftest import Seqloom
+from tests.lens.run_folders import translate
 
 
 def test_a_classifier_answers_with_a_label_and_its_probability(seqloom: Seqloom, runs: Path) -> None:
@@ -175,6 +176,14 @@ def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -
     assert said.code == 0
     assert "wrote    r/report.html" in said.out
     assert (tmp_path / "r/report.html").read_text().startswith("<!")
+
+
+def test_a_report_draws_attention_again(seqloom: Seqloom, tmp_path: Path) -> None:
+    translate(tmp_path / "r")
+    said = seqloom("report", "r")
+    assert said.code == 0
+    assert said.out.endswith("wrote    r/report.html, r/attention.svg\n")
+    assert (tmp_path / "r/attention.svg").read_text().startswith("<svg")
 
 
 def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:

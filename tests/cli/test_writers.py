@@ -57,11 +57,10 @@ def sentence(said: Said) -> str:
 # What goes well ---------------------------------------------------------------------------------------------------
 
 
-def test_training_ends_with_what_it_writes_and_where_it_looked(seqloom: Seqloom, pairs: None) -> None:
+def test_training_ends_with_what_it_wrote_and_a_command_that_works(seqloom: Seqloom, pairs: None) -> None:
     said = seqloom("train", "translate", "pairs.en", "pairs.fr", "--out", "r", "--decode.length", "6", *TINY)
     assert said.code == 0
     assert "additive attention" in said.out
-    assert "one " in said.out
     assert "r   (report.html, attention.svg, model-" in said.out
     assert Path("r/attention.svg").read_text().startswith("<svg")
     told = said.out.splitlines()[-1]
@@ -156,15 +155,34 @@ def test_a_side_over_nine_times_as_long(seqloom: Seqloom, pairs: None) -> None:
 def test_an_image_that_is_not_one(seqloom: Seqloom, pairs: None) -> None:
     Path("7.png").write_text("a text")
     told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
-    assert told.startswith("captions.tsv:8: 7.png is not an image")
+    assert told.startswith("captions.tsv:8: '7.png' is not an image")
     said = seqloom("train", "caption", "captions.tsv", "--data.on-bad-image", "skip", "--dry-run", *TINY)
     assert "1 image skipped" in " ".join(said.out.split())
+
+
+def test_what_is_bad_in_a_file_to_test_on_may_be_skipped(seqloom: Seqloom, writers: Path, pairs: None) -> None:
+    Path("7.png").write_text("a text")
+    Path("pairs.tsv").write_text("".join([*ROWS, "one .\t\n", f"{'one ' * 100}.\tun .\n"]))
+    for task, file, option, did in (
+        ("caption", "captions.tsv", "--data.on-bad-image", "1 image skipped"),
+        ("translate", "pairs.tsv", "--data.on-bad-line", "1 bad line skipped"),
+    ):
+        words = ("evaluate", writers / task, file)
+        assert f"{option} skip" in sentence(seqloom(*words))
+        said = seqloom(*words, option, "skip")
+        assert said.code == 0
+        assert did in " ".join(said.out.split())
+        assert sentence(seqloom(*words, option, "leap")).startswith(f"{option} is 'leap'; expected one of refuse")
+    told = sentence(seqloom(*words, "--data.on-bad-line", "refuse", "--data.max-characters", "300"))
+    assert told.endswith("pass a larger --data.max-characters.")
+    told = sentence(seqloom(*words, "--data.on-bad-image", "skip"))
+    assert told.startswith("--data.on-bad-image has no use in translate")
 
 
 def test_a_caption_without_an_image(seqloom: Seqloom, pairs: None) -> None:
     Path("7.png").unlink()
     told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
-    assert told.startswith("captions.tsv:8: 7.png is not there")
+    assert told.startswith("captions.tsv:8: '7.png' is not there")
     rows = Path("captions.tsv").read_text().splitlines(keepends=True)
     Path("captions.tsv").write_text("".join([*rows[:4], "\ta caption alone\n", *rows[4:]]))
     told = sentence(seqloom("train", "caption", "captions.tsv", *TINY))
@@ -185,8 +203,8 @@ def test_a_language_that_is_not_known(seqloom: Seqloom, key: str) -> None:
     [
         (("translate", ""), "text 1 is empty. Give at least one word."),
         (("translate", "one", " "), "text 2 is empty. Give at least one word."),
-        (("translate", "jaune"), "text 1, 'jaune', has no word that the model knows. Is it in the language"),
-        (("translate", "one " * 21), "text 1 has 21 tokens, and the model's positions allow 20. Split it, or"),
+        (("translate", "jaune"), "text 1: 'jaune' has no word that the model knows. Give a text in the"),
+        (("translate", "one " * 21), "text 1: 21 tokens, and the model's positions allow 20. Split it, or"),
         (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Widen"),
         (("translate", "one", "--beam", "2", "--temperature", "1"), "--beam is 2 and --temperature 1: a beam looks"),
         (("translate", "one", "--beam", "many"), "--beam is 'many'; expected a whole number."),

@@ -1,6 +1,7 @@
 """Images with captions made ready: each image once, in one part; whatever can't be read is a sentence or is counted."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,39 +12,20 @@ from PIL import Image
 from seqloom.data import captioned as module
 from seqloom.data.captioned import CaptionedData, captioned, to_test
 from seqloom.data.corpora import scenes
+from seqloom.data.gallery import Gallery
 from seqloom.data.images import read_source
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
-
-IMAGES = 30
-Rows = list[tuple[str, str]]
-ROWS: Rows = [(f"photos/{i}.png", f"a photo of {i} {said}") for i in range(IMAGES) for said in ("one", "two")]
+from tests.data.photos import IMAGES, ROWS, Rows, draw, made, origin, saved
 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thirty images, each of one colour."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
-    Path("photos").mkdir()
-    for i in range(IMAGES):
-        Image.new("RGB", (12, 9), (8 * i, 0, 255 - 8 * i)).save(f"photos/{i}.png")
-
-
-def saved(name: str, rows: Rows) -> str:
-    Path(name).write_text("".join(f"{image}\t{caption}\n" for image, caption in rows))
-    return name
-
-
-def origin(**data: Any) -> Origin:
-    asked = {"image_size": 8, "min_count": 1, **data} | ({} if "valid" in data else {"valid_share": 0.3})
-    return Origin.of(experiment({"task": "caption", "data": asked}))
-
-
-def made(rows: Rows = ROWS, **data: Any) -> CaptionedData:
-    return captioned(origin(train=saved("a.tsv", rows), **data))
+    draw()
 
 
 def told(data: CaptionedData, part: str) -> Rows:
@@ -69,7 +51,7 @@ def test_every_caption_is_in_one_part_with_its_image() -> None:
             assert np.array_equal(part.target[row], data.target.encode(part.text(row)))
             assert ROWS[part.line[row] - 1] == (name, part.text(row))
             assert part.files[part.file[row]].name(["a.tsv"]) == "a.tsv"
-    assert (data.kind, data.features, data.skipped, data.bad_images, data.cut) == ("image", 0, 0, 0, 0)
+    assert (data.features, data.skipped, data.bad_images, data.cut) == (0, 0, 0, 0)
 
 
 def test_all_captions_of_an_image_are_in_one_part_and_are_its_references() -> None:
@@ -87,16 +69,20 @@ def test_all_captions_of_an_image_are_in_one_part_and_are_its_references() -> No
 def test_each_image_is_read_once_and_not_at_all_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def counted(path: str, size: int) -> Any:
-        read.append(path)
+    def counted(path: Path, size: int) -> Any:
+        read.append(str(path))
         return read_source(path, size)
 
-    monkeypatch.setattr("seqloom.data.gallery.read_source", counted)
+    monkeypatch.setattr("seqloom.data.hanging.read_source", counted)
     first = made()
     assert len(read) == len(set(read)) == IMAGES
     again = made()
-    assert len(read) == IMAGES
     assert told(first, TRAIN) == told(again, TRAIN)
+    made(lowercase=True)
+    captioned(replace(origin(train="a.tsv"), seed=2))
+    assert len(read) == IMAGES  # other words and other parts are no other images
+    made(image_size=9)
+    assert len(read) == 2 * IMAGES
 
 
 def test_an_image_that_changes_is_read_again() -> None:
@@ -110,14 +96,27 @@ def test_an_image_that_changes_is_read_again() -> None:
 def test_an_image_that_changes_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     make = module.make
 
-    def meanwhile(origin: Origin, folder: Path) -> None:
-        make(origin, folder)
+    def meanwhile(origin: Origin, gallery: Gallery, folder: Path) -> None:
+        make(origin, gallery, folder)
         Path("photos/3.png").write_bytes(b"")
 
     monkeypatch.setattr(module, "make", meanwhile)
     assert refusal() == (
         "a.tsv: one of its images changed while they were being read. Try again once they are complete."
     )
+
+
+def test_an_image_whose_link_leads_elsewhere_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = module.make
+    Path("photos/3.png").rename("other.png")
+    Path("photos/3.png").symlink_to("../other.png")
+
+    def before(origin: Origin, gallery: Gallery, folder: Path) -> None:
+        Path("photos/3.png").unlink()
+        make(origin, gallery, folder)
+
+    monkeypatch.setattr(module, "make", before)
+    assert refusal().startswith("a.tsv: one of its images changed while they were being read.")
 
 
 def test_a_table_elsewhere_finds_its_images() -> None:
@@ -130,9 +129,9 @@ def test_a_table_elsewhere_finds_its_images() -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (None, "photos/3.png is not there"),
-        (b"text", "photos/3.png is not an image (its content is none of JPEG, PNG, WEBP, BMP, GIF)"),
-        (b"\x89PNG\r\n\x1a\n", "photos/3.png is not an image"),
+        (None, "'photos/3.png' is not there"),
+        (b"text", "'photos/3.png' is not an image (its content is none of JPEG, PNG, WEBP, BMP, GIF)"),
+        (b"\x89PNG\r\n\x1a\n", "'photos/3.png' is not an image"),
     ],
 )
 def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: str) -> None:
@@ -153,7 +152,7 @@ def test_bad_lines_and_bad_images_are_counted_apart() -> None:
 
 
 def test_a_data_set_without_one_good_image_is_a_sentence() -> None:
-    assert "no example is left for the train part" in refusal([("none.png", "nothing")], on_bad_image="skip")
+    assert refusal([("none.png", "nothing")], on_bad_image="skip").startswith("a.tsv: none of its images can be read.")
 
 
 def test_long_captions_are_cut_and_counted() -> None:
@@ -172,7 +171,7 @@ def features(shapes: list[tuple[int, ...]]) -> Rows:
 def test_features_keep_the_shape_of_their_grid() -> None:
     shapes = [(2, 3, 5), (4, 5), (1, 1, 5)] * 8
     data = made(features(shapes))
-    assert (data.kind, data.features) == ("features", 5)
+    assert data.features == 5
     for number in range(len(data.images)):
         name = data.images.name(number)
         assert data.images[number].dtype == np.float32
@@ -182,13 +181,13 @@ def test_features_keep_the_shape_of_their_grid() -> None:
 
 def test_features_of_another_width_and_images_among_them_are_refused_or_skipped() -> None:
     rows = features([(2, 3, 5)] * 20 + [(2, 3, 6)])
-    expected = "photos/20.npy has vectors of 6, where vectors of 5 are expected. "
+    expected = "'photos/20.npy' has vectors of 6, where vectors of 5 are expected. "
     assert refusal(rows).startswith(f"a.tsv:21: {expected}")
     assert made(rows, on_bad_image="skip").bad_images == 1
     assert refusal([*rows[:20], ROWS[0]]).startswith(
-        "a.tsv:21: photos/0.png is an image, where vectors of 5 are expected"
+        "a.tsv:21: 'photos/0.png' is an image, where vectors of 5 are expected"
     )
-    assert "photos/1.npy has vectors of 5, where images are expected" in refusal([*ROWS, rows[1]])
+    assert "'photos/1.npy' has vectors of 5, where images are expected" in refusal([*ROWS, rows[1]])
 
 
 def test_a_file_to_test_on_is_read_with_the_runs_tokeniser(tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_a_file_to_test_on_is_read_with_the_runs_tokeniser(tmp_path: Path) -> No
     data = to_test(read, tmp_path / "test", learnt.target, 0)
     assert told(data, TEST) == ROWS[:6]
     assert len(data.images) == 3
-    with pytest.raises(DataError, match=r"b\.tsv:1: photos/0\.png is an image, where vectors of 7 are expected"):
+    with pytest.raises(DataError, match=r"b\.tsv:1: 'photos/0\.png' is an image, where vectors of 7 are expected"):
         to_test(read, tmp_path / "other", learnt.target, 7)
 
 

@@ -4,9 +4,12 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from seqloom.lens.outcome import outcome
-from seqloom.lens.report import report
+from seqloom.lens.report import report, write_report
 from seqloom.lens.report_thumbnail import pixels, thumbnail
+from seqloom.views.figure import Panels
 from seqloom.views.picture import Picture
 from tests.lens.run_folders import caption, translate
 from tests.views.test_page import read
@@ -42,6 +45,44 @@ def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
     html = report(folder).html()
     assert "<use" not in html
     assert "<title>·red, row 1, column 2: 0.7188</title>" in html
+
+
+def test_an_answer_is_as_right_as_it_was_measured(tmp_path: Path) -> None:
+    folder = caption(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    said = {"image": "1.png", "references": ["A Red Disc"], "caption": "a red disc"}
+    for told, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
+        scores["details"]["examples"] = [{**said, **told}]
+        (folder / "scores.json").write_text(json.dumps(scores))
+        html = report(folder).html()
+        assert f"{count} the reference." in html
+        assert ("<mark>" in html) == (not told)
+
+
+def test_many_regions_are_drawn_some_as_one() -> None:
+    for side, one in ((16, 1), (33, 2), (128, 4)):
+        weights = [[1 / side**2] * side**2 for _ in range(61)]
+        told = {"tokens": ["a"] * 60, "regions": [side, side], "attention": weights}
+        found = outcome({"details": {"attention": told}}).attention
+        assert found is not None
+        assert len(found.written) == 60
+        drawn = found.figure
+        assert isinstance(drawn, Panels)
+        assert drawn.shape == (-(-side // one), -(-side // one))
+        assert drawn.weights[0][0][0] == pytest.approx(one**2 / side**2)
+        assert (f"{one} by {one} regions are drawn as one" in drawn.caption) == (one > 1)
+    assert outcome({"details": {"attention": {**told, "regions": [10**6, 10**6]}}}).attention is None
+
+
+@pytest.mark.parametrize("told", [[1], {"tokens": [1], "source_tokens": ["b"], "attention": [[0.5]]}, "?"])
+def test_the_picture_of_a_crafted_folder(tmp_path: Path, told: object) -> None:
+    folder = translate(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    scores["details"]["attention"] = told
+    (folder / "scores.json").write_text(json.dumps(scores))
+    write_report(folder)
+    assert (folder / "report.html").exists()
+    assert (folder / "attention.svg").exists() == isinstance(told, dict)
 
 
 def test_only_small_pictures_are_trusted() -> None:

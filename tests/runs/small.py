@@ -73,7 +73,7 @@ def data_of(run: Run, part: str) -> str:
     return str(run.folder.parent / f"{part}.{KINDS[run.task.name][1]}")
 
 
-TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢"]
+TEXTS = ["abc bad", "h", "a b c d e f g h a b c", "hhh ggg", "zzz never seen", "ä 漢 a"]
 
 
 def close(one: object, other: object) -> None:

@@ -70,7 +70,8 @@ def test_a_file_may_be_written_otherwise_than_those_of_the_run(run: Run, tmp_pat
 def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
     expected = (
         r"^evaluate: data\.max_length is the run's, and can't be said anew; "
-        r"format, header, label, label_separator, source, tag, target and text can\.$"
+        r"format, header, label, label_separator, max_characters, on_bad_image, on_bad_line, source, tag, target "
+        r"and text can\.$"
     )
     with pytest.raises(UserError, match=expected):
         run.evaluate(data_of(run, "test"), {"max_length": 3})
@@ -79,6 +80,18 @@ def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
     if run.task.name != "tag":
         with pytest.raises(ConfigError, match=r"data\.tag has no use in"):
             run.evaluate(data_of(run, "test"), {"tag": "upos"})
+
+
+def test_what_is_bad_in_a_file_may_be_skipped(run: Run, tmp_path: Path) -> None:
+    if run.task.name != "translate":
+        return
+    path = tmp_path / "bad.tsv"
+    path.write_text(Path(data_of(run, "test")).read_text(encoding="utf-8") + "a b\t\n", encoding="utf-8")
+    with pytest.raises(DataError, match="the target is empty"):
+        run.evaluate(path)
+    found = run.evaluate(path, {"on_bad_line": "skip"})
+    assert found.scores == run.evaluate(data_of(run, "test")).scores
+    assert "1 bad line skipped" in found.details["data"]
 
 
 def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> None:

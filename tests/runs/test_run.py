@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom.runs.run import LONGEST_TEXT, Run, decode_options
-from seqloom.spec.errors import ConfigError, RunError, UserError
+from seqloom.spec.errors import ConfigError, RunError, TextError, UserError
 from tests.runs.small import TEXTS, close, numbers, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -40,9 +40,16 @@ def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
     for empty in ("", "  \n\t"):
         with pytest.raises(UserError, match=r"^predict: text 2 is empty\. Give at least one word\.$"):
             run.predict(["a", empty])
-    with pytest.raises(UserError, match=r"^predict: text 1 has 1,000,001 characters; at most 1,000,000\.$"):
+    with pytest.raises(UserError, match=r"^text 1: 1,000,001 characters; at most 1,000,000\. Split it\.$"):
         run.predict(["x" * (LONGEST_TEXT + 1)])
     assert run.predict([]) == []
+
+
+def test_a_text_is_numbered_among_all(run: Run) -> None:
+    if run.task.name == "translate":
+        with pytest.raises(TextError, match=r"^text 70: '漢字' has no word that the model knows\.") as wrong:
+            run.predict([*["a b"] * 69, "漢字"])
+        assert wrong.value.number == 70
 
 
 def test_only_a_language_model_writes(run: Run) -> None:

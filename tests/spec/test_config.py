@@ -272,3 +272,17 @@ def test_languages_are_said_one_by_one_or_together_or_all() -> None:
     assert chosen("en, fr,de") == chosen(["fr", "de", "en"]) == chosen(["de", "fr,en"]) == ("de", "en", "fr")
     assert chosen("all") == LANGUAGES
     assert experiment({"task": "classify"}).data.languages == FAMILIAR
+
+
+@pytest.mark.parametrize("task", ["translate", "caption"])
+def test_an_answer_may_be_as_long_as_those_learnt_from_and_end(task: str) -> None:
+    def length(**parts: Any) -> int | None:
+        decode = experiment({"task": task, **parts}).decode
+        return None if decode is None else decode.length
+
+    assert length() == 129
+    assert length(data={"max_length": 16}) == length(data={"max_length": "16"}) == 17
+    assert length(data={"max_length": 16}, decode={"length": 9}) == 9
+    assert length(data={"max_length": 1_000_000}) == 100_000
+    with pytest.raises(ConfigError, match=r"^data\.max_length is 'many'; expected a whole number"):
+        length(data={"max_length": "many"})

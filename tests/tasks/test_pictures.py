@@ -19,6 +19,7 @@ from seqloom.spec.errors import DataError, RunError, UserError
 from seqloom.tasks.pictures import KIND, Pictures
 from seqloom.tasks.translate import Caption
 from seqloom.verbs import start
+from tests.runs.small import recommitted
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
 GRIDS = [(2, 3), (1, 4), (3, 3), (2, 2)]
@@ -129,7 +130,7 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
     (tmp_path / "photos/4.png").write_text("not an image")
     (tmp_path / "photos/5.png").unlink()
     with pytest.raises(
-        DataError, match=r"captions\.tsv:9: photos/4\.png is not an image .*--data\.on-bad-image skip\.$"
+        DataError, match=r"captions\.tsv:9: 'photos/4\.png' is not an image .*--data\.on-bad-image skip\.$"
     ):
         task_of(path)
     task, _ = task_of(path, on_bad_image="skip")
@@ -137,10 +138,19 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
     assert "; 2 images skipped, which can't be read" in task.describe()
 
 
+def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
+    path, valid = draw(tmp_path), tmp_path / "v.tsv"
+    valid.write_text("photos/../photos/4.png\tseen\n")
+    asked = experiment({"task": "caption", "data": {"train": str(path), "valid": str(valid), "image_size": 16}})
+    task = Caption.prepare(asked, Origin.of(asked))
+    assert "; 1 caption of valid with an image that train has too: its scores will be too good" in task.describe()
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
         ("photos/99.png", r"photos/99\.png: is not there\. Check the name and the folder\.$"),
+        ("two\nlines\x1b.png", r"/two\\nlines\\x1b\.png': is not there\. Check the name and the folder\.$"),
         ("captions.tsv", r"captions\.tsv: is not an image \(its content is none of JPEG, .*Name another file\.$"),
         ("grid.npy", r"grid\.npy is features of width 5, and this run looks at an image\. Name another file\.$"),
     ],
@@ -186,15 +196,30 @@ def test_answers_about_grids_do_not_depend_on_their_neighbours(given: Run) -> No
 
 def test_features_that_do_not_fit_the_run(given: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "wide.npy", np.zeros((2, 2, WIDTH + 1), np.float32))
-    np.save(tmp_path / "large.npy", np.zeros((5, 5, WIDTH), np.float32))
     Image.new("RGB", (9, 9)).save(tmp_path / "photo.png")
     for name, sentence in (
         ("wide.npy", r"is features of width 6, and this run looks at features of width 5\. Name another file\.$"),
-        ("large.npy", r"has 25 regions, and the model's positions allow 9\.$"),
         ("photo.png", r"is an image, and this run looks at features of width 5\. Name another file\.$"),
     ):
         with pytest.raises(UserError, match=sentence):
             given.predict([str(tmp_path / name)])
+
+
+@pytest.mark.parametrize("encoder", ["none", "gru", "transformer", "mixer"])
+def test_a_grid_is_too_large_only_for_an_encoder_that_has_a_limit(encoder: str, tmp_path: Path) -> None:
+    run = start(chosen(grids(tmp_path), model={"encoder": encoder}), tmp_path / "run")
+    large, table = tmp_path / "large.npy", tmp_path / "test.tsv"
+    np.save(large, np.zeros((5, 5, WIDTH), np.float32))
+    table.write_text("grids/2.npy\ta grid of even\nlarge.npy\ta grid of odd\n")
+    if encoder != "mixer":
+        assert run.predict([str(large)])[0]["regions"] == [5, 5]
+        assert len(run.evaluate(table).details["examples"]) == 2
+        return
+    told = "25 regions, and the model's positions allow 9. Make the grid smaller, or train with another --model.encoder"
+    for place, ask in ((large, lambda: run.predict([str(large)])), ("test.tsv:2", lambda: run.evaluate(table))):
+        with pytest.raises(DataError) as wrong:
+            ask()
+        assert str(wrong.value).startswith(f"{place}: {told}")
 
 
 def test_evaluate_reads_features_as_the_run_does(given: Run) -> None:
@@ -215,11 +240,20 @@ def test_files_of_a_run_give_the_same_again(given: Run, drawn: Run) -> None:
         assert again.source.described() == run.task.source.described()  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"features": 5}', '{"features": "x", "regions": 1}', "[" * 9999])
+SIZES = [f'{{"features": {x}, "regions": {y}}}' for x, y in (("1e999", 1), (-5, 1), (5, 1.5), ("true", 1), (5, 10**9))]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"features": 5}', '{"features": "x", "regions": 1}', "[" * 9999, *SIZES]
+)
 def test_a_damaged_file_is_a_sentence(given: Run, content: str, tmp_path: Path) -> None:
-    files = {**given.task.files(), KIND: content}
-    with pytest.raises(RunError, match=r"^pictures\.json: damaged or missing\. Restore the file from a copy\.$"):
-        Caption.from_files(given.experiment, files)
+    copy = shutil.copytree(given.folder, tmp_path / "copy")
+    (copy / "vocabulary" / KIND).write_text(content)
+    recommitted(copy)
+    with pytest.raises(RunError) as wrong:
+        seqloom.load(copy).predict([photo(given, "grids/0.npy")])
+    told = "not the sizes of pictures, so it is damaged. Restore the file from a copy."
+    assert str(wrong.value) == f"{copy / 'vocabulary' / KIND}: {told}"
 
 
 def test_a_copy_of_the_run_needs_no_pictures(drawn: Run, tmp_path: Path) -> None:

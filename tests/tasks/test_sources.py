@@ -69,10 +69,8 @@ def refusal(source: Texts, *given: str) -> str:
 
 def test_a_text_of_unknown_words_is_a_sentence(tmp_path: Path) -> None:
     source = texts(made(tmp_path))
-    expected = (
-        "text 2, 'grün gelb', has no word that the model knows. Is it in the language that the run translates from?"
-    )
-    assert refusal(source, "one", "grün gelb") == expected
+    what, do = "has no word that the model knows", "Give a text in the language that the run translates from"
+    assert refusal(source, "one", "grün gelb") == f"text 2: 'grün gelb' {what}. {do}."
     assert source.read(["one gelb"])[0].source.shape == (1, 3)  # one that it knows is enough
 
 
@@ -85,7 +83,7 @@ def test_a_text_longer_than_the_positions_allow(arch: str, tmp_path: Path) -> No
         return
     said = refusal(source, "one", "one " * 6)
     assert said.startswith(
-        "text 2 has 6 tokens, and the model's positions allow 5. Split it, or train with --data.max-len"
+        "text 2: 6 tokens, and the model's positions allow 5. Split it, or train with --data.max-len"
     )
 
 

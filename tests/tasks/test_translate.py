@@ -15,6 +15,7 @@ import seqloom
 from seqloom.data.split import TRAIN, VALID
 from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
+from seqloom.spec.errors import ConfigError
 from seqloom.tasks.task import Batch, Outcome
 from seqloom.tasks.translate import Translate
 from seqloom.training.keeping import Stopped
@@ -171,10 +172,12 @@ def test_regularisation_adds_to_the_loss_what_was_not_looked_at_once() -> None:
     assert added[1] == pytest.approx(2 * added[0], rel=1e-3)
 
 
-def test_without_attention_there_is_nothing_to_regularise() -> None:
-    plain, _ = learnt(*task_of(model={"attention": "none"}), done=0.0)
-    asked, _ = learnt(*task_of(model={"attention": "none"}, train={"doubly_stochastic": 1.0}), done=0.0)
-    assert asked.loss.total.equal(plain.loss.total)
+@pytest.mark.parametrize("task", ["translate", "caption"])
+def test_without_attention_there_is_nothing_to_regularise(task: str) -> None:
+    model = {"attention": "none", "encoder": "gru"}
+    with pytest.raises(ConfigError, match=r"^train\.doubly_stochastic has no use with model\.attention none; it goes"):
+        tiny(task, model=model, train={"doubly_stochastic": 1.0})
+    assert "doubly_stochastic" not in tiny(task, model=model).model_dump()["train"]
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -204,7 +207,7 @@ def test_scores_and_details_of_a_finished_run(run: Run) -> None:
     assert all(low <= high for low, high in bins)
     assert all(one[1] < other[0] for one, other in pairwise(bins))
     first = details["examples"][0]
-    assert set(first) == {"text", "references", "translation", "place"}
+    assert set(first) == {"text", "references", "translation", "right", "place"}
     assert first["place"].startswith("numbers:")
     assert 1 < len(details["examples"]) <= 24
 

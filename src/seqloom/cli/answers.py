@@ -12,6 +12,11 @@ from seqloom.views.terminal import characters, fit
 from seqloom.views.text import one_line
 
 OTHERS = 3  # labels beside the likeliest
+WHY_CUT = {
+    "length": "--length allows more tokens",
+    "positions": "the model's positions allow {:,} tokens; train with a larger --data.max-length",
+    "rules": "the options leave no token to write",
+}
 
 Answer = dict[str, Any]
 
@@ -65,7 +70,7 @@ def written_lines(answer: Answer, width: int | None) -> Iterator[Text]:
         line.append(one_line(each[name]) or "(nothing)", "bold green")
         yield line.append(f"  {each['score']:.2f}" if len(several) > 1 else "", "dim")
         if not each["ended"]:
-            yield Text("    not ended: --length allows more tokens", "yellow")
+            yield Text(f"    not ended: {WHY_CUT[each['cut_by']].format(len(each['tokens']))}", "yellow")
     source = answer["text"] if "text" in answer else answer["image"]
     yield Text(f"    {clipped(source, width, 4)}", "dim")
 

@@ -12,6 +12,7 @@ from seqloom.cli.baseline import show_baseline
 from seqloom.cli.console import block, command, is_live, say, say_exactly
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
 from seqloom.data.images import write_png
+from seqloom.data.origin import Origin
 from seqloom.lens.report import report
 from seqloom.lens.report_figures import loss
 from seqloom.runs.run import Run
@@ -19,8 +20,8 @@ from seqloom.spec.folder import ATTENTION, REPORT
 from seqloom.tasks.classify import Classify
 from seqloom.tasks.language import Language
 from seqloom.tasks.tag import Tag
-from seqloom.tasks.task import Task
-from seqloom.tasks.translate import Caption, Translate
+from seqloom.tasks.translate import SHOWN, Caption, Translate
+from seqloom.training.session import Sitting
 from seqloom.views import terminal
 from seqloom.views.numbers import duration
 from seqloom.views.text import cut, one_line, visible
@@ -28,11 +29,11 @@ from seqloom.views.text import cut, one_line, visible
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
 NARROW = 60  # columns: below this a curve says little
 SAMPLE = 600  # characters
-EXAMPLES, ARROW = 5, "→"
+ARROW = "→"
 ROWS = 40  # tokens that a map in the terminal has room for
 
 
-def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> None:
+def show_ending(console: Console, run: Run, sitting: Sitting, progress: Progress) -> None:
     """The lines after the last step."""
     show_curve(console, run.folder)
     for sample in progress.samples:
@@ -51,15 +52,15 @@ def show_ending(console: Console, run: Run, task: Task, progress: Progress) -> N
     say(console, "took", cost_words(scores.get("cost", {})))
     drawn = [ATTENTION] if (run.folder / ATTENTION).exists() else []
     say_exactly(console, "wrote", f"{run.folder}   ({', '.join([REPORT, *drawn, str(run.manifest.model)])})")
-    say_exactly(console, "next", next_command(run.folder, task))
+    say_exactly(console, "next", next_command(run.folder, sitting))
 
 
 def show_written(console: Console, details: dict[str, Any]) -> None:
     """Some of what a run that translates or describes wrote, beside what it read, and where it looked for one."""
-    examples = details.get("examples", [])[:EXAMPLES]
+    examples = details.get("examples", [])[:SHOWN]
     for each in examples:
         name = "translation" if "translation" in each else "caption"
-        right = each[name] in each["references"]
+        right = each.get("right", each[name] in each["references"])  # runs of old don't say
         told = Text(f"{one_line(str(each.get('text', each.get('image', ''))))} {ARROW} ")
         told.append(one_line(each[name]) or "(nothing)", "bold green" if right else "bold yellow")
         if not right:
@@ -98,15 +99,16 @@ def cost_words(cost: dict[str, Any]) -> str:
     return f"{duration(float(cost.get('seconds', 0.0)))} for {steps:,} step{'s' * (steps != 1)}{speed}"
 
 
-def next_command(folder: Path, task: Task) -> str:
+def next_command(folder: Path, sitting: Sitting) -> str:
     """A command that works with this run, on something that it may know."""
-    if isinstance(task, Language):
-        return command("seqloom", "generate", folder, "--prompt", example(task, folder))
-    return command("seqloom", "predict", folder, example(task, folder))
+    if isinstance(sitting.task, Language):
+        return command("seqloom", "generate", folder, "--prompt", example(sitting, folder))
+    return command("seqloom", "predict", folder, example(sitting, folder))
 
 
-def example(task: Task, folder: Path) -> str:
+def example(sitting: Sitting, folder: Path) -> str:
     """A short text, or a picture, from the validation part."""
+    task = sitting.task
     if isinstance(task, Language):
         if task.experiment.decode is not None and task.experiment.decode.prompt:
             return task.experiment.decode.prompt
@@ -120,7 +122,7 @@ def example(task: Task, folder: Path) -> str:
         tagged = task.data.parts["valid"]
         texts = [" ".join(task.data.words(tagged.forms[row])) for row in range(min(20, len(tagged)))]
     elif isinstance(task, Caption):
-        return str(scene(task, folder))
+        return str(scene(task, sitting.origin, folder))
     elif isinstance(task, Translate):
         pairs = task.data.parts["valid"]
         texts = [bytes(pairs.source_texts[row]).decode(errors="replace") for row in range(min(20, len(pairs)))]
@@ -130,12 +132,12 @@ def example(task: Task, folder: Path) -> str:
     return min(short, key=lambda text: ("'" in text, abs(len(text) - 30)), default="a text")  # easily quoted, not long
 
 
-def scene(task: Caption, folder: Path) -> Path:
+def scene(task: Caption, origin: Origin, folder: Path) -> Path:
     """A picture that the run can be asked about: one of its own files; a drawn one is written beside the run first."""
     part = task.data.parts["valid"]
-    if task.experiment.data.train:
-        files = task.experiment.data.valid or task.experiment.data.train
-        return Path(files[0]).parent / str(part.images.name(int(part.image[0])))
+    table = origin.names()[part.files[part.file[0]].number]
+    if table != origin.corpus:
+        return Path(table).parent / str(part.images.name(int(part.image[0])))
     path = folder / "scene.png"
     write_png(path, part.images[int(part.image[0])])
     return path

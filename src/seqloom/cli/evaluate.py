@@ -40,6 +40,11 @@ HOW = "How to read the files, where that differs from training"
 )
 @click.option("--data.source", "source", metavar="TEXT", panel=HOW, help="The column of the source, likewise.")
 @click.option("--data.target", "target", metavar="TEXT", panel=HOW, help="The column of the target, likewise.")
+@click.option("--data.on-bad-line", "on_bad_line", metavar="WORD", panel=HOW, help="refuse, or skip it.")
+@click.option("--data.on-bad-image", "on_bad_image", metavar="WORD", panel=HOW, help="refuse, or skip it.")
+@click.option(
+    "--data.max-characters", "max_characters", metavar="N", panel=HOW, help="The most characters that a line may have."
+)
 @writing_options(OPTIONS)
 def evaluate(
     run: str,
@@ -54,6 +59,9 @@ def evaluate(
     separator: str | None,
     source: str | None,
     target: str | None,
+    on_bad_line: str | None,
+    on_bad_image: str | None,
+    max_characters: str | None,
     **options: str | None,
 ) -> None:
     """Measure a run on files that it has not learned from. They are read as the training files were, unless an option
@@ -83,7 +91,8 @@ def evaluate(
         from seqloom.views.figure import Table
         from seqloom.views.terminal import characters, draw
     told = {"format": form, "text": text, "label": label, "tag": tag, "header": header, "label_separator": separator}
-    told |= {"source": source, "target": target}
+    told |= {"source": source, "target": target, "max_characters": max_characters}
+    told |= {"on_bad_line": on_bad_line, "on_bad_image": on_bad_image}
     data = {name: value for name, value in told.items() if value is not None}
     opened_run = opened(run, device)
     with (

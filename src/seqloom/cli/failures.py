@@ -34,10 +34,11 @@ def failure(wrong: BaseException) -> Failure:
             return Failure(usage_sentence(wrong), MISTAKE)
         case BrokenPipeError():
             return Failure(None, NO_READER)
-        case SeqloomError() if isinstance(number := getattr(wrong, "number", None), int):  # a signal's
-            return Failure(str(wrong), 128 + number)
+        case SeqloomError() if isinstance(wrong, FROM_THE_USER):
+            return Failure(str(wrong), MISTAKE)
         case SeqloomError():
-            return Failure(str(wrong), MISTAKE if isinstance(wrong, FROM_THE_USER) else FAILURE)
+            number = getattr(wrong, "number", None)  # a signal's
+            return Failure(str(wrong), 128 + number if isinstance(number, int) else FAILURE)
         case OSError() if wrong.strerror and wrong.filename:
             return Failure(f"{wrong.filename}: {wrong.strerror.lower()}.", MISTAKE)
         case OSError() if wrong.errno == errno.ENOSPC:

@@ -61,20 +61,22 @@ def generate(
     with waiting(console, "starting torch …"):
         from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
+        from seqloom.runs.run import decode_options
         from seqloom.views.text import visible
     asked = opened(run, device)
-    base = asked.experiment.decode
-    drawn = chosen.get("beam", "1") == "1"
-    if drawn and "seed" not in chosen:
-        chosen["seed"] = base.seed if base is not None and base.seed is not None else random.randrange(1 << 32)
-    beginning = prompt if prompt is not None else base.prompt if base is not None else ""
+    with naming_options(option_of):
+        how = decode_options(asked.experiment, chosen)
+    drawn = how.beam == 1
+    if drawn:
+        chosen["seed"] = how.seed if how.seed is not None else random.randrange(1 << 32)
+    beginning = prompt if prompt is not None else how.prompt
     unseen = Unseen(asked.task)
     unseen.look([beginning])
     unseen.warn(errors())
     pieces = asked.stream(beginning, **chosen)
     if as_json:
         told: dict[str, object] = {"prompt": beginning, "text": "".join(pieces)}
-        told |= {"seed": int(str(chosen["seed"]))} if drawn else {}
+        told |= {"seed": chosen["seed"]} if drawn else {}
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     first = next(pieces, "")  # whatever may go wrong does so before anything is shown

@@ -14,9 +14,10 @@ import rich_click as click
 from seqloom.cli.console import errors, output, waiting
 from seqloom.cli.help_text import Command
 from seqloom.cli.writing_options import option_of, said, writing_options
-from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.errors import DataError, TextError, UserError
 
 TOGETHER = 64  # texts read at once from a file
+Placed = tuple[str, str]  # where a text stands, and the text
 OPTIONS = (
     *("beam", "n_best", "length_penalty", "length", "min_length", "no_repeat", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
@@ -88,10 +89,13 @@ def predict(
         from seqloom.training.events import plain
     asked = opened(run, device)
     unseen = Unseen(asked.task)
-    for some in batches(chain(given(texts), *(lines_of(file) for file in files))):
+    for places, some in batches(chain(given(texts), *(lines_of(file) for file in files))):
         unseen.look(some)
-        with naming_options(option_of):
-            answers = asked.predict(some, attention=show == "attention", **chosen)
+        try:
+            with naming_options(option_of):
+                answers = asked.predict(some, attention=show == "attention", **chosen)
+        except TextError as wrong:
+            raise DataError(places[wrong.number - 1], wrong.what, wrong.do) from None
         for answer in answers:
             if as_json:
                 click.echo(json.dumps(plain(answer), ensure_ascii=False))
@@ -104,15 +108,15 @@ def predict(
     unseen.warn(errors())
 
 
-def given(texts: Sequence[str]) -> Iterator[str]:
+def given(texts: Sequence[str]) -> Iterator[Placed]:
     """The texts of the command line."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise UserError(f"text {number} is empty. Give at least one word.")
-        yield text
+        yield f"text {number}", text
 
 
-def lines_of(file: str) -> Iterator[str]:
+def lines_of(file: str) -> Iterator[Placed]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.files import expand
     from seqloom.data.lines import read_lines, stream_lines
@@ -125,7 +129,7 @@ def lines_of(file: str) -> Iterator[str]:
         yield from without_blank(str(path), read_lines(path))
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Placed]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
     from seqloom.data.lines import EmptyFile
 
@@ -138,12 +142,12 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[str]:
             if blank:
                 raise DataError(f"{name}:{blank}", "an empty line", "Remove it, since each line is a text")
             texts += 1
-            yield line
+            yield f"{name}:{number}", line
     if not texts:
         raise DataError(name, "no text", "Give one text per line")
 
 
-def batches(texts: Iterator[str]) -> Iterator[list[str]]:
-    """Some texts at a time, so that a large file is never held as a whole."""
+def batches(texts: Iterator[Placed]) -> Iterator[tuple[list[str], list[str]]]:
+    """The places of some texts at a time and the texts, so that a large file is never held as a whole."""
     while some := list(islice(texts, TOGETHER)):
-        yield some
+        yield [place for place, _ in some], [text for _, text in some]

@@ -14,20 +14,19 @@ def report(run: str) -> None:
     """Build report.html from what is in a run's folder, and show a summary here.
 
     The page is one file that needs no network: curves, samples, which labels were confused, the worst mistakes, the
-    cost. It can be built for a run that crashed, too.
+    cost. It can be built for a run that crashed, too. A run that looks at what it reads gets its attention.svg again.
 
     \b
     Example:
       $ seqloom report runs/reviews
     """
-    from seqloom.lens.report import report as built
-    from seqloom.spec import durable
-    from seqloom.spec.folder import REPORT
+    from seqloom.lens.report import write_report
+    from seqloom.spec.folder import ATTENTION, REPORT
 
     folder, console = Path(run), output()
-    found = built(folder)
-    durable.write(folder / REPORT, found.html())
+    found = write_report(folder)
     for line in found.lines(min(console.width, 100)):
         console.print(line, soft_wrap=True)
     console.print()
-    say_exactly(console, "wrote", str(folder / REPORT))
+    drawn = [ATTENTION] if found.outcome.attention is not None else []
+    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *drawn)))

@@ -56,4 +56,4 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
     introduce(console, sitting)
     with Progress(console) as progress:
         done = verbs.reported(folder, lambda: session.go_to_the_end(sitting, folder, [progress]))
-    show_ending(console, done, sitting.task, progress)
+    show_ending(console, done, sitting, progress)

@@ -66,8 +66,8 @@ LESSONS: dict[str, Lesson] = {
         "TSV, CSV or JSONL with an image's path and its caption",
         "Learns to describe pictures. Reads a table with the path of an image and a caption in each row (an image may "
         "have several), or paths of .npy grids of features that another network made. A small CNN makes regions of an "
-        "image, and the decoder looks at them word by word. The measures are those of translate. The trained model "
-        "describes images with `seqloom predict`.",
+        "image, and the decoder looks at them word by word. The measures are BLEU-1 to BLEU-4 and chrF, by sacreBLEU, "
+        "and the share that is exactly right. The trained model describes images with `seqloom predict`.",
         "captions.tsv",
         "--data.image-size 96",
         "train.tsv --valid dev.tsv --data.on-bad-image skip",

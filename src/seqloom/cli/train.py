@@ -42,7 +42,7 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
     folder = named or claim(RUNS, chosen.task)
     with Progress(console) as progress:
         run = verbs.reported(folder, lambda: session.begin(sitting, folder, [progress]))
-    show_ending(console, run, sitting.task, progress)
+    show_ending(console, run, sitting, progress)
 
 
 train = TaskCommand(

@@ -31,5 +31,5 @@ class Unseen:
         """One line, if there is something to say."""
         if self.found:
             named = ", ".join(clip(one_line(each), 40) for each in self.found)
-            told = f"never seen by this model, so all read as the same unknown token: {named}{' …' * self.more}"
+            told = f"never seen by this model, so it can't know what they mean: {named}{' …' * self.more}"
             console.print(Text.assemble(("warning ", "bold yellow"), told))

@@ -11,7 +11,7 @@ from seqloom.spec import durable
 from seqloom.spec.errors import DataError
 from seqloom.spec.folder import sha256
 
-FORMAT = 2  # one more whenever what is made from the same files changes
+FORMAT = 3  # one more whenever what is made from the same files changes
 LARGEST = 1 << 40  # bytes of a file or folder that are read to know it again: its path may come from a stranger's run
 State = tuple[tuple[str, int, int, int, int], ...]
 

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import index
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -15,16 +15,17 @@ from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, read, smallest_type
 from seqloom.data.cache import cached
-from seqloom.data.examples import Captioned
-from seqloom.data.gallery import Gallery, Images
+from seqloom.data.corpora.versions import made_with
+from seqloom.data.examples import Hung
+from seqloom.data.gallery import Gallery, Images, changed
+from seqloom.data.hanging import hang
 from seqloom.data.lines import Skipped, skipped
 from seqloom.data.origin import Origin
 from seqloom.data.parted import ReadOnce
-from seqloom.data.readers.captions import image_path
+from seqloom.data.readers.captions import RealPaths, image_path
 from seqloom.data.rows import Row, Within, files_beside, write_rows
-from seqloom.data.split import PARTS, TEST, TRAIN, batched, check_filled
+from seqloom.data.split import PARTS, TEST, TRAIN, VALID, batched, check_filled
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
-from seqloom.spec.errors import DataError
 
 META, TARGET, COPY = "meta.json", "target.json", "copy.jsonl"
 TOGETHER = 1 << 20  # characters given to a tokeniser at a time, about
@@ -82,30 +83,40 @@ class CaptionedData:
         """How long the vectors are that stand for regions; 0 where there are images."""
         return self.images.features
 
-    @property
-    def kind(self) -> str:
-        """What a model looks at: "image" or "features"."""
-        return "features" if self.features else "image"
+    def shared(self) -> Iterator[tuple[str, str, int]]:
+        """Two parts, and how many captions of the first are of images that the second has too, where there are any."""
+        for part, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
+            if part in self.parts and other in self.parts:
+                count = int(np.isin(self.parts[part].image, self.parts[other].image).sum())
+                if count:
+                    yield part, other, count
 
 
 def captioned(origin: Origin) -> CaptionedData:
-    """Images and captions made ready, from the cache or now.
+    """Images and captions made ready, from the cache or now; the images apart, as they outlast seeds and tokenisers.
 
-    An image counts as the same if its path, its size in bytes and the time of its last change are: all contents would
-    have to be read to know more, at every start.
+    An image counts as the same if where it lies, its size in bytes and the time of its last change are: all contents
+    would have to be read to know more, at every start.
     """
     before = images_state(origin)
 
-    def fill(folder: Path) -> None:
-        make(origin, folder)
-        origin.check_unchanged()
-        if images_state(origin) != before:
-            what = "one of its images changed while they were being read"
-            raise DataError(origin.name, what, "Try again once they are complete")
+    def fill(make: Callable[[Path], object]) -> Callable[[Path], None]:
+        def filled(folder: Path) -> None:
+            make(folder)
+            origin.check_unchanged()
+            if images_state(origin) != before:
+                raise changed(origin)
 
-    folder = cached({**origin.ingredients(), "images": before}, fill)
+        return filled
+
+    hung = cached(images_ingredients(origin, before), fill(lambda folder: hang(origin, folder)))
+    gallery = Gallery.within(hung)
+    rows = {**origin.ingredients(), "images": before, "sha256": gallery.sha256}
+    folder = cached(rows, fill(lambda folder: make(origin, gallery, folder)))
+    if any(origin.files.values()):
+        origin.named["images"] = gallery.sha256
     told = json.loads((folder / META).read_text(encoding="utf-8"))
-    return open_all(folder, Tokeniser.from_json((folder / TARGET).read_text(encoding="utf-8")), told)
+    return open_all(folder, gallery, Tokeniser.from_json((folder / TARGET).read_text(encoding="utf-8")), told)
 
 
 def to_test(origin: Origin, folder: Path, target: Tokeniser, features: int) -> CaptionedData:
@@ -113,38 +124,42 @@ def to_test(origin: Origin, folder: Path, target: Tokeniser, features: int) -> C
 
     features: how long the vectors are that the run's model looks at; 0 where it looks at images
     """
-    bad = origin.bad()
-    with Gallery(folder, origin, features) as gallery:
-        told = write(gallery, folder, target, ((TEST, example) for example in gallery.examples(TEST, bad)))
-        told |= {"skipped": skipped(bad), "bad_images": gallery.skipped}
-    if not told["parts"]:
-        raise DataError(origin.name, "none of its images can be read", "Check their paths, which go on from its folder")
-    return open_all(folder, target, told)
+    bad, gallery = origin.bad(), hang(origin, folder, features)
+    told = write(origin, folder, target, ((TEST, example) for example in gallery.examples(origin, TEST, bad)))
+    return open_all(folder, gallery, target, told | {"skipped": skipped(bad)})
+
+
+def images_ingredients(origin: Origin, state: str) -> dict[str, object]:
+    """All that decides what hangs, for the cache."""
+    data = origin.data
+    told: dict[str, object] = {"gallery": state, "image_size": data.image_size, "on_bad_image": data.on_bad_image}
+    if origin.corpus:
+        told |= {"corpus": origin.corpus, "made_with": made_with(origin.corpus), "seed": origin.seed}
+        told |= {"length": data.length, "examples": data.examples}
+    return told
 
 
 def images_state(origin: Origin) -> str:
     """One fingerprint for what the system says of all images that the files name, be they there or not."""
-    told, seen = hashlib.sha256(), set[str]()
+    told, real = hashlib.sha256(), RealPaths()
     for part in PARTS:
         for example in origin.captions(part, Skipped()):
-            path = image_path(example)
-            if str(path) in seen:
+            path = str(image_path(example))
+            if path in real:
                 continue
-            seen.add(str(path))
             try:
-                about = path.stat()
+                about = Path(real[path]).stat()
                 state = f"{about.st_size} {about.st_mtime_ns}"
             except (OSError, ValueError):
                 state = "none"
-            told.update(f"{example.image}\n{state}\n".encode())
+            told.update(f"{example.image!r} {real[path]!r} {state}\n".encode())
     return told.hexdigest()
 
 
-def open_all(folder: Path, target: Tokeniser, told: dict[str, Any]) -> CaptionedData:
-    """All that `write` wrote into a folder, mapped into memory."""
-    images = Images.within(folder)
-    parts = {part: open_part(folder / part, images) for part in told["parts"]}
-    return CaptionedData(target, parts, images, told["cut"], told["skipped"], told["bad_images"])
+def open_all(folder: Path, gallery: Gallery, target: Tokeniser, told: dict[str, Any]) -> CaptionedData:
+    """All that `write` wrote into a folder, mapped into memory, with the images."""
+    parts = {part: open_part(folder / part, gallery.images) for part in told["parts"]}
+    return CaptionedData(target, parts, gallery.images, told["cut"], told["skipped"], gallery.skipped)
 
 
 def open_part(folder: Path, images: Images) -> CaptionedPart:
@@ -154,43 +169,39 @@ def open_part(folder: Path, images: Images) -> CaptionedPart:
     return CaptionedPart(arrays["image"], target, texts, images, files_beside(folder), arrays["file"], arrays["line"])
 
 
-def make(origin: Origin, folder: Path) -> None:
-    """Read the files once, and each image; then learn a tokeniser and write the tokens."""
+def make(origin: Origin, gallery: Gallery, folder: Path) -> None:
+    """Read the files once; then learn a tokeniser and write the tokens."""
     data = origin.data
-    with Gallery(folder, origin) as gallery:
-        captions = ReadOnce(origin, gallery.examples, Captioned, folder / COPY)
-        check_filled(origin.names()[0], captions.sizes())
-        target = train_tokeniser(
-            data.tokeniser or "word",
-            (caption.target for part, caption in captions if part == TRAIN),
-            vocabulary=data.vocabulary or 8000,
-            min_count=data.min_count,
-            lowercase=data.lowercase,
-            sample=data.sample or 20_000_000,
-        )
-        told = write(gallery, folder, target, captions)
+    captions = ReadOnce(origin, partial(gallery.examples, origin), Hung, folder / COPY)
+    check_filled(origin.names()[0], captions.sizes())
+    target = train_tokeniser(
+        data.tokeniser or "word",
+        (caption.target for part, caption in captions if part == TRAIN),
+        vocabulary=data.vocabulary or 8000,
+        min_count=data.min_count,
+        lowercase=data.lowercase,
+        sample=data.sample or 20_000_000,
+    )
+    told = write(origin, folder, target, captions) | {"skipped": skipped(captions.bad)}
     (folder / TARGET).write_text(target.to_json(), encoding="utf-8")
-    told |= {"skipped": skipped(captions.bad), "bad_images": gallery.skipped}
     (folder / META).write_text(json.dumps(told), encoding="utf-8")
     captions.copy.unlink()
 
 
-def write(
-    gallery: Gallery, folder: Path, target: Tokeniser, captions: Iterable[tuple[str, Captioned]]
-) -> dict[str, Any]:
+def write(origin: Origin, folder: Path, target: Tokeniser, captions: Iterable[tuple[str, Hung]]) -> dict[str, Any]:
     """The rows of each part; what there was to tell."""
     types = {"image": "int64", "target": smallest_type(len(target)), "target_texts": "uint8"}
-    most = gallery.origin.data.max_length
+    most = origin.data.max_length
 
     def rows() -> Iterator[Row]:
         for group in batched(captions, TOGETHER, lambda each: 1 + len(each[1].target)):
             encoded = target.encode_batch([caption.target for _, caption in group])
             for (part, caption), tokens in zip(group, encoded, strict=True):
                 numbers = {
-                    "image": np.array([gallery.number(caption)]),
+                    "image": np.array([caption.number]),
                     "target": tokens[:most],
                     "target_texts": np.frombuffer(caption.target.encode(), dtype=np.uint8),
                 }
                 yield Row(part, caption.place, len(tokens) > len(numbers["target"]), numbers)
 
-    return write_rows(folder, gallery.origin.names(), types, rows())
+    return write_rows(folder, origin.names(), types, rows())

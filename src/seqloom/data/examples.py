@@ -106,15 +106,24 @@ class Captioned(NamedTuple):
     target: str
     place: Place
 
+
+class Hung(NamedTuple):
+    """A caption whose image hangs in a gallery: under a number, and by the first of the names that rows have for it."""
+
+    number: int
+    name: str
+    target: str
+    place: Place
+
     @property
     def content(self) -> str:
-        return self.image
+        return self.name
 
     @property
     def answers(self) -> tuple[str, ...]:
         return (self.target,)
 
     @classmethod
-    def restored(cls, told: list[Any]) -> "Captioned":
-        image, target, place = told
-        return cls(image, target, Place(*place))
+    def restored(cls, told: list[Any]) -> "Hung":
+        number, name, target, place = told
+        return cls(number, name, target, Place(*place))

@@ -16,6 +16,7 @@ from jaxtyping import Float32, Shaped, UInt8
 from numpy import ndarray
 
 from seqloom.data.lines import cannot_read
+from seqloom.data.wording import named
 from seqloom.spec.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
             opened = pillow.open(path, formats=FORMATS)
         except pillow.UnidentifiedImageError:
             what = f"is not an image (its content is none of {', '.join(FORMATS)})"
-            raise DataError(path, what, ANOTHER) from None
+            raise DataError(named(path), what, ANOTHER) from None
         except pillow.DecompressionBombError:
             raise too_large(path, "far too many pixels") from None
         with opened as image:
@@ -115,13 +116,15 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
         array = np.lib.format.open_memmap(path, mode="r")  # its shape, and nothing else yet; never objects
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or not array.size:
         what = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
-        raise DataError(path, what, "Save it again, or name another file")
+        raise DataError(named(path), what, "Save it again, or name another file")
     if array.size > MOST_VALUES:
-        raise DataError(path, f"has {array.size:,} values, and at most {MOST_VALUES:,} are read", "Make it smaller")
+        raise DataError(
+            named(path), f"has {array.size:,} values, and at most {MOST_VALUES:,} are read", "Make it smaller"
+        )
     with np.errstate(over="ignore"):  # what is too large for float32 is no number below
         features = array.astype(np.float32)
     if not np.isfinite(features).all():
-        raise DataError(path, "has a value that is not finite in float32", "Save it again, or name another file")
+        raise DataError(named(path), "has a value that is not finite in float32", "Save it again, or name another file")
     return features.reshape(-1 if array.ndim == 3 else 1, *array.shape[-2:])
 
 
@@ -130,15 +133,16 @@ def check_file(path: Path) -> None:
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(path, "is not there", "Check the name and the folder") from None
+        raise DataError(named(path), "is not there", "Check the name and the folder") from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except ValueError:  # a NUL in it
-        raise DataError(repr(str(path)), "is not a file name", ANOTHER) from None
+        raise DataError(named(path), "is not a file name", ANOTHER) from None
     if not S_ISREG(about.st_mode):
-        raise DataError(path, "is not a file", ANOTHER)
+        raise DataError(named(path), "is not a file", ANOTHER)
     if about.st_size > MOST_BYTES:
-        raise DataError(path, f"has {about.st_size:,} bytes, and at most {MOST_BYTES:,} are read", "Make it smaller")
+        what = f"has {about.st_size:,} bytes, and at most {MOST_BYTES:,} are read"
+        raise DataError(named(path), what, "Make it smaller")
 
 
 @contextmanager
@@ -152,12 +156,12 @@ def broken(path: Path, what: str) -> Iterator[None]:
         raise cannot_read(path, error) from None
     except Exception as error:  # there is another exception for each way in which a file can be broken
         why = (str(error).splitlines() or [""])[0].rstrip(".")[:100] or type(error).__name__
-        raise DataError(path, f"{what} ({why})", ANOTHER) from None
+        raise DataError(named(path), f"{what} ({why})", ANOTHER) from None
 
 
 def too_large(path: Path, came: str) -> DataError:
     """Who unpacks such a file may run out of memory, and it may be made for that."""
-    return DataError(path, f"has {came}, and at most {MOST_PIXELS:,} are read", "Make it smaller")
+    return DataError(named(path), f"has {came}, and at most {MOST_PIXELS:,} are read", "Make it smaller")
 
 
 def pillow_image() -> ModuleType:

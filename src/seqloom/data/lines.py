@@ -11,6 +11,7 @@ from pathlib import Path
 
 from seqloom.data.examples import Place
 from seqloom.data.not_text import check_text
+from seqloom.data.wording import named
 from seqloom.spec.errors import DataError
 
 BLOCK = 1 << 20  # bytes read at a time
@@ -216,14 +217,15 @@ def _refuse_folder(path: Path) -> None:
 
 def cannot_read(path: Path, error: OSError) -> DataError:
     """The sentence for a file or folder that the system would not open."""
+    name = named(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
-            return DataError(path, "there is no such file", "Check the name and the folder")
+            return DataError(name, "there is no such file", "Check the name and the folder")
         case PermissionError():
-            return DataError(path, "no permission to read it", f"Allow it, for example with `chmod u+r {path}`")
+            return DataError(name, "no permission to read it", f"Allow it, for example with `chmod u+r {name}`")
         case _:
             return DataError(
-                path, f"it can't be read ({error.strerror or error})", "Check the disk, or copy it elsewhere"
+                name, f"it can't be read ({error.strerror or error})", "Check the disk, or copy it elsewhere"
             )
 
 

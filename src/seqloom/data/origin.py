@@ -38,6 +38,7 @@ class Origin:
     prints: dict[str, list[str]]  # SHA-256 of each
     corpus: str | None
     states: dict[Path, State] = field(default_factory=dict)  # of each file, before its content was looked at
+    named: dict[str, str] = field(default_factory=dict)  # SHA-256 of what files name (all images), once that is read
 
     @staticmethod
     def of(experiment: Experiment) -> "Origin":
@@ -121,6 +122,7 @@ class Origin:
                 ]
                 for part, paths in self.files.items()
             },
+            **self.named,
         }
 
     def has(self, part: str) -> bool:

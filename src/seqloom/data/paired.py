@@ -43,10 +43,6 @@ class PairedPart:
     def __len__(self) -> int:
         return len(self.source)
 
-    def lengths(self) -> Integer[ndarray, "rows 2"]:
-        """How many tokens each row has on both sides."""
-        return np.stack([self.source.lengths(), self.target.lengths()], axis=1)
-
 
 @dataclass(frozen=True)
 class PairedData:

@@ -1,4 +1,6 @@
-"""Numbers in sentences."""
+"""Numbers and names in sentences."""
+
+from pathlib import Path
 
 
 def counted(n: int, noun: str) -> str:
@@ -9,3 +11,12 @@ def counted(n: int, noun: str) -> str:
     """
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
+
+
+def named(path: str | Path) -> str:
+    """A path in a sentence: as it is, or in quotes and escaped where it would break the line or colour the terminal.
+
+    >>> print(named("my photo.jpg"), named("two\\nlines.jpg"))
+    my photo.jpg 'two\\nlines.jpg'
+    """
+    return str(path) if str(path).isprintable() else repr(str(path))

@@ -1,6 +1,6 @@
 """Where a model looked while it wrote: a weight for each written token and each token, or region, of the source."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 END = "</s>"
 SAID = "the darker, the more of a source token went into the one written"
 SEEN = "the lighter, the more of a region went into the word"
+FINEST = 32  # rows and columns of regions that are drawn; of more, some are drawn as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +75,14 @@ class Alignment:
             axes = ("written", "source")
             return Grid(self.title, names, columns, self.weights, *axes, shades=shades, caption=SAID, cells="shades")
         rows, across = self._shape
-        starts = [across * row for row in range(rows)]
-        panels = tuple(tuple(row[start : start + across] for start in starts) for row in self.weights)
-        return Panels(self.title, names, panels, self._picture, SEEN if self.image is not None else SAID)
+        down, beside = -(-rows // FINEST), -(-across // FINEST)
+        panels = tuple(
+            blocks([row[start : start + across] for start in range(0, rows * across, across)], down, beside)
+            for row in self.weights
+        )
+        told = SEEN if self.image is not None else SAID
+        told += f"; {down} by {beside} regions are drawn as one" if down * beside > 1 else ""
+        return Panels(self.title, names, panels, self._picture, told)
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -130,6 +136,19 @@ def alignment(answer: Mapping[str, Any], image: "NDArray[np.uint8] | None" = Non
         rows, columns = answer["regions"]
         return Alignment(None, (rows, columns), image, written, weights)
     return Alignment(tuple(answer["source_tokens"]), None, None, written, weights)
+
+
+def blocks(weights: Sequence[Sequence[float]], down: int, across: int) -> tuple[tuple[float, ...], ...]:
+    """The weight of each block of so many rows and columns.
+
+    >>> blocks([[1, 2, 3], [4, 5, 6]], 2, 2), blocks([[1, 2, 3]], 1, 1)
+    (((12.0, 9.0),), ((1.0, 2.0, 3.0),))
+    """
+    rows, columns = range(0, len(weights), down), range(0, len(weights[0]), across)
+    return tuple(
+        tuple(sum((sum(row[left : left + across]) for row in weights[top : top + down]), 0.0) for left in columns)
+        for top in rows
+    )
 
 
 def piece(token: str) -> str:

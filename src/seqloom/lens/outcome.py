@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from seqloom.lens.alignment import Alignment, alignment
@@ -12,7 +13,8 @@ from seqloom.views.numbers import short
 from seqloom.views.text import one_line
 
 LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600
-EXAMPLES, TOKENS, REGIONS = 60, 60, 200
+EXAMPLES, TOKENS, SOURCE = 60, 60, 200
+WEIGHTS = 1_000_000  # that attention may have over regions: 60 tokens over those of 1,024 pixels, in blocks of 8
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,8 @@ class Translated:
     references: tuple[str, ...]
     written: str
     place: str
+    right: bool  # one of the references, word for word
     picture: str = ""
-
-    @property
-    def right(self) -> bool:
-        """Whether it is one of the references, word for word."""
-        return self.written.strip() in {reference.strip() for reference in self.references}
 
 
 @dataclass(frozen=True)
@@ -246,19 +244,26 @@ def _translated(one: Mapping[str, Any]) -> Translated:
         for keys in (("text", "image"), ("translation", "caption"))
     )
     references = tuple(words(text, TEXT) for text in items(one.get("references"), 10))
-    return Translated(source, references, written, words(one.get("place"), 200), thumbnail(one.get("thumbnail")))
+    place, picture, right = words(one.get("place"), 200), thumbnail(one.get("thumbnail")), one.get("right")
+    if not isinstance(right, bool):  # runs of old don't say
+        right = written.strip() in {reference.strip() for reference in references}
+    return Translated(source, references, written, place, right, picture)
 
 
 def _attention(one: Mapping[str, Any]) -> Alignment | None:
     """An example's attention, if tokens and weights fit each other."""
-    weights = [[finite(cell) for cell in items(row, REGIONS)] for row in items(one.get("attention"), TOKENS)]
+    read: dict[str, object] = {}
+    across, down = SOURCE, TOKENS
+    if isinstance(one.get("regions"), list):
+        read["regions"] = sides = [max(whole(side) or 0, 0) for side in items(one["regions"], 3)]
+        across = prod(sides) + 1  # one more, to see that there are too many
+        down = min(TOKENS, WEIGHTS // across)
+    else:
+        read["source_tokens"] = [words(token, 60) for token in items(one.get("source_tokens"), SOURCE)]
+    weights = [[finite(cell) for cell in items(row, across)] for row in items(one.get("attention"), down)]
     if not weights or any(cell is None or cell < 0 for row in weights for cell in row):
         return None
-    read: dict[str, object] = {"attention": weights, "tokens": [words(t, 60) for t in items(one.get("tokens"), TOKENS)]}
-    if isinstance(one.get("regions"), list):
-        read["regions"] = [whole(side) or 0 for side in one["regions"]]
-    else:
-        read["source_tokens"] = [words(token, 60) for token in items(one.get("source_tokens"), REGIONS)]
+    read |= {"attention": weights, "tokens": [words(token, 60) for token in items(one.get("tokens"), down)]}
     try:
         return alignment(read, pixels(thumbnail(one.get("thumbnail"))))
     except (SeqloomError, ValueError):  # weights of another shape than the tokens

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from seqloom.lens.history import Ending, History, Sample, Skip, read_history
 from seqloom.lens.outcome import Bin, Class, Confusion, Outcome, Score, Wrong, outcome
 from seqloom.lens.tolerant import read_json, table, whole, words
+from seqloom.spec import durable
 from seqloom.spec.errors import RunError
+from seqloom.spec.folder import ATTENTION, REPORT
 from seqloom.spec.regular import open_regular
 from seqloom.views.figure import Points
 from seqloom.views.text import escaped
@@ -168,6 +170,15 @@ def report(folder: Path) -> Report:
         outcome=outcome(read_json(folder / "scores.json", problems)),
         problems=tuple(problems),
     )
+
+
+def write_report(folder: Path) -> Report:
+    """report.html, from what the folder holds; beside it attention.svg, where the run looked while it wrote."""
+    found = report(folder)
+    durable.write(folder / REPORT, found.html())
+    if found.outcome.attention is not None:
+        durable.write(folder / ATTENTION, found.outcome.attention.svg())
+    return found
 
 
 def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, Any]]:

@@ -63,7 +63,7 @@ def _example(one: Translated, task: str) -> Compared:
     nearest = max(one.references, key=lambda reference: _likeness(reference, one.written), default="")
     texts = [] if one.picture else [(source, _plain(one.source))]
     texts += [("reference", _plain(reference)) for reference in one.references[:REFERENCES]]
-    texts.append((written, _marked(nearest, one.written)))
+    texts.append((written, _plain(one.written) if one.right else _marked(nearest, one.written)))
     place = [one.source, one.place] if one.picture else [one.place]
     return Compared(tuple(texts), " · ".join(part for part in place if part), one.picture)
 

@@ -15,7 +15,7 @@ from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import read_values
-from seqloom.spec.errors import ConfigError, RunError, UserError
+from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.language import Language
 from seqloom.tasks.registry import TASKS
@@ -29,6 +29,9 @@ HOW_TO_READ = (
     "header",
     "label",
     "label_separator",
+    "max_characters",
+    "on_bad_image",
+    "on_bad_line",
     "source",
     "tag",
     "target",
@@ -68,6 +71,8 @@ class Run:
         except KeyError as missing:
             what = f"{self.folder / VOCABULARY}: {missing} is missing"
             raise RunError(f"{what}. Restore the folder from a copy.") from None
+        except (DataError, RunError) as damaged:  # it begins with the file's name
+            raise RunError(f"{self.folder / VOCABULARY}/{damaged}") from None
 
     @cached_property
     def model(self) -> Built:
@@ -102,12 +107,15 @@ class Run:
             if not text.strip():
                 raise UserError(f"predict: text {number} is empty. Give at least one word.")
             if len(text) > LONGEST_TEXT:
-                raise UserError(f"predict: text {number} has {len(text):,} characters; at most {LONGEST_TEXT:,}.")
+                raise TextError(number, f"{len(text):,} characters; at most {LONGEST_TEXT:,}", "Split it")
         answers: list[dict[str, Any]] = []
         answer = self.answering(attention, options)
         with torch.inference_mode():
             for start in range(0, len(texts), TOGETHER):
-                answers += answer(texts[start : start + TOGETHER])
+                try:
+                    answers += answer(texts[start : start + TOGETHER])
+                except TextError as wrong:
+                    raise wrong.after(start) from None
         return answers
 
     def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
@@ -145,7 +153,8 @@ class Run:
 
         decode: how a run that translates or describes should write, where not as it was trained to: beam, ...
         data: how these files are written, where it is not as the run's own were: format, text, label, header,
-            label_separator, tag, source, target. A None lets it be guessed again.
+            label_separator, tag, source, target, max_characters; and what to do with what can't be read: on_bad_line,
+            on_bad_image. A None lets it be guessed again.
         """
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
         chosen = reading(self.experiment, names, data or {})

@@ -21,6 +21,22 @@ class DataError(UserError):
         self.place, self.what, self.do = str(place), what, do
 
 
+class TextError(DataError):
+    """A text among several that can't be used; `number` says which, from 1.
+
+    >>> str(TextError(2, "no word that the model knows", "Give another"))
+    'text 2: no word that the model knows. Give another.'
+    """
+
+    def __init__(self, number: int, what: str, do: str) -> None:
+        super().__init__(f"text {number}", what, do)
+        self.number = number
+
+    def after(self, others: int) -> "TextError":
+        """The same, where so many texts came before."""
+        return TextError(others + self.number, self.what, self.do)
+
+
 class ConfigError(UserError):
     """A key of the config that does not exist, or a value that it can't have; `key` is its dotted name, if it is one's
     fault."""

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,21 @@ from jaxtyping import Integer, Shaped, UInt8
 from numpy import ndarray
 
 from seqloom.data.captioned import TARGET, CaptionedData, CaptionedPart, captioned, to_test
-from seqloom.data.images import normalised, read_source
+from seqloom.data.images import MOST_VALUES, normalised, read_source
 from seqloom.data.origin import Origin
+from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
-from seqloom.data.wording import counted
+from seqloom.data.wording import counted, named
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.vision import ImageGrid, ImageStem, Patches
+from seqloom.spec.config.encoder import encoder_of
 from seqloom.spec.config.experiment import Experiment
-from seqloom.spec.config.model import AnyModel
-from seqloom.spec.errors import RunError, UserError
+from seqloom.spec.config.model import AnyModel, Mixer
+from seqloom.spec.errors import DataError, RunError, UserError
 from seqloom.tasks.bodies import stem_dropout, tokens
+from seqloom.tasks.seen import Seen, characters
 from seqloom.tasks.sources import Read, Source
 
 KIND = "pictures.json"  # what a model looks at: the width of features, 0 for images; and the most regions
@@ -42,38 +46,55 @@ class Pictures(Source[CaptionedPart]):
 
     answer = "caption"
 
-    def __init__(self, experiment: Experiment, target: Tokeniser, features: int, regions: int) -> None:
+    def __init__(
+        self, experiment: Experiment, target: Tokeniser, features: int, regions: int, seen: Seen = Source.seen
+    ) -> None:
         self.experiment, self.target, self.features, self.regions = experiment, target, features, regions
+        self.seen = seen
         self.size = experiment.data.image_size or 0
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> tuple["Pictures", CaptionedData]:
         data = captioned(origin)
         regions = int(data.images.shapes[:, :2].prod(axis=1).max()) if data.features else 0
-        return cls(experiment, data.target, data.features, regions), data
+        seen = Seen(target=characters(data.parts[TRAIN].target_texts, data.target))
+        return cls(experiment, data.target, data.features, regions, seen), data
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Pictures":
+        saved = files[KIND]
         try:
-            told = json.loads(files[KIND])
-            features, regions = int(told["features"]), int(told["regions"])
+            told = json.loads(saved)
+            sizes = [told["features"], told["regions"]]
         except (ValueError, TypeError, LookupError, RecursionError):
-            raise RunError(f"{KIND}: damaged or missing. Restore the file from a copy.") from None
-        return cls(experiment, Tokeniser.from_json(files[TARGET], TARGET), features, regions)
+            sizes = [None]
+        if not all(type(size) is int and 0 <= size <= MOST_VALUES for size in sizes):
+            raise RunError(f"{KIND}: not the sizes of pictures, so it is damaged. Restore the file from a copy.")
+        return cls(experiment, Tokeniser.from_json(files[TARGET], TARGET), sizes[0], sizes[1], Seen.from_files(files))
 
     def files(self) -> dict[str, str]:
         kind = {"features": self.features, "regions": self.regions}
-        return {TARGET: self.target.to_json(), KIND: json.dumps(kind)}
+        return {TARGET: self.target.to_json(), KIND: json.dumps(kind), **self.seen.files()}
 
     def to_test(self, origin: Origin, folder: Path) -> CaptionedData:
-        return to_test(origin, folder, self.target, self.features)
+        data = to_test(origin, folder, self.target, self.features)
+        for part in data.parts.values():
+            sizes = self.lengths(part)
+            row = int(sizes.argmax())
+            place = f"{part.files[part.file[row]].name(origin.names())}:{part.line[row]}"
+            self.check_size(place, int(sizes[row]))
+        return data
 
     def described(self) -> str:
         what = f"features of width {self.features:,}" if self.features else f"images of {self.size} pixels a side"
         return f"{what}, {len(self.target):,} {self.target.kind} tokens"
 
     def reported(self, data: CaptionedData) -> str:
-        return f"; {counted(data.bad_images, 'image')} skipped, which can't be read" if data.bad_images else ""
+        bad = f"; {counted(data.bad_images, 'image')} skipped, which can't be read" if data.bad_images else ""
+        return bad + "".join(
+            f"; {counted(count, 'caption')} of {part} with an image that {other} has too: its scores will be too good"
+            for part, other, count in data.shared()
+        )
 
     def longest(self) -> int:
         return self.regions if self.features else int(np.prod(self.grid(self.experiment.model)))
@@ -133,7 +154,7 @@ class Pictures(Source[CaptionedPart]):
     def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
         pictures = [read_source(path, self.size) for path in given]
         for path, picture in zip(given, pictures, strict=True):
-            self.check(path, picture)
+            self.check(named(path), picture)
         about = [
             {"image": path, "regions": list(self.shape(picture))} for path, picture in zip(given, pictures, strict=True)
         ]
@@ -149,9 +170,18 @@ class Pictures(Source[CaptionedPart]):
         if came != self.features:
             kinds = [f"features of width {width:,}" if width else "an image" for width in (came, self.features)]
             raise UserError(f"{path} is {kinds[0]}, and this run looks at {kinds[1]}. Name another file.")
-        if self.features and picture.shape[0] * picture.shape[1] > self.regions:
-            many = picture.shape[0] * picture.shape[1]
-            raise UserError(f"{path} has {many:,} regions, and the model's positions allow {self.regions:,}.")
+        self.check_size(path, math.prod(self.shape(picture)))
+
+    def limit(self) -> int | None:
+        """The most regions that the encoder can read; None for any number."""
+        return self.longest() if isinstance(encoder_of(self.experiment.model, self.longest()), Mixer) else None
+
+    def check_size(self, place: str, regions: int) -> None:
+        """A sentence for a grid with more regions than that."""
+        limit = self.limit()
+        if limit is not None and regions > limit:
+            what = f"{regions:,} regions, and the model's positions allow {limit:,}"
+            raise DataError(place, what, "Make the grid smaller, or train with another --model.encoder, such as gru")
 
 
 def thumbnail(image: UInt8[ndarray, "3 height width"]) -> str:

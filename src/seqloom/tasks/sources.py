@@ -12,6 +12,7 @@ from torch import Tensor
 
 from seqloom.data.origin import Origin
 from seqloom.data.paired import SOURCE, TARGET, PairedData, PairedPart, paired, paired_to_test
+from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.wording import counted
 from seqloom.nn.layer import Layer
@@ -20,9 +21,10 @@ from seqloom.nn.vision import ImageStem
 from seqloom.spec.config.encoder import encoder_of
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import AnyModel, Mixer, Transformer
-from seqloom.spec.errors import UserError
+from seqloom.spec.errors import TextError
 from seqloom.tasks.bodies import tokens
 from seqloom.tasks.rows import padded
+from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
 
 END_SIGN = "</s>"  # how the end is shown
 
@@ -40,9 +42,11 @@ class Source(ABC, Generic[SomePart]):
     """One kind of source.
 
     target: the tokeniser of what is written about it
+    seen: the characters that were learned from
     """
 
     answer: str  # what the answer is called
+    seen: Seen = Seen()
     ends: int = 0  # how many of a source's positions are not its own: the end of a text
     target: Tokeniser
 
@@ -119,20 +123,22 @@ class Texts(Source[PairedPart]):
     answer = "translation"
     ends = 1
 
-    def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser) -> None:
-        self.experiment, self.source, self.target = experiment, source, target
+    def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen) -> None:
+        self.experiment, self.source, self.target, self.seen = experiment, source, target, seen
         self.most = experiment.data.max_length or 1 << 20
 
     @classmethod
     def prepare(cls, experiment: Experiment, origin: Origin) -> tuple["Texts", PairedData]:
         data = paired(origin)
-        return cls(experiment, data.source, data.target), data
+        learnt = data.parts[TRAIN]
+        seen = Seen(characters(learnt.source_texts, data.source), characters(learnt.target_texts, data.target))
+        return cls(experiment, data.source, data.target, seen), data
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Texts":
         source = Tokeniser.from_json(files[SOURCE], SOURCE)
-        shared = experiment.data.shared_vocabulary
-        return cls(experiment, source, source if shared else Tokeniser.from_json(files[TARGET], TARGET))
+        target = source if experiment.data.shared_vocabulary else Tokeniser.from_json(files[TARGET], TARGET)
+        return cls(experiment, source, target, Seen.from_files(files))
 
     @property
     def shared(self) -> bool:
@@ -140,7 +146,7 @@ class Texts(Source[PairedPart]):
         return self.source is self.target
 
     def files(self) -> dict[str, str]:
-        told = {SOURCE: self.source.to_json()}
+        told = {SOURCE: self.source.to_json(), **self.seen.files()}
         return told if self.shared else {**told, TARGET: self.target.to_json()}
 
     def to_test(self, origin: Origin, folder: Path) -> PairedData:
@@ -183,7 +189,7 @@ class Texts(Source[PairedPart]):
         return {"text": bytes(part.source_texts[row]).decode()}
 
     def unknown(self, given: str) -> list[str]:
-        return self.source.unseen(given)
+        return unseen(given, self.source, self.seen.source)
 
     def about(self, part: PairedPart, row: int) -> dict[str, Any]:
         return self.tokens_of(part.source[row])
@@ -201,13 +207,13 @@ class Texts(Source[PairedPart]):
 
     def check(self, text: str, row: Integer[ndarray, " time"], number: int) -> None:
         """A sentence for a text that says nothing to the model, or is longer than it can read."""
-        if not len(row) or (self.source.unknown is not None and bool((row == self.source.unknown).all())):
-            what = f"text {number}, {text[:40]!r}, has no word that the model knows"
-            raise UserError(f"{what}. Is it in the language that the run translates from?")
+        if not len(row) or says_nothing(text, self.source, self.seen.source):
+            what = f"{text[:40]!r} has no word that the model knows"
+            raise TextError(number, what, "Give a text in the language that the run translates from")
         limit = self.limit()
         if limit is not None and len(row) > limit:
             do = f"Split it, or train with --data.max-length {len(row)}"
-            raise UserError(f"text {number} has {len(row):,} tokens, and the model's positions allow {limit:,}. {do}.")
+            raise TextError(number, f"{len(row):,} tokens, and the model's positions allow {limit:,}", do)
 
     def limit(self) -> int | None:
         """The most tokens of a text that the encoder can read; None for any number."""

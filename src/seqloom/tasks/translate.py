@@ -28,6 +28,7 @@ from seqloom.tasks.encoder_decoder import encoder_decoder
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.translation import Captions, Translations
 from seqloom.tasks.pictures import Pictures
+from seqloom.tasks.reach import beginning, cut_by
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.scheduled import mixed
@@ -35,6 +36,7 @@ from seqloom.tasks.sources import Read, Source, Texts, ended
 from seqloom.tasks.task import Batch, Evaluation, Outcome
 
 EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
+SHOWN = 5  # of the first ones, at the end of training; for one of them also where the model looked
 READABLE = 12  # tokens of a source whose attention is easily seen
 
 
@@ -112,7 +114,10 @@ class Translate(RowTask[Any, Any]):
         part, train = self.experiment.model, self.experiment.train
         stem, target = self.source.stems(part)
         longest = self.source.longest()
-        return started(encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing), part)
+        model = encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing)
+        if self._data is not None:  # a model that is to learn: a mistake is told before it does
+            beginning(self.experiment.decode or Decode(), model.longest, self.source)
+        return started(model, part)
 
     def outcome(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> Outcome:
         train = self.experiment.train
@@ -148,34 +153,36 @@ class Translate(RowTask[Any, Any]):
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.parts[name]
         likely = self.likelihood(model, part, device)
-        written = self.metrics(lowercase=self.target.learned.lowercase)
+        written = self.metrics(lowercase=self.target.learned.lowercase, spaced=self.target.written)
         sizes = self.source.lengths(part) - self.source.ends
         first = set(self.source.distinct(part)[:EXAMPLES].tolist())
-        shown, wrong, told_by_length = [], [], False
+        shown, wrong, cut, told_by_length = [], [], 0, False
         for rows in self.decoding_batches(part, options):
             read = self.source.batch(part, rows)
             told_by_length = read.lengths is not None  # images are all of one size
             found = self.write(model, read, options, device)
             for row, (best, *_) in zip(rows.tolist(), found, strict=True):
                 said = self.target.decode(best.tokens)
-                references = [self.target.written(each) for each in self.source.references(part, row)]
-                written.add(said, references, int(sizes[row]))
+                references = self.source.references(part, row)
+                right = written.add(said, references, int(sizes[row]))
+                cut += not best.ended
                 if row in first:
-                    shown.append((row, said, references))
-                elif said not in references:
-                    wrong.append((row, said, references))
+                    shown.append((row, said, references, right))
+                elif not right:
+                    wrong.append((row, said, references, right))
             wrong = sorted(wrong)[:WRONG]
         details = {
             "signatures": written.signatures(),
+            "cut": cut,  # answers that did not end
             "by_length": written.by_length() if told_by_length else [],
             "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
         }
         return Evaluation({**written.scores(), **likely}, details)
 
     def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
-        """Where the model looked while it wrote one of the answers, if it can look."""
+        """Where the model looked while it wrote one of the answers that are shown, if it can look."""
         part = self.data.parts[name]
-        rows = self.source.distinct(part)[:100]
+        rows = np.sort(self.source.distinct(part)[:EXAMPLES])[:SHOWN]
         row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
         read = self.source.batch(part, np.array([row]))
         best = self.write(model, read, options, device, attention=True)[0][0]
@@ -201,10 +208,10 @@ class Translate(RowTask[Any, Any]):
         for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
             yield rows[some]
 
-    def example(self, part: Any, row: int, said: str, references: list[str]) -> dict[str, Any]:
+    def example(self, part: Any, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
         """One answer, for a report."""
-        told = self.source.shown(part, row)
-        return {**told, "references": references, self.source.answer: said, "place": self.place(part, row)}
+        told = {**self.source.shown(part, row), "references": references, self.source.answer: said, "right": right}
+        return {**told, "place": self.place(part, row)}
 
     # Answers ---------------------------------------------------------------------------------------------------
 
@@ -221,7 +228,7 @@ class Translate(RowTask[Any, Any]):
         """What the model says of each source, the best first."""
         source, lengths = read
         rows = source.shape[0]
-        forced = self.target.encode(options.prompt).tolist() if options.prompt else []
+        forced = beginning(options, model.longest, self.source)
         never = [] if self.target.unknown is None else [self.target.unknown]
         return decode(
             model,
@@ -257,7 +264,10 @@ class Translate(RowTask[Any, Any]):
         found = self.write(model, read, options, device, seed=seed, attention=attention)
         answers = []
         for about, hypotheses in zip(told, found, strict=True):
-            each = [self.told(hypothesis, about, attention) for hypothesis in hypotheses]
+            each = [
+                {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.longest)}
+                for hypothesis in hypotheses
+            ]
             answers.append({**about, **each[0], **({"n_best": each} if options.n_best > 1 else {})})
         return answers
 

@@ -69,13 +69,15 @@ def local(sitting: Sitting) -> dict[str, object]:
 
 
 def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (), device: str | None = None) -> Run:
-    """A run from its last checkpoint to its end; one that is finished is left as it is.
+    """A run from its last checkpoint to its end; one that is finished is left as it is, but for what a kill left there.
 
     moved: where data files lie now, if not where they lay
     device: another one than the run began on; it then goes on, but not bit for bit
     """
     check(folder)
     if (folder / SCORES).exists():
+        with durable.alone(folder):
+            tidy(folder, read_experiment(folder).train.keep)
         return Run(folder)
     chosen = on_device(with_data(read_experiment(folder), folder, moved), folder, device)
     return go_to_the_end(Sitting.of(chosen), folder, listeners)
@@ -83,6 +85,7 @@ def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (
 
 def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """From the last checkpoint, or the beginning if there is none; by one process at a time."""
+    same_images(sitting, folder)
     same_words(sitting, folder)
     with durable.alone(folder):
         disk = Disk(folder)
@@ -103,13 +106,29 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
             trainer.run(disk)
             averaged = average(trainer, disk, folder)
             finish(sitting, trainer, folder, averaged)
+            tidy(folder, sitting.experiment.train.keep)
     return Run(folder)
+
+
+def tidy(folder: Path, keep: int) -> None:
+    """Only the last few checkpoints of a finished run: once its scores are written, those of a mean have served."""
+    durable.sweep(folder / CHECKPOINTS)
+    checkpoints.prune(folder, keep)
+
+
+def same_images(sitting: Sitting, folder: Path) -> None:
+    """What the data files name must be what it was, as they must; a corpus names nothing."""
+    then, now_named = read_json(folder / LOCAL).get("images"), sitting.origin.named.get("images")
+    if then is not None and then != now_named:
+        do = "Put the old ones back, or name the file beside them with `--data PATH`"
+        raise RunError(f"{sitting.origin.name}: its images changed since the run began. {do}.")
 
 
 def same_words(sitting: Sitting, folder: Path) -> None:
     """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
     manifest = read_manifest(folder)
-    if sitting.task.files() == vocabulary_of(folder, manifest):
+    now, then = sitting.task.files(), vocabulary_of(folder, manifest)
+    if now == {**now, **then}:  # an older run has none of what came later
         return
     made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
     what = f"the corpus {sitting.origin.corpus!r} differs" if sitting.origin.corpus else "its data are read differently"

@@ -42,6 +42,18 @@ def test_an_image_in_two_parts(tmp_path: Path) -> None:
     assert only(found, "1 caption of valid (100%) is in train too").kind == "warning"
 
 
+def test_an_image_under_two_names(tmp_path: Path) -> None:
+    rows = gallery(tmp_path)
+    (tmp_path / "sub").mkdir()
+    other = "".join(f"sub/../{row}\n" for row in rows.splitlines()[1:])
+    one = dict(look("caption", train=write(tmp_path / "a.tsv", rows)).summary)
+    two = dict(look("caption", train=write(tmp_path / "a.tsv", rows + other)).summary)
+    assert two["images"] == "40, with 160 captions"
+    assert [int(two[part].split()[0]) for part in ("train", "valid")] == [
+        2 * int(one[part].split()[0]) for part in ("train", "valid")
+    ]
+
+
 def test_drawn_scenes() -> None:
     found = look("caption", examples=20)
     assert found.ok

@@ -68,6 +68,26 @@ def test_words_are_no_header(first: str) -> None:
     assert found(f"{first}\n{ROWS}") == (0, 1, False)
 
 
+@pytest.mark.parametrize("first", ["it\tes", "He\tEl", "is\tes"])
+def test_codes_that_are_words_name_no_columns_of_a_dictionary(first: str) -> None:
+    assert found(f"{first}\nhouse\tHaus\nto go\tgehen\n") == (0, 1, False)
+    assert found(f"{first}\n") == (0, 1, False)
+    assert found(f"{first}\n" + "the dog runs home\tel perro corre\n" * 2) == (0, 1, True)
+    assert found("en\tit\nhouse\tcasa\n") == (0, 1, True)
+
+
+def test_a_header_that_is_guessed_says_so() -> None:
+    def said(text: str, **data: object) -> str:
+        return find_sides(saved(text), "tsv", Data.model_validate(data)).describe()
+
+    guessed = "source: 'en', target: 'de' (header guessed; --data.header and --no-data.header say"
+    assert said(f"en\tde\n{ROWS}", source=1, target=2) == f"{guessed})"
+    assert said(f"en\tde\n{ROWS}").startswith(f"{guessed}; ")
+    assert "guessed" not in said(f"en\tde\n{ROWS}", header=True)
+    assert "guessed" not in said(f"en\tde\n{ROWS}", source="en")
+    assert "guessed" not in said(ROWS)
+
+
 def test_names_that_stand_below_too_are_values() -> None:
     assert found("en\tde\n" * 3) == (0, 1, False)
 
@@ -87,7 +107,10 @@ def test_a_person_has_the_last_word() -> None:
 def test_images_and_captions_have_other_names() -> None:
     assert found("caption\timage\na dog\t1.jpg\n", CAPTION) == (1, 0, True)
     sides = find_sides(Path("a.tsv"), "tsv", Data(), CAPTION)
-    assert sides.describe() == "image: 'image', caption: 'caption' (--data.source and --data.target name others)"
+    assert sides.describe() == (
+        "image: 'image', caption: 'caption' (header guessed; --data.header and --no-data.header say; "
+        "--data.source and --data.target name others)"
+    )
 
 
 def test_what_was_found_can_be_said() -> None:

@@ -10,10 +10,10 @@ from seqloom.data.inspection.gathered import Gathered, Heard
 from seqloom.data.inspection.labels import tell_empty
 from seqloom.data.inspection.paired import Texts, summarise, with_sides
 from seqloom.data.inspection.places import Files
-from seqloom.data.inspection.repeats import Contents, hashed
+from seqloom.data.inspection.repeats import Contents
 from seqloom.data.inspection.sources import Sources
 from seqloom.data.inspection.telling import tell_shared
-from seqloom.data.readers.captions import image_path, read_captions
+from seqloom.data.readers.captions import RealPaths, image_path, read_captions
 from seqloom.data.readers.sides import CAPTION
 from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError, UserError
@@ -29,11 +29,11 @@ def look_at_captioned(what: Sources, found: Gathered) -> None:
     rows: Counter[str] = Counter()
     contents, captions, images = Contents(Files()), Texts(what, "caption"), Looked()
     for part, example in examples(what, found):
-        if not images.fine(example):
+        if (name := images.name(example)) is None:
             continue
-        rows[what.part_of(example.image, part)] += 1
+        rows[what.part_of(name, part)] += 1
         captions.add(example.target, example.place)
-        contents.add(str(image_path(example)), part, (), example.place)
+        contents.add(images.real[str(image_path(example))], part, (), example.place)
     found.findings += images.bad.findings("warning" if what.data.on_bad_image == "skip" else "error")
     if not rows:
         return
@@ -66,21 +66,22 @@ def examples(what: Sources, found: Gathered) -> Iterator[tuple[str, Captioned]]:
 
 
 class Looked:
-    """Images that have been looked at, each once: 8 bytes of a hash, and whether it can be read."""
+    """Images that have been looked at, each once: where they lie, and as what they were written first."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, bool] = {}
+        self.real = RealPaths()
+        self.seen: dict[str, str | None] = {}
         self.bad = Heard()
 
-    def fine(self, example: Captioned) -> bool:
-        """Whether an example's image can be read."""
+    def name(self, example: Captioned) -> str | None:
+        """The path of an example's image as a row first wrote it, which it is split by; None if it can't be read."""
         path = image_path(example)
-        key = hashed(str(path))
+        key = self.real[str(path)]
         if key not in self.seen:
             try:
                 read_source(path, SMALL)
-                self.seen[key] = True
+                self.seen[key] = example.image
             except DataError as error:
-                self.seen[key] = False
+                self.seen[key] = None
                 self.bad(DataError(example.place, f"{example.image!r} {error.what}", "Replace it, or leave it out"))
         return self.seen[key]

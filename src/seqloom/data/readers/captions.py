@@ -1,5 +1,6 @@
 """Images with captions: a path and a caption a row; an image with several captions has several rows."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
@@ -30,3 +31,19 @@ def image_path(example: Captioned) -> Path:
     'flickr/photos/1.jpg'
     """
     return Path(example.place.file).parent / example.image
+
+
+class RealPaths(dict[str, str]):
+    """Where paths lead in the end, each looked up once: an image is one image, however rows write its path.
+
+    >>> here = RealPaths()
+    >>> here["photos/../1.jpg"] == here["1.jpg"]
+    True
+    """
+
+    def __missing__(self, path: str) -> str:
+        try:
+            self[path] = os.path.realpath(path)
+        except ValueError:  # a NUL in it: it leads nowhere, as reading it will say
+            self[path] = path
+        return self[path]

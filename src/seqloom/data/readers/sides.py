@@ -23,6 +23,9 @@ LANGUAGE_NAMES = {
     *("hungarian", "italian", "japanese", "korean", "norwegian", "polish", "portuguese", "romanian", "russian"),
     *("spanish", "swedish", "turkish", "ukrainian", "vietnamese"),
 }
+WORDS = {"be", "ce", "da", "el", "es", "et", "fa", "he", "hi", "is", "it", "ja", "te", "vi"}
+"""Codes that are everyday words somewhere: a dictionary's first row may be it, es. Of en and de, that is too rare."""
+SENTENCE = 4  # words at least, where a row is more than an entry of a dictionary
 BETWEEN = {"tsv": ", tab, ", "csv": ", comma, "}
 
 
@@ -52,7 +55,8 @@ ROLES = {"translate": TRANSLATION, "caption": CAPTION}  # by task
 
 
 class Sides(NamedTuple):
-    """Where source and target stand, from 0; `names` are all columns, `given` whether a person named both.
+    """Where source and target stand, from 0; `names` are all columns, `given` whether a person named both, `guessed`
+    whether nobody said that row 1 is a header.
 
     >>> Sides(0, 1, header=False, names=("1", "2"), given=False).describe()
     'source: column 1, target: column 2, no header (--data.source and --data.target name others)'
@@ -64,12 +68,15 @@ class Sides(NamedTuple):
     names: tuple[str, ...]
     given: bool
     roles: Roles = TRANSLATION
+    guessed: bool = False
 
     def describe(self) -> str:
         """One line for a person."""
         told = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.both]
         what = f"{self.roles.source}: {told[0]}, {self.roles.target}: {told[1]}{'' if self.header else ', no header'}"
-        return what if self.given else f"{what} (--data.source and --data.target name others)"
+        guessed = ["header guessed; --data.header and --no-data.header say"] if self.header and self.guessed else []
+        others = [] if self.given else ["--data.source and --data.target name others"]
+        return f"{what} ({'; '.join(guessed + others)})" if guessed or others else what
 
     @property
     def both(self) -> tuple[int, int]:
@@ -98,9 +105,11 @@ def find_sides(path: Path, written: Format, data: Data, roles: Roles = TRANSLATI
     one = f"{'an' if roles.source[0] in 'aeiou' else 'a'} {roles.source}"
     if written == "jsonl":
         names, header = keys_of(path, first_objects(path, data, bad), one, roles.target), True
+        guessed = False
     else:
         rows = first_rows(path, written, data, bad)
         width = width_of(path, rows, one, roles.target)
+        guessed = data.header is None and not _by_name(data)
         header = _header(rows, width, data, roles)
         names = names_of(path, rows, width, header)
     source = given_column(path, "source", names, header, data.source)
@@ -112,20 +121,29 @@ def find_sides(path: Path, written: Format, data: Data, roles: Roles = TRANSLATI
     named = _located(names if header else (), roles, source, target)
     source = named[0] if named[0] is not None else int(named[1] == 0)
     target = named[1] if named[1] is not None else int(source != 1)
-    return Sides(source, target, header, names, given, roles)
+    return Sides(source, target, header, names, given, roles, guessed)
+
+
+def _by_name(data: Data) -> bool:
+    """Whether a person named a column, which only a header can do."""
+    return any(given is not None and not given.isdecimal() for given in (data.source, data.target))
 
 
 def _header(rows: list[list[str]], width: int, data: Data, roles: Roles) -> bool:
     """Whether row 1 names the columns: a column of it is called as sources are, another as targets are."""
     if data.header is not None:
         return data.header
-    if any(given is not None and not given.isdecimal() for given in (data.source, data.target)):
+    if _by_name(data):
         return True
     first, below = rows[0], rows[1:]
     if len(first) != width:
         return False
     names = ["" if any(map(str.isspace, cell.strip())) else cell for cell in first]  # of "to bed", to is no name
     found = _located(names, roles, None, None)
+    if WORDS.issuperset(first[index].strip().lower() for index in found if index is not None):
+        longest = sorted(max((len(cell.split()) for cell in row), default=0) for row in below)
+        if not longest or longest[len(longest) // 2] < SENTENCE:
+            return False
     return all(
         index is not None and all(len(row) <= index or row[index] != first[index] for row in below) for index in found
     )

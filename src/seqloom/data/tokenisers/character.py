@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from seqloom.data.tokenisers.tokeniser import UNKNOWN, Ids, Learned, Lookup, numbered
+from seqloom.data.tokenisers.tokeniser import UNKNOWN, Ids, Learned, Tokeniser, numbered
 
 CODE_POINTS = 0x110000
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-class Character(Lookup):
+class Character(Tokeniser):
     """Each Unicode character a token, the most frequent first; one id for all that were not learned.
+
+    A table in numpy does the library's work, about a hundred times as fast.
 
     >>> tokeniser = Character.train(["banana"], vocabulary=100, min_count=1, lowercase=False)
     >>> tokeniser.encode("nab!").tolist()

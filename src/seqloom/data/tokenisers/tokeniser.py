@@ -65,7 +65,7 @@ class Tokeniser(ABC):
         """The text of these ids."""
 
     def written(self, text: str) -> str:
-        """A text as `decode` would write it, if every word of it were known: what a written text is compared with."""
+        """A text with the spaces that `decode` would give it, if every word of it were known."""
         return text
 
     def unseen(self, text: str) -> list[str]:
@@ -77,6 +77,12 @@ class Tokeniser(ABC):
         seen = self.library.encode(looked_at)
         places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.unknown)
         return list(dict.fromkeys(looked_at[start:end] for start, end in places))
+
+    def lowered(self, text: str) -> str:
+        """What the library makes of capitals: each by itself, where Python looks at its neighbours (Σ, ς)."""
+        if not self.learned.lowercase:
+            return text
+        return text.lower() if text.isascii() else normalizers.Lowercase().normalize_str(text)
 
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
         """Each id as a person would read it; white space stands for itself."""
@@ -109,16 +115,6 @@ class Tokeniser(ABC):
         from seqloom.data.tokenisers.reading import read  # which knows every kind, and so imports this file
 
         return read(text, place)
-
-
-class Lookup(Tokeniser):
-    """A kind so plain that a table in numpy does the library's work, about a hundred times as fast."""
-
-    def lowered(self, text: str) -> str:
-        """What the library makes of capitals: each by itself, where Python looks at its neighbours (Σ, ς)."""
-        if not self.learned.lowercase:
-            return text
-        return text.lower() if text.isascii() else normalizers.Lowercase().normalize_str(text)
 
 
 def refuse_surrogates(text: str) -> None:

@@ -186,15 +186,16 @@ def filled(raw: Mapping[str, Any]) -> Values:
         model.setdefault("encoder", arch)
         model.setdefault("encoder_depth", model["depth"])
     given = {**raw, "data": data, "model": model, "train": train}
-    decode = said(Decode, parts["decode"], decode_defaults(str(task), parts["decode"]))
+    decode = said(Decode, parts["decode"], decode_defaults(str(task), parts["decode"], data.get("max_length")))
     return given | {"decode": decode if decode or task == "language" else None}
 
 
-def decode_defaults(task: str, given: Mapping[str, Any]) -> Values:
-    """A translation is the likeliest one that a beam finds, a text is drawn."""
+def decode_defaults(task: str, given: Mapping[str, Any], longest: object) -> Values:
+    """A translation is the likeliest one that a beam finds, as long as those learnt from may be; a text is drawn."""
     if task in WRITTEN:
         drawn = str(given.get("temperature", 0)) not in ("0", "0.0")
-        return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": 128}
+        tokens = int(str(longest)) if str(longest).isdecimal() else 128  # else the schema says what is wrong
+        return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": min(tokens + 1, 100_000)}  # and the end
     return {"temperature": 0.0} if str(given.get("beam", 1)) != "1" else {}
 
 

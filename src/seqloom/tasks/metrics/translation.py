@@ -1,6 +1,6 @@
 """How near written texts are to those that people wrote: sacreBLEU's figures, and texts that are the same."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
@@ -43,16 +43,21 @@ class Translations:
 
     >>> texts = Translations()
     >>> texts.add("the cat sat on the mat", ["the cat sat on the mat"], source_length=6)
+    True
     >>> texts.add("a dog ran in the park", ["the dog ran in a park"], source_length=5)
+    False
     >>> {name: round(score, 1) for name, score in texts.scores().items()}
     {'bleu': 68.4, 'chrf': 80.1, 'exact_match': 0.5}
     >>> texts.signatures()["bleu"]
     'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:...'
     """
 
-    def __init__(self, *, lowercase: bool = False) -> None:
-        """lowercase: whether capitals don't count, as where none can be written."""
-        self.lowercase = lowercase
+    def __init__(self, *, lowercase: bool = False, spaced: Callable[[str], str] = str) -> None:
+        """
+        lowercase: whether capitals don't count, as where none can be written
+        spaced: a text with the spaces that the writer can put; to be exactly right, others don't count
+        """
+        self.lowercase, self.spaced = lowercase, spaced
         self.metrics = self.made()
         self.tallies: dict[int, Tally] = {}  # by source length
         self.references: set[int] = set()  # how many there were for a text
@@ -64,8 +69,8 @@ class Translations:
 
         return {"bleu": BLEU(self.lowercase), "chrf": CHRF(lowercase=self.lowercase)}
 
-    def add(self, said: str, references: Sequence[str], source_length: int = 0) -> None:
-        """One text, and what people wrote in its place."""
+    def add(self, said: str, references: Sequence[str], source_length: int = 0) -> bool:
+        """One text, and what people wrote in its place; whether it is exactly right."""
         if isinstance(references, str) or not references:
             came = "one text" if references else "none"
             raise ArgumentError(type(self).__name__, "references", came, "a list of one or more")
@@ -73,10 +78,12 @@ class Translations:
         exact = self.bare(said) in map(self.bare, references)
         self.tallies[source_length] = self.tallies.get(source_length, Tally()) + Tally(1, exact, statistics)
         self.references.add(len(references))
+        return exact
 
     def bare(self, text: str) -> str:
         """What counts of a text."""
-        return text.strip().lower() if self.lowercase else text.strip()
+        bare = self.spaced(text).strip()
+        return bare.lower() if self.lowercase else bare
 
     def scores(self) -> dict[str, float]:
         """bleu, chrf, exact_match; nothing if nothing was added."""
@@ -122,6 +129,7 @@ class Captions(Translations):
 
     >>> texts = Captions()
     >>> texts.add("a red box below a blue disc", ["a red box under a blue disc", "a blue disc above a red box"])
+    False
     >>> {name: round(score, 1) for name, score in texts.scores().items()}
     {'bleu_1': 85.7, 'bleu_2': 75.6, 'bleu_3': 61.1, 'bleu_4': 41.1, 'chrf': 60.6, 'exact_match': 0.0}
     """

@@ -1,0 +1,99 @@
+"""What stands in the terminal after the last step of a run that translates or describes."""
+
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from seqloom.cli.ending import show_written
+from seqloom.verbs import resume
+from tests.cli.conftest import TINY, Seqloom
+from tests.cli.test_writers import ROWS, WORDS
+
+MAKEFILE = Path(__file__).parents[2] / "Makefile"
+
+
+def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom) -> None:
+    Path("pairs.tsv").write_text("".join(ROWS))
+    sources = [f"one {' '.join([*WORDS][:words])} ." for words in (1, 3, 2, 4, 5)]
+    long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # whose attention would be as easily seen
+    Path("valid.tsv").write_text("".join(f"{source}\tun .\n" for source in [*sources, *[long] * 10]))
+    how = ("--valid", "valid.tsv", "--data.tokeniser", "word", "--decode.length", "6")
+    said = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
+    assert said.code == 0
+    lines = said.out.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("examples "))
+    for line, source in zip(lines[first:], sources, strict=False):
+        assert re.fullmatch(rf"(examples|        ) {re.escape(source)} → .+ \(expected: un \.\)", line)
+    assert lines[first + 5].startswith("looked   where it looked for one of them")
+    assert lines[first + 6 : first + 8] == ["Attention", "rows: written, columns: source"]
+    for found in (scores_of(Path("r")), json.loads(seqloom("evaluate", "r", "valid.tsv", "--json").out)):
+        looked = found["details"]["attention"]
+        assert looked["text"] == sources[-1]
+        assert looked["translation"] == found["details"]["examples"][4]["translation"]
+    drawn = [line for line in lines[first + 8 :] if re.fullmatch(r"\s*\S+ [█▓▒░·]+", line)]
+    assert [line.split()[0] for line in drawn][: len(looked["tokens"])] == looked["tokens"]
+    assert {len(line.split()[1]) for line in drawn} == {2 * 8}  # "one", five words, ".", the end
+
+
+def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
+    Path("pairs.tsv").write_text("".join(ROWS))
+    assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.length", "6", *TINY).code == 0
+    scores = scores_of(Path("r"))
+    for told in (
+        [1],
+        {**scores["details"]["attention"], "tokens": [1] * len(scores["details"]["attention"]["tokens"])},
+    ):
+        scores["details"]["attention"] = told
+        Path("r/scores.json").write_text(json.dumps(scores))
+        resume("r")
+
+
+def scores_of(folder: Path) -> Any:
+    return json.loads((folder / "scores.json").read_text())
+
+
+def test_an_answer_is_as_right_as_it_was_measured() -> None:
+    said = io.StringIO()
+    example = {"image": "1.png", "caption": "a dog .", "references": ["A dog ."]}
+    for told in ({}, {"right": False}, {"right": True}):
+        show_written(Console(file=said, width=100), {"examples": [{**example, **told}]})
+    assert [line.partition(" (")[2] for line in said.getvalue().splitlines()] == ["expected: A dog .)"] * 2 + [""]
+
+
+@pytest.mark.parametrize("named", [("f?/captions.tsv",), ("f1/captions.tsv", "--valid", "f[2]/captions.tsv")])
+def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, named: tuple[str, ...]) -> None:
+    for folder in ("f1", "f2"):
+        Path(folder, "photos").mkdir(parents=True)
+        rows = [(f"photos/{folder}-{number}.png", colour) for number, colour in enumerate([*WORDS] * 3)]
+        for name, colour in rows:
+            Image.new("RGB", (16, 16), colour).save(Path(folder, name))
+        Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {colour} one\n" for name, colour in rows))
+    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
+    said = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
+    assert said.code == 0
+    told = shlex.split(said.out.splitlines()[-1])
+    assert told[:4] == ["next", "seqloom", "predict", "r"]
+    assert seqloom("predict", "r", told[4]).code == 0
+
+
+@pytest.mark.slow
+def test_the_demo_translates_numbers_that_it_has_not_seen(seqloom: Seqloom) -> None:
+    rule = MAKEFILE.read_text().partition("\ndemo:")[2].partition("\n\n")[0].replace("\\\n", " ")
+    words = shlex.split(rule.partition("-m seqloom.cli ")[2])
+    assert words[-2:] == ["--out", "runs/demo"]
+    said = seqloom(*words)
+    assert said.code == 0
+    assert scores_of(Path("runs/demo"))["test"]["exact_match"] >= 0.95
+    for name in ("attention.svg", "report.html"):
+        assert "<svg" in Path("runs/demo", name).read_text()
+    assert "rows: written, columns: source" in said.out
+    told = shlex.split(said.out.splitlines()[-1])
+    assert told[:4] == ["next", "seqloom", "predict", "runs/demo"]
+    assert seqloom(*told[2:]).code == 0

@@ -1,0 +1,58 @@
+"""A language model that looks for the likeliest text instead of drawing one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.cli.main import main
+from seqloom.decoding.reader import Reader
+from tests.cli.conftest import TINY, Seqloom, write_files
+
+
+@pytest.fixture(scope="module")
+def searching(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small Transformer that was trained to write with a beam of 4."""
+    folder = tmp_path_factory.mktemp("searching")
+    write_files(folder)
+    how = ("--decode.beam", "4", "--decode.length", "10", "--train.bptt", "16", "--train.batch", "4")
+    model = ("--model", "transformer", "--model.context", "16")
+    assert main(["train", "language", str(folder / "text.txt"), "--out", str(folder / "r"), *TINY, *how, *model]) == 0
+    return folder / "r"
+
+
+def test_a_run_with_a_beam_needs_no_seed(seqloom: Seqloom, searching: Path) -> None:
+    said = seqloom("generate", searching)
+    assert (said.code, said.err) == (0, "")
+    assert "seed" not in json.loads(seqloom("generate", searching, "--json").out)
+    assert seqloom("generate", searching, "--beam", "4").out == said.out
+
+
+def test_a_seed_is_shown_of_what_is_drawn_after_all(seqloom: Seqloom, searching: Path) -> None:
+    words = ("generate", searching, "--temperature", "1")
+    drawn = seqloom(*words)
+    assert drawn.err.startswith("seed ")
+    assert seqloom(*words, "--seed", drawn.err.split()[1]).out == drawn.out
+    assert seqloom("generate", searching, "--beam", "1").err.startswith("seed ")
+
+
+def test_a_seed_has_no_use_with_the_beam_of_the_run(seqloom: Seqloom, searching: Path) -> None:
+    said = seqloom("generate", searching, "--seed", "1")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == "seqloom: --seed has no use together with --beam. Leave it out.\n"
+
+
+def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[int, int]] = []
+    before = Reader.read
+
+    def watched(self: Reader, tokens: Any, state: Any, lengths: Any) -> Any:
+        read.append(tuple(tokens.shape))
+        return before(self, tokens, state, lengths)
+
+    monkeypatch.setattr(Reader, "read", watched)
+    said = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--length", "5")
+    assert said.code == 0
+    assert said.out.startswith("the quick")
+    assert read == [(1, 9), (3, 1), (3, 1), (3, 1), (3, 1)]

@@ -1,0 +1,110 @@
+"""How far a model writes: what can't be asked of it is one sentence, and what stopped it is told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.runs.run import Run
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.experiment import experiment
+from seqloom.spec.errors import UserError
+from seqloom.tasks.reach import cut_by
+from seqloom.tasks.seen import SEEN
+from seqloom.verbs import start
+
+pytestmark = pytest.mark.usefixtures("unchecked")
+
+ROWS = [f"one {one} {two}\tun {one[::-1]} {two}\n" for one in ("red", "green", "blue") for two in ("box", "disc")] * 3
+
+
+def chosen(folder: Path, arch: str = "transformer", tokeniser: str = "word", **decode: Any) -> Any:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(ROWS), encoding="utf-8")
+    data = {"train": str(path), "valid_share": 0.3, "tokeniser": tokeniser, "max_length": 5}
+    train = {"steps": 2, "validate_every": 2, "device": "cpu"}
+    model = {"arch": arch, "size": "tiny", **({"positions": "learned"} if arch == "transformer" else {})}
+    return experiment({"task": "translate", "data": data, "model": model, "train": train, "decode": decode})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Positions for five tokens and the end."""
+    folder = tmp_path_factory.mktemp("positions")
+    return start(chosen(folder), folder / "run")
+
+
+def refused(asked: Any) -> str:
+    with pytest.raises(UserError) as wrong:
+        asked()
+    assert "\n" not in str(wrong.value)
+    return str(wrong.value)
+
+
+def test_more_tokens_than_positions_are_refused_wherever_they_are_asked_for(run: Run, tmp_path: Path) -> None:
+    told = (
+        "decode.min_length is 6, and the model's positions allow 5 tokens. "
+        "Make it smaller, or train with --data.max-length 6."
+    )
+    pairs = run.folder.parent / "pairs.tsv"
+    assert refused(lambda: run.predict(["one"], min_length=6, length=9)) == told
+    assert refused(lambda: run.evaluate(pairs, decode={"min_length": 6, "length": 9})) == told
+    assert refused(lambda: start(chosen(tmp_path, min_length=6, length=9), tmp_path / "run")) == told
+    assert len(run.predict(["one"], min_length=5)[0]["tokens"]) >= 5
+
+
+def test_without_positions_a_text_may_have_any_length(tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru"), tmp_path / "run")
+    assert len(run.predict(["one"], min_length=30, length=40)[0]["tokens"]) >= 30
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_an_answer_says_what_stopped_it(run: Run, beam: int) -> None:
+    end = torch.tensor(len(run.task.target))  # type: ignore[attr-defined]
+    short = run.predict(["one"], min_length=2, length=2, beam=beam)[0]
+    assert (short["ended"], short["cut_by"]) == (False, "length")
+    never = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, -1e9))
+    try:
+        endless = run.predict(["one", "one red box"], length=40, beam=beam)
+        exactly = run.predict(["one"], length=6, beam=beam)[0]
+    finally:
+        never.remove()
+    assert [(each["ended"], each["cut_by"], len(each["tokens"])) for each in endless] == [(False, "positions", 6)] * 2
+    assert exactly["cut_by"] == "positions"  # a greater length would change nothing
+    always = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, 1e9))
+    try:
+        assert "cut_by" not in run.predict(["one"], beam=beam)[0]
+    finally:
+        always.remove()
+
+
+def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -> None:
+    stuck = Hypothesis([1, 2], [-1.0, -1.0], ended=False, score=-1.0)
+    assert cut_by(stuck, Decode(length=9, no_repeat=1), longest=6) == {"cut_by": "rules"}
+    assert cut_by(stuck, Decode(length=9, no_repeat=1), longest=None) == {"cut_by": "rules"}
+
+
+# How an answer begins ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tokeniser", ["word", "character"])
+def test_a_beginning_that_can_not_be_written_is_refused(tokeniser: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokeniser), tmp_path / "run")
+    new = "bonjour" if tokeniser == "word" else "j"
+    told = f"decode.prompt has '{new}', which this run has not learned to write. Begin otherwise, or leave it out."
+    assert refused(lambda: run.predict(["one"], prompt="un bonjour")) == told
+    assert run.predict(["one"], prompt="un")[0]["translation"].startswith("un")
+    assert refused(lambda: start(chosen(tmp_path, "gru", tokeniser, prompt="un bonjour"), tmp_path / "other")) == told
+
+
+@pytest.mark.parametrize("tokeniser", ["bpe", "byte"])
+def test_a_beginning_in_an_unknown_script_is_refused(tokeniser: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokeniser), tmp_path / "run")
+    assert (run.folder / "vocabulary" / SEEN).exists()
+    told = refused(lambda: run.predict(["one"], prompt="漢", length=20))
+    assert told.startswith(
+        "decode.prompt is '漢', of which no character is in the texts that this run learned to write"
+    )
+    assert run.predict(["one"], prompt="un 漢", length=20)[0]["translation"].startswith("un 漢")

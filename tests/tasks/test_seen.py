@@ -1,0 +1,121 @@
+"""What a model has never read: told where something is known beside it, refused where nothing is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seqloom.data.arrays import Ragged
+from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.spec.errors import RunError, UserError
+from seqloom.tasks import seen
+from seqloom.tasks.seen import SEEN, Seen, characters, says_nothing
+from seqloom.tasks.sources import Texts
+from seqloom.tasks.translate import Translate
+from seqloom.training.keeping import Stopped
+from seqloom.verbs import resume, start
+from tests.tasks.test_sources import PAIRS, made, texts
+from tests.training.small import tiny
+from tests.training.test_keeping import signal_at
+
+KINDS = ["bpe", "byte", "word", "character"]
+
+
+def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Texts:
+    task = made(folder, tokeniser=kind, **data)
+    return texts(Translate.from_files(task.experiment, task.files()) if saved else task)
+
+
+@pytest.mark.parametrize("saved", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool, tmp_path: Path) -> None:
+    source = source_of(kind, tmp_path, saved=saved)
+    with pytest.raises(UserError, match=r"^text 2: '漢字  语' has no word that the model knows\. Give a text"):
+        source.read(["one two", "漢字  语"])
+    assert set("".join(source.unknown("one 漢字 one"))) == set("漢字")
+    assert source.read(["one 漢字"])[1][0]["text"] == "one 漢字"
+    assert source.unknown("one two") == []
+
+
+@pytest.mark.parametrize("kind", ["bpe", "byte"])
+def test_sides_are_apart_though_the_tokeniser_is_shared(kind: str, tmp_path: Path) -> None:
+    rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
+    task = made(tmp_path, rows, tokeniser=kind)
+    assert texts(task).shared
+    assert json.loads(task.files()[SEEN]) == {"source": " abc", "target": " xyz"}
+    assert texts(task).unknown("x b") == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "byte"])
+def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
+    task = made(tmp_path, tokeniser=kind)
+    old = {name: text for name, text in task.files().items() if name != SEEN}
+    again = texts(Translate.from_files(task.experiment, old))
+    assert again.files() == old
+    assert again.unknown("漢字 语") == []
+    assert again.read(["漢字 语"])[1][0]["text"] == "漢字 语"
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        start(tiny("translate", train={"steps": 6, "validate_every": 2}), tmp_path / "run", [signal_at(3, 15)])
+    manifest = tmp_path / "run/manifest.json"
+    told = json.loads(manifest.read_text())
+    del told["files"][f"vocabulary/{SEEN}"]
+    manifest.write_text(json.dumps(told))
+    (tmp_path / "run/vocabulary" / SEEN).unlink()
+    assert resume(tmp_path / "run").scores["valid"]
+    assert not (tmp_path / "run/vocabulary" / SEEN).exists()
+
+
+@pytest.mark.parametrize("kind", ["word", "character"])
+def test_nothing_is_kept_where_the_tokeniser_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
+    assert SEEN not in made(tmp_path, tokeniser=kind).files()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_capitals_are_not_new_where_all_is_lower_case(kind: str, tmp_path: Path) -> None:
+    source = source_of(kind, tmp_path, saved=True, lowercase=True)
+    assert source.unknown("ONE Two") == []
+    assert source.read(["ONE"])[1][0]["text"] == "ONE"
+    if kind != "word":
+        assert source_of(kind, tmp_path, saved=True).unknown("Two") == ["T"]
+
+
+def ragged(*rows: str) -> Ragged:
+    encoded = [row.encode() for row in rows]
+    return Ragged(np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(row) for row in encoded]))
+
+
+def byte(lowercase: bool = False) -> Tokeniser:
+    return train_tokeniser("byte", [], vocabulary=256, min_count=1, lowercase=lowercase, sample=1)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_characters_are_found_wherever_the_bytes_are_cut(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "AT_ONCE", at_once)
+    assert characters(ragged("né", "漢 A", "", "😀"), byte()) == " Ané漢😀"
+    assert characters(ragged("ÉA", "aé"), byte(lowercase=True)) == "aé"
+    assert characters(ragged(), byte()) == ""
+
+
+def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "MOST", 3)
+    assert characters(ragged("abc"), byte()) == "abc"
+    assert characters(ragged("abcd"), byte()) == ""
+    assert not says_nothing("漢", byte(), "")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[", "[" * 9999, "[]", '{"source": "a"}', '{"source": "a", "target": 1e999}', '["a", "b"]']
+)
+def test_a_damaged_file_is_a_sentence(content: str) -> None:
+    with pytest.raises(RunError, match=r"^characters\.json: not two lists of characters, so it is damaged\. Restore"):
+        Seen.from_files({SEEN: content})
+
+
+def test_half_of_a_surrogate_pair_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="half of a surrogate pair"):
+        source_of("bpe", tmp_path, saved=True).unknown(f"{PAIRS[0][0]} \ud800")
