@@ -95,6 +95,8 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, wri
     assert said.code == 0
     for told in ("BLEU", "chrF", "nrefs:1|case:mixed|", "source tokens"):
         assert told in said.out
+    said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--length", "2", "--min-length", "2")
+    assert f"cut      {len(ROWS)} answers did not end within --length" in said.out
     both = seqloom("evaluate", writers / "translate", writers / "pairs.en", writers / "pairs.fr", "--json")
     of_table = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--json")
     assert json.loads(both.out)["scores"] == pytest.approx(json.loads(of_table.out)["scores"])

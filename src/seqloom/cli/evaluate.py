@@ -86,6 +86,7 @@ def evaluate(
     with waiting(console, "starting torch …"):
         from seqloom.cli.baseline import show_baseline
         from seqloom.cli.opening import opened
+        from seqloom.data.wording import counted
         from seqloom.lens.report_figures import readable
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
@@ -119,6 +120,8 @@ def evaluate(
     if len(rows) > CLASSES:
         console.print(Text(f"and {len(rows) - CLASSES:,} more, with --json", "dim"))
     show_baseline(console, found.scores, found.details)
+    if cut := found.details.get("cut"):
+        say(console, "cut", f"{counted(cut, 'answer')} did not end within --length", "yellow")
     for name, signature in found.details.get("signatures", {}).items():
         say(console, name, signature)
     by_length = found.details.get("by_length", [])
