@@ -123,7 +123,7 @@ class Texts(Source[PairedPart]):
     answer = "translation"
     ends = 1
 
-    def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen) -> None:
+    def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen = Source.seen) -> None:
         self.experiment, self.source, self.target, self.seen = experiment, source, target, seen
         self.most = experiment.data.max_length or 1 << 20
 
