@@ -83,6 +83,7 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
     [
         ((), "", "standard input: no text"),
         ((), "one\n\ntwo\n", "standard input:2: an empty line"),
+        (("-",), "one\n\ntwo\n", "standard input:2: an empty line"),
         ((), b"one\ncaf\xe9\n", "standard input:2: the byte 0xE9 is not UTF-8"),
         ((), b"one\rtw\0o\n", "standard input:2: a NUL byte"),
         ((), "one".encode("utf-16"), "standard input: the file is in UTF-16"),

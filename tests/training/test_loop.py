@@ -173,6 +173,15 @@ def test_the_best_is_kept_and_not_the_last() -> None:
     assert not same(keeper.bests[-1], weights(trainer))
 
 
+def test_of_equals_the_one_with_the_lower_loss_is_the_best() -> None:
+    trainer, keeper = sitting("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+    left = iter([(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0)])
+    trainer.evaluate = lambda part: Evaluation(dict(zip(("accuracy", "loss"), next(left), strict=True)))  # type: ignore[method-assign]
+    trainer.run(keeper)
+    assert (trainer.progress.best, trainer.progress.best_loss, trainer.progress.best_step) == (0.0, 4.0, 2)
+    assert len(keeper.bests) == 2
+
+
 def test_a_score_that_is_no_number_is_not_the_best_for_ever() -> None:
     trainer, keeper = sitting("language", train={"validate_every": 1, "steps": 3}).trainer([]), Nowhere()
     scored(trainer, [math.nan, 5.0, math.nan])

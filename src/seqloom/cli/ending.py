@@ -28,7 +28,7 @@ from seqloom.views.text import cut, one_line, visible
 
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
 NARROW = 60  # columns: below this a curve says little
-SAMPLE = 600  # characters
+SAMPLE, EXAMPLE = 600, 200  # characters
 ARROW = "→"
 ROWS = 40  # tokens that a map in the terminal has room for
 
@@ -42,7 +42,7 @@ def show_ending(console: Console, run: Run, sitting: Sitting, progress: Progress
         block(console, Text(written.strip("\n"), "bold"))
     scores = run.scores
     show_written(console, scores.get("details", {}))
-    say(console, "best", best_words(scores, progress))
+    say(console, "best", best_words(run, progress))
     show_baseline(console, scores.get("valid", {}), scores.get("details", {}))
     if "test" in scores:
         say(console, "test", scores_in_words(scores["test"]))
@@ -61,8 +61,8 @@ def show_written(console: Console, details: dict[str, Any]) -> None:
     for each in examples:
         name = "translation" if "translation" in each else "caption"
         right = each.get("right", each[name] in each["references"])  # runs of old don't say
-        told = Text(f"{one_line(str(each.get('text', each.get('image', ''))))} {ARROW} ")
-        told.append(one_line(each[name]) or "(nothing)", "bold green" if right else "bold yellow")
+        told = Text(f"{cut(one_line(str(each.get('text', each.get('image', '')))), EXAMPLE)} {ARROW} ")
+        told.append(cut(one_line(each[name]), EXAMPLE) or "(nothing)", "bold green" if right else "bold yellow")
         if not right:
             told.append(f" (expected: {one_line(each['references'][0])})", "dim")
         say(console, "examples" if each is examples[0] else "", told)
@@ -81,13 +81,17 @@ def show_curve(console: Console, folder: Path) -> None:
         console.print(Text(line, "dim"), soft_wrap=True)
 
 
-def best_words(scores: dict[str, Any], progress: Progress) -> str:
+def best_words(run: Run, progress: Progress) -> str:
     """Which weights were kept, and how good they are on the part that they were chosen by."""
+    scores = run.scores
     averaged = scores.get("averaged", {})
-    if averaged.get("kept"):
-        return f"the mean of {len(averaged['steps'])} validations: {scores_in_words(scores.get('valid', {}))}"
     step, best = scores.get("best_step", 0), progress.best
     place = place_in_words(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
+    if averaged.get("kept"):
+        place = f"the mean of {len(averaged['steps'])} validations"
+    decode = run.experiment.decode
+    if isinstance(run.task, Translate) and decode is not None and decode.beam > 1:
+        place += f", with a beam of {decode.beam}"  # validations are greedy
     return f"{place}: {scores_in_words(scores.get('valid', {}))}"
 
 

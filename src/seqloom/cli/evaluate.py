@@ -122,6 +122,8 @@ def evaluate(
     show_baseline(console, found.scores, found.details)
     if cut := found.details.get("cut"):
         say(console, "cut", f"{counted(cut, 'answer')} did not end within --length", "yellow")
+    if found.scores.get("bleu") == 0 < found.scores.get("exact_match", 0):
+        say(console, "note", "BLEU counts four words in a row, and no text that is right has as many", "yellow")
     for name, signature in found.details.get("signatures", {}).items():
         say(console, name, signature)
     by_length = found.details.get("by_length", [])

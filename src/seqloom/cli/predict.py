@@ -89,6 +89,8 @@ def predict(
         from seqloom.training.events import plain
     asked = opened(run, device)
     unseen = Unseen(asked.task)
+    if texts == ("-",):  # as elsewhere
+        texts, files = (), ("-", *files)
     for places, some in batches(chain(given(texts), *(lines_of(file) for file in files))):
         unseen.look(some)
         try:

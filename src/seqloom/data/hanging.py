@@ -73,7 +73,7 @@ class Hanging:
             self.numbers[real] = self._hang(example.image, image)
         except DataError as error:
             if self.origin.data.on_bad_image == "refuse":
-                do = "Replace it, or pass --data.on-bad-image skip"
+                do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
                 raise DataError(example.place, f"{example.image!r} {error.what}", do) from None
             self.numbers[real], content = None, "none"
         self.contents.update(f"{content}\n".encode())

@@ -1,6 +1,7 @@
 """The figures of a run's report. Each is None, or no part of a list, where the run does not tell enough."""
 
 import re
+from collections.abc import Iterator, Mapping
 from math import sqrt
 
 from seqloom.lens.report import Report
@@ -50,8 +51,18 @@ def loss(report: Report) -> Curves | None:
         y="loss",
         log=_spans(*(one.points for one in series)),
         marks=(*marks, *skip_marks(report)),
-        caption="▲ a step that was skipped" if report.skipped else "",
+        caption="; ".join(_asides(report)),
     )
+
+
+def _asides(report: Report) -> Iterator[str]:
+    """What one should know to read the curves."""
+    if report.skipped:
+        yield "▲ a step that was skipped"
+    train = report.settings.get("train")
+    smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
+    if isinstance(smoothing, float) and smoothing > 0:
+        yield f"in training labels are smoothed by {short(smoothing)}, so its loss stays above that of validation"
 
 
 def skip_marks(report: Report) -> tuple[Mark, ...]:

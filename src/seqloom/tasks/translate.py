@@ -162,7 +162,7 @@ class Translate(RowTask[Any, Any]):
             told_by_length = read.lengths is not None  # images are all of one size
             found = self.write(model, read, options, device)
             for row, (best, *_) in zip(rows.tolist(), found, strict=True):
-                said = self.target.decode(best.tokens)
+                said = self.target.decode(best.tokens).strip()
                 references = self.source.references(part, row)
                 right = written.add(said, references, int(sizes[row]))
                 cut += not best.ended
@@ -274,7 +274,7 @@ class Translate(RowTask[Any, Any]):
     def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:
         """A hypothesis as an answer says it."""
         told: dict[str, Any] = {
-            self.source.answer: self.target.decode(hypothesis.tokens),
+            self.source.answer: self.target.decode(hypothesis.tokens).strip(),
             "score": hypothesis.score,
             "log_prob": hypothesis.total,
             "tokens": self.target.tokens(hypothesis.tokens),

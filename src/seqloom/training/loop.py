@@ -173,6 +173,7 @@ class Trainer:
             progress.validations = [*progress.validations, progress.step][-self.part.average :]
         if better:
             progress.best, progress.best_step, progress.since_best, progress.waiting = score, progress.step, 0, 0
+            progress.best_loss = evaluation.scores.get("loss")
             keeper.best(self.model, evaluation)
         else:
             progress.since_best += 1
@@ -191,8 +192,10 @@ class Trainer:
             return self.task.validate(self.model, part, self.device)
 
     def better(self, evaluation: Evaluation) -> bool:
-        """Whether nothing before was as good."""
+        """Whether nothing before was as good; of equals, the one with the lower loss is better."""
         score, best = evaluation.scores[self.task.chosen_by], self.progress.best
+        if score == best and self.progress.best_loss is not None:
+            return evaluation.scores.get("loss", math.inf) < self.progress.best_loss
         return best is None or math.isnan(best) or (score > best if self.task.higher_is_better else score < best)
 
     def finished(self) -> bool:

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+NONE = ("best", "best_loss")  # fields that may have no value yet
+
 
 @dataclass
 class Recent:
@@ -26,6 +28,7 @@ class Progress:
     seconds: float = 0.0  # of all of it, over all sittings
     stepping: float = 0.0  # of them, in steps: without validations, samples and checkpoints
     best: float | None = None
+    best_loss: float | None = None  # which of two equals is the better
     best_step: int = 0
     since_best: int = 0  # validations
     waiting: int = 0  # validations since the learning rate was last halved or the score last rose
@@ -55,7 +58,7 @@ def checked(told: dict[str, Any], kind: type) -> dict[str, Any]:
     values = {}
     for each in fields(kind):
         value = told.get(each.name)
-        if each.name not in told or each.name in ("recent", "validations") or (value is None and each.name == "best"):
+        if each.name not in told or each.name in ("recent", "validations") or (value is None and each.name in NONE):
             continue
         whole = each.type is int
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):

@@ -143,7 +143,7 @@ class Data(Part):
     max_ratio: float = Field(
         9.0,
         ge=1,
-        description="translate: a pair in which one side has this many times the tokens of the other is reported.",
+        description="translate: a pair is reported in which one side has over this many times the tokens of the other.",
     )
     on_ratio: Literal["keep", "drop"] = Field(
         "keep", description="translate: whether such a pair is kept or dropped in training; valid and test keep it."
@@ -159,10 +159,14 @@ class Data(Part):
         0.1,
         gt=0,
         lt=1,
-        description="The share of `train` set aside to choose the best model by, where no `valid` is given.",
+        description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
+        "Unless given, 0.1 of files.",
     )
     test_share: float = Field(
-        0.0, ge=0, lt=1, description="The share of `train` set aside to test on, where no `test` is given."
+        0.0,
+        ge=0,
+        lt=1,
+        description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
     )
     tokeniser: names.Tokeniser | None = Field(
         None,

@@ -123,7 +123,8 @@ def writing_disagreements(whole: Experiment) -> Iterator[str]:
             what = f"model.attention {model.attention} compares vectors of one width, which this decoder does not have"
             yield f"{what}; additive, bilinear and low-rank take any"
         if model.attention == "none" and model.summary == "none" and "none" in (model.encoder, model.bridge):
-            yield "without attention and model.summary, a decoder knows its source by model.encoder and model.bridge"
+            what = "without attention and model.summary a decoder knows its source by model.encoder and model.bridge"
+            yield f"{what}. Give both, or one of the others"
     if isinstance(model, Recurrent) and model.initial != "zero" and not begins_by_itself(model):
         what = f"model.initial {model.initial} has no use here, since the source gives the decoder its first state"
         yield f"{what}. Leave it out, or give model.bridge none"

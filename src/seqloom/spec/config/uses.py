@@ -154,8 +154,10 @@ def beside(other: str, current: object, values: tuple[object, ...]) -> str:
 
     >>> beside("train.schedule", "halve", ("cosine",)), beside("model.init", None, ("normal",))
     ('with train.schedule halve; it goes with cosine', 'without model.init')
+    >>> beside("decode.beam", 4, (1,))
+    'with decode.beam 4; it goes with 1'
     """
-    words = [value for value in values if isinstance(value, str)]
+    words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
     if not current:
         return f"without {other}"
     return f"with {other} {current}; it goes with {', '.join(words)}" if words else f"together with {other}"
