@@ -140,7 +140,8 @@ def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: s
         Path("photos/3.png").write_bytes(content)
     sentence = refusal()
     assert sentence.startswith(f"a.tsv:7: {what}")
-    assert sentence.endswith(". Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip.")
+    do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip."
+    assert sentence.endswith(f". {do}")
     data = made(on_bad_image="skip")
     assert sum(map(len, data.parts.values())) == len(ROWS) - 2
     assert (data.bad_images, data.skipped, len(data.images)) == (1, 0, IMAGES - 1)
