@@ -63,7 +63,7 @@ def test_all_languages_at_once() -> None:
 def test_a_pair_is_one_number_in_two_languages() -> None:
     pairs = list(numbers.pairs(0, 3, 500, "de", "es"))
     in_german = {num2words(number, lang="de"): number for number in range(1000)}
-    assert len({pair.source for pair in pairs}) == len(pairs) == 500
+    assert len(pairs) == 500
     assert all(pair.target == num2words(in_german[pair.source], lang="es") for pair in pairs)
     assert [pair.place.line for pair in pairs] == list(range(1, 501))
 
@@ -71,15 +71,15 @@ def test_a_pair_is_one_number_in_two_languages() -> None:
 def test_pairs_unless_said() -> None:
     pairs = list(numbers.pairs(1, None, None))
     assert len(pairs) == 10_000
-    texts = dict(pair[:2] for pair in pairs)
-    assert len(texts) == 10_000
+    texts = Counter(pair.source for pair in pairs)
     assert sum(" thousand" in text for text in texts) > 8000
-    known = {num2words(number, lang="en"): num2words(number, lang="fr") for number in range(1000)}
-    assert known.items() <= texts.items()  # of short numbers, all
+    for number in range(100):  # of short numbers all, several times
+        assert texts[num2words(number, lang="en")] > (10 if number < 10 else 0)
+    assert max(texts[text] for text in texts if "hundred" in text) == 1
 
 
 def test_as_many_pairs_as_there_are() -> None:
-    assert len(list(numbers.pairs(0, 2, None))) == 100
+    assert len({pair.source for pair in numbers.pairs(0, 2, None)}) == 100
 
 
 @pytest.mark.parametrize("digits", [1, 4, 9])

@@ -3,7 +3,7 @@ twelve European ones (Czech, Danish, Dutch, English, Finnish, French, German, It
 Swedish); `--data.languages all` takes all 44. Translate: a number from one language into another, English and French
 unless said (`--data.source-language`, `--data.target-language`). The length is the greatest number of digits (4 unless
 said, 6 in translate), each as frequent as the others as far as there are enough numbers; the examples are texts (12,000
-unless said, or as many as there are) or pairs (10,000).
+unless said, or as many as there are) or pairs (10,000). There are few short numbers: in pairs they come several times.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ from seqloom.spec.errors import UserError
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000
 DIGITS_OF_PAIRS, PAIRS = 6, 10_000
+COPIES = {1: 20, 2: 3}  # of a pair, by its digits: seen once among thousands of long ones, "six" becomes "six six"
 
 
 def labelled(
@@ -48,22 +49,22 @@ def labelled(
 def pairs(
     seed: int, length: int | None, examples: int | None, source_language: str = "en", target_language: str = "fr"
 ) -> Iterator[Pair]:
-    """Numbers in two languages, each number once.
+    """Numbers in two languages, short ones several times.
 
     >>> for pair in pairs(0, 4, 3):
     ...     print(pair.source, pair.target, sep=" | ")
     seven thousand, eight hundred and ninety | sept mille huit cent quatre-vingt-dix
-    eight hundred and seventy-six | huit cent soixante-seize
     fifty-nine | cinquante-neuf
+    eight hundred and seventy-six | huit cent soixante-seize
     """
     digits, wanted = length or DIGITS_OF_PAIRS, examples or PAIRS
     check(digits, wanted)
     random = Random(seed)
-    numbers = spread(random, digits, wanted)
+    numbers = [number for number in spread(random, digits, wanted) for _ in range(COPIES.get(len(str(number)), 1))]
     random.shuffle(numbers)
     return (
         Pair(in_words(number, source_language), in_words(number, target_language), Place("numbers", line))
-        for line, number in enumerate(numbers, start=1)
+        for line, number in enumerate(numbers[:wanted], start=1)
     )
 
 
