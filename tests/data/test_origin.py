@@ -109,7 +109,7 @@ def test_captions_and_their_columns() -> None:
 
 
 def test_the_languages_of_pairs() -> None:
-    found = origin("translate", source_language="de", target_language="en", examples=20, length=1)
+    found = origin("translate", source_language="de", target_language="en", examples=200, length=1)
     assert ("drei", "three") in [(pair.source, pair.target) for pair in found.pairs(TRAIN, refuse)]
 
 

@@ -248,7 +248,7 @@ def test_a_corpus_of_another_version_is_refused(tmp_path: Path) -> None:
     broken_off(chosen, tmp_path / "run")
     note(tmp_path / "run", made_with={"num2words": "0.0.1"})
     with pytest.raises(
-        RunError, match=r"the corpus 'numbers' was made with num2words 0\.0\.1, and would differ with num"
+        RunError, match=r"the corpus 'numbers' was made with num2words 0\.0\.1, and would differ with edition"
     ):
         resume(tmp_path / "run")
 
