@@ -22,9 +22,11 @@ TEXTS = [
 ROWS = [(f"{text} {number}", f"{text} {number}") for number in range(6) for text in TEXTS]
 
 
-def echoing(folder: Path, monkeypatch: pytest.MonkeyPatch, ended: bool = True, **data: Any) -> tuple[Translate, Any]:
+def echoing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, ended: bool = True, copies: int = 1, **data: Any
+) -> tuple[Translate, Any]:
     """A task whose answers are what was read: all tokens are right."""
-    task = made(folder, ROWS, **data)
+    task = made(folder, ROWS * copies, **data)
 
     def echo(model: Any, read: Read, *_: Any, **__: Any) -> list[list[Hypothesis]]:
         assert read.lengths is not None
@@ -82,3 +84,10 @@ def test_a_reference_is_whole_though_tokens_are_cut(tmp_path: Path, monkeypatch:
 def test_answers_that_did_not_end_are_counted(ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = echoing(tmp_path, monkeypatch, ended)
     assert measured(task, model).details["cut"] == (0 if ended else len(task.data.parts["valid"]))
+
+
+def test_an_example_is_shown_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, model = echoing(tmp_path, monkeypatch, copies=3)
+    rows = len(task.data.parts["valid"])
+    texts = [example["text"] for example in measured(task, model).details["examples"]]
+    assert len(set(texts)) == len(texts) == rows / 3

@@ -96,6 +96,10 @@ class Source(ABC, Generic[SomePart]):
     def distinct(self, part: SomePart) -> Integer[ndarray, " sources"]:
         """A row for each source that is to be answered once."""
 
+    def first(self, part: SomePart, many: int) -> Integer[ndarray, " shown"]:
+        """The first rows, in order, to be shown as examples."""
+        return np.sort(self.distinct(part)[:many])
+
     @abstractmethod
     def references(self, part: SomePart, row: int) -> list[str]:
         """All that the answer to a row's source might be."""
@@ -181,6 +185,14 @@ class Texts(Source[PairedPart]):
 
     def distinct(self, part: PairedPart) -> Integer[ndarray, " sources"]:
         return np.arange(len(part))
+
+    def first(self, part: PairedPart, many: int) -> Integer[ndarray, " shown"]:
+        texts: dict[bytes, int] = {}  # a text may come several times, and is shown once
+        for row in range(len(part)):
+            texts.setdefault(bytes(part.source_texts[row]), row)
+            if len(texts) == many:
+                break
+        return np.array(list(texts.values()))
 
     def references(self, part: PairedPart, row: int) -> list[str]:
         return [bytes(part.target_texts[row]).decode()]

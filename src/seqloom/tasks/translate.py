@@ -155,7 +155,7 @@ class Translate(RowTask[Any, Any]):
         likely = self.likelihood(model, part, device)
         written = self.metrics(lowercase=self.target.learned.lowercase, spaced=self.target.written)
         sizes = self.source.lengths(part) - self.source.ends
-        first = set(self.source.distinct(part)[:EXAMPLES].tolist())
+        first = set(self.source.first(part, EXAMPLES).tolist())
         shown, wrong, cut, told_by_length = [], [], 0, False
         for rows in self.decoding_batches(part, options):
             read = self.source.batch(part, rows)
@@ -182,7 +182,7 @@ class Translate(RowTask[Any, Any]):
     def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
         """Where the model looked while it wrote one of the answers that are shown, if it can look."""
         part = self.data.parts[name]
-        rows = np.sort(self.source.distinct(part)[:EXAMPLES])[:SHOWN]
+        rows = self.source.first(part, SHOWN)
         row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
         read = self.source.batch(part, np.array([row]))
         best = self.write(model, read, options, device, attention=True)[0][0]
