@@ -14,7 +14,7 @@ class Packing:
     """Within `with packing:`, products without gradients on a CPU keep a copy of each weight in the layout they like.
 
     The copies last as long as this object does, so whoever opens it answers for weights that stay as they are: an
-    optimiser may change one without a trace. (32 rows on two AMD cores: 1.5 to 2.6 times the speed of torch's own
+    optimiser may change one without a trace. (32 rows on two AMD cores: 1 to 2.9 times the speed of torch's own
     product; results differ by rounding.)
 
     >>> layer, x = nn.Linear(256, 256), torch.randn(2, 256)
