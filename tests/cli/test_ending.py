@@ -40,6 +40,16 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     drawn = [line for line in lines[first + 8 :] if re.fullmatch(r"\s*\S+ [█▓▒░·]+", line)]
     assert [line.split()[0] for line in drawn][: len(looked["tokens"])] == looked["tokens"]
     assert {len(line.split()[1]) for line in drawn} == {2 * 8}  # "one", five words, ".", the end
+    (best,) = (line for line in lines if line.startswith("best "))
+    assert ", with a beam of 4: " in best
+    assert "in training labels are smoothed by 0.1" in Path("r/report.html").read_text()
+
+
+def test_a_long_example_is_cut() -> None:
+    said = io.StringIO()
+    example = {"text": "a", "translation": "b" * 300, "references": ["c"], "right": False}
+    show_written(Console(file=said, width=1000), {"examples": [example]})
+    assert f"{'b' * 200}… (100 more characters) (expected: c)" in said.getvalue()
 
 
 def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:

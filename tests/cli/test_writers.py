@@ -96,10 +96,20 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, wri
     for told in ("BLEU", "chrF", "nrefs:1|case:mixed|", "source tokens"):
         assert told in said.out
     said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--length", "2", "--min-length", "2")
-    assert f"cut      {len(ROWS)} answers did not end within --length" in said.out
+    assert f"cut      {len(ROWS)} answers did not end: --length, or the model, allows no more tokens" in said.out
     both = seqloom("evaluate", writers / "translate", writers / "pairs.en", writers / "pairs.fr", "--json")
     of_table = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--json")
     assert json.loads(both.out)["scores"] == pytest.approx(json.loads(of_table.out)["scores"])
+
+
+def test_a_bleu_of_nothing_is_explained(seqloom: Seqloom, writers: Path) -> None:
+    run, short = writers / "translate", ("--length", "2", "--min-length", "2")
+    answers = seqloom("predict", run, "one red .", "one blue .", *short, "--json").out.splitlines()
+    rows = [f"{answer['text']}\t{answer['translation']}\n" for answer in map(json.loads, answers)]
+    Path("short.tsv").write_text("".join(rows))
+    said = seqloom("evaluate", run, "short.tsv", "--no-data.header", *short)
+    assert said.code == 0
+    assert "BLEU counts four words in a row, and no text that is right has as many" in said.out
 
 
 def test_captions_are_measured_by_bleu_of_four_orders_and_not_by_length(seqloom: Seqloom, writers: Path) -> None:
