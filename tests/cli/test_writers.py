@@ -90,6 +90,13 @@ def test_a_seed_draws_the_same_and_a_prompt_begins_it(seqloom: Seqloom, writers:
     assert begun["tokens"][:2] == ["un", "noir"]
 
 
+def test_a_prompt_longer_than_the_answer_may_be(seqloom: Seqloom, writers: Path) -> None:
+    words = ("predict", writers / "translate", "one red .", "--prompt", "un noir")
+    told = sentence(seqloom(*words, "--length", "1"))
+    assert told == "--prompt has 2 tokens, and an answer may have 1. Raise --length, or begin with less."
+    assert seqloom(*words, "--length", "2").code == 0
+
+
 def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, writers: Path) -> None:
     said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--beam", "2")
     assert said.code == 0

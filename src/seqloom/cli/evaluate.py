@@ -121,7 +121,8 @@ def evaluate(
         console.print(Text(f"and {len(rows) - CLASSES:,} more, with --json", "dim"))
     show_baseline(console, found.scores, found.details)
     if cut := found.details.get("cut"):
-        say(console, "cut", f"{counted(cut, 'answer')} did not end: --length, or the model, allows no more tokens", "yellow")
+        told_cut = f"{counted(cut, 'answer')} did not end: --length, or the model, allows no more tokens"
+        say(console, "cut", told_cut, "yellow")
     if found.scores.get("bleu") == 0 < found.scores.get("exact_match", 0):
         say(console, "note", "BLEU counts four words in a row, and no text that is right has as many", "yellow")
     for name, signature in found.details.get("signatures", {}).items():

@@ -26,7 +26,12 @@ def beginning(options: Decode, longest: int | None, source: Source[Any]) -> list
     if says_nothing(prompt, source.target, source.seen.target):
         what = f"decode.prompt is {prompt[:40]!r}, of which no character is in the texts that this run learned to write"
         raise UserError(f"{what}. {otherwise}")
-    return [int(token) for token in source.target.encode(prompt)]
+    tokens = [int(token) for token in source.target.encode(prompt)]
+    most = options.length if longest is None else min(options.length, longest)
+    if len(tokens) > most:
+        what = f"decode.prompt has {len(tokens):,} tokens, and an answer may have {most:,}"
+        raise UserError(f"{what}. Raise decode.length, or begin with less.")
+    return tokens
 
 
 def cut_by(hypothesis: Hypothesis, options: Decode, longest: int | None) -> dict[str, str]:
