@@ -14,9 +14,10 @@ from seqloom.training.events import Event, Valid
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trainings have in common: a seed, a folder for their runs, the most steps (if said), how they write."""
+    """What all trainings have in common: seed, device, a folder for their runs, the most steps (if said), how they write."""
 
     seed: int
+    device: str
     folder: Path
     steps: int | None
     decode: Mapping[str, Any]
@@ -38,7 +39,7 @@ class Bench:
             valid=valid,
             model=model,
             data=data,
-            train=train if self.steps is None else {**train, "steps": self.steps},
+            train={**train, "device": self.device, **({} if self.steps is None else {"steps": self.steps})},
             decode=self.decode,
             seed=self.seed,
             out=self.folder / name,

@@ -29,9 +29,24 @@ from seqloom.runs.run import Run
 from seqloom.tasks.translate import Caption
 
 RECIPE: dict[str, Any] = {
-    "model": {"arch": "gru", "attend": "after", "stages": 2, "image_width": 16},
+    "model": {
+        "arch": "gru",
+        "attend": "after",
+        "bridge": "none",
+        "meeting": "tanh",
+        "stages": 2,
+        "image_width": 16,
+        "dropout": 0.4,
+    },
     "data": {"examples": 20_000},
-    "train": {"steps": 6000, "validate_every": 2000, "batch": 20_000, "lr": 3e-3, "doubly_stochastic": 0.01},
+    "train": {
+        "steps": 6000,
+        "validate_every": 2000,
+        "batch": 20_000,
+        "lr": 3e-3,
+        "warmup": 300,
+        "doubly_stochastic": 0.01,
+    },
 }
 
 
