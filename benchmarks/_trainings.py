@@ -14,7 +14,7 @@ from seqloom.training.events import Event, Valid
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trainings have in common: seed, device, a folder for their runs, the most steps (if said), how they write."""
+    """What all trainings have in common: seed, device, where runs go, the most steps (if said), how they write."""
 
     seed: int
     device: str

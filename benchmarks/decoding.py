@@ -6,7 +6,8 @@
 must agree before they are timed: in their scores to 1e-4, and in every token written greedily, save where the two best
 lie within 1e-4 of each other. They take turns, and medians are shown, so that both meet the same weather. The floor is
 what the products take at the rate of a large one, or the reads of weights and caches at the rate of a long one,
-whichever is longer. On a busy machine set OMP_WAIT_POLICY=PASSIVE: threads that spin for each other slow both sides.
+whichever is longer. Weights are laid out once for all turns of a row, as for all batches of an evaluation. On a busy
+machine set OMP_WAIT_POLICY=PASSIVE: threads that spin for each other slow both sides.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from _marian import END, marian, ours
 from torch import Tensor, nn
 
 from seqloom.decoding.decode import decode
+from seqloom.kernels.linear import Packing
 from seqloom.nn import (
     GRU,
     LSTM,
@@ -80,9 +82,10 @@ def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machi
         for beam in (1, 4):
             work = Work(beam=beam)
             calls = (their_turn(theirs, source, work), our_turn(model, source, work))
-            written, wanted = calls[1](), calls[0]()
-            note = compare(model, source, written, wanted) if beam == 1 else same_rows(written, wanted)
-            slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
+            with Packing():
+                written, wanted = calls[1](), calls[0]()
+                note = compare(model, source, written, wanted) if beam == 1 else same_rows(written, wanted)
+                slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
             best = work.tokens / floor(model, work, machine)
             name = f"{vocabulary:,} tokens, {'greedy' if beam == 1 else f'beam {beam}'}"
             print(f"{name:<44}{best:>9,.0f}{slow:>14,.0f}{fast:>9,.0f}{fast / slow:>7.2f}   {note}", flush=True)
@@ -96,7 +99,8 @@ def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
         for name, model in (("GRU, additive", gru(vocabulary)), ("LSTM, dot, input feeding", lstm(vocabulary))):
             for beam in (1, 4):
                 work = Work(beam=beam)
-                (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
+                with Packing():
+                    (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
                 told = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
                 best = work.tokens / floor(model, work, machine)
                 print(f"{told:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqloom.decoding.decode import decode
-from seqloom.kernels.linear import SMALLEST, Packing, fits, linear
+from seqloom.kernels.linear import SMALLEST, Packing, linear, packable, takes
 from seqloom.nn import GRU, AttentionBefore, AttentiveDecoder, Concatenation, PerPosition, Recurrent, Tokens
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.models import EncoderDecoder
@@ -18,7 +18,8 @@ from seqloom.spec.config.decode import Decode
 def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
     layer, x = nn.Linear(256, 100, bias=bias), torch.randn(shape)
     with torch.no_grad(), Packing():
-        assert fits(x, layer.weight)
+        assert takes(x)
+        assert packable(layer.weight)
         for _ in range(3):
             y = linear(x, layer.weight, layer.bias)
             torch.testing.assert_close(y, F.linear(x, layer.weight, layer.bias), atol=1e-5, rtol=1e-5)
@@ -27,12 +28,14 @@ def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
 def test_what_it_can_not_take_goes_the_common_way() -> None:
     weight, x = nn.Parameter(torch.randn(256, 256)), torch.randn(2, 256)
     with torch.no_grad():
-        assert fits(x, weight)
-        assert not fits(x.double(), weight)
-        assert not fits(x[:0], weight)
-        assert not fits(x, weight.detach())  # what is made at each call
-        assert not fits(x[:, :8], nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8)))
-    assert not fits(x, weight)  # a gradient is wanted
+        assert takes(x)
+        assert not takes(x.double())
+        assert not takes(x[:0])
+        assert Packing().layout(weight) is weight
+        assert Packing().layout(weight.detach()) is None  # what is made at each call
+        assert Packing().layout(nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8))) is None
+        assert Packing().layout(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
+    assert not takes(x)  # a gradient is wanted
     with Packing():
         linear(x, weight).sum().backward()
     torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(256, -1))
@@ -41,12 +44,15 @@ def test_what_it_can_not_take_goes_the_common_way() -> None:
 def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
     weight, packing = nn.Parameter(torch.randn(256, 256)), Packing()
     with torch.no_grad(), packing:
-        assert packing.copy(weight) is None
-        one = packing.copy(weight)
+        assert packing.layout(weight) is weight
+        one = packing.layout(weight)
         assert one is not None
+        assert one.is_mkldnn
         with packing:
-            assert packing.copy(weight) is one
-    assert Packing().copy(weight) is None
+            assert packing.layout(weight) is one
+            assert Packing.here() is packing
+    assert Packing.here() is not packing
+    assert Packing().layout(weight) is weight
 
 
 def test_each_decoding_sees_the_weights_as_they_are() -> None:

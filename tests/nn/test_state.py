@@ -256,3 +256,24 @@ def test_rows_are_whole_numbers(rows: object) -> None:
 def test_the_horizon_shrinks_with_the_rows_that_leave() -> None:
     state = State(hidden=torch.zeros(2, 3), position=torch.tensor([9, 4]), horizon=30)
     assert state.remove(torch.tensor([0])).horizon == 4
+
+
+def test_parts_come_from_dotted_names_too() -> None:
+    inner = State(keys=torch.ones(2, 1), values=torch.zeros(2, 1), fixed=["keys"])
+    joined = State.join({"0": State.join({"layer": inner}), "1": State(hidden=torch.ones(2, 3))})
+    flat = joined.select(torch.tensor([1, 0]))
+    assert list(flat) == list(joined) == ["0.layer.keys", "0.layer.values", "1.hidden"]
+    for state in (joined, flat):
+        layer = state.part("0").part("layer")
+        assert dict(layer).keys() == {"keys", "values"}
+        assert layer.fixed == {"keys"}
+        assert list(state.part("1")) == ["hidden"]
+        assert list(state.part("2")) == []
+
+
+def test_level_is_where_no_row_falls_short() -> None:
+    assert State(position=torch.tensor([3, 3]), horizon=3).level
+    assert State(position=torch.tensor([3, 3]), horizon=3).part("0").level
+    assert not State(position=torch.tensor([2, 3]), horizon=3).level
+    assert not State(position=torch.tensor([3, 3]), horizon=4).level
+    assert not State(hidden=torch.ones(2, 1)).level

@@ -61,7 +61,7 @@ class Search:
 
         Those that end at a step are not among them.
         """
-        packing = Packing()
+        packing = Packing.here()
         live = [
             Branch(row, first + sample, place=sample, row=row * self.samples + sample)
             for row, first in enumerate(self.numbers)

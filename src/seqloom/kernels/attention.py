@@ -58,9 +58,8 @@ def few(
     mask: Mask | None,
 ) -> Float[Tensor, "batch heads queries out"]:
     """The same for a few queries, written out: two products, where the fused kernel is made for many."""
-    scores = torch.bmm((query * scale).flatten(0, 1), key.flatten(0, 1).transpose(1, 2)).unflatten(0, key.shape[:2])
-    context: Tensor = torch.bmm(softmax(scores, mask).flatten(0, 1), value.flatten(0, 1)).unflatten(0, key.shape[:2])
-    return context
+    scores = (query * scale) @ key.transpose(2, 3)
+    return softmax(scores, mask) @ value
 
 
 def one_width(

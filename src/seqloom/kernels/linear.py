@@ -25,7 +25,7 @@ class Packing:
     """
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[Tensor, Tensor | None]] = {}  # the weight itself too: its id stays its own
+        self._layouts: dict[int, tuple[Tensor, Tensor | None]] = {}  # the weight itself too: its id stays its own
         self._tokens: list[Token[Packing | None]] = []
 
     def __enter__(self) -> None:
@@ -34,16 +34,25 @@ class Packing:
     def __exit__(self, *_: object) -> None:
         _packing.reset(self._tokens.pop())
 
-    def copy(self, weight: Tensor) -> Tensor | None:
-        """The weight in oneDNN's layout, made when it is wanted again: a copy for one product does not pay."""
-        if id(weight) not in self._copies:
-            self._copies[id(weight)] = weight, None
+    @staticmethod
+    def here() -> "Packing":
+        """The one that is open, so that its copies serve several decodings; else a new one."""
+        return _packing.get() or Packing()
+
+    def layout(self, weight: Tensor) -> Tensor | None:
+        """The weight as oneDNN is to take it: as it stands the first time, since a copy for one product does not pay,
+        and in its own layout from then on. None if it can't take it, or need not.
+
+        Only a parameter is there at the next call too.
+        """
+        if not isinstance(weight, nn.Parameter):
             return None
-        copied = self._copies[id(weight)][1]
-        if copied is None:
-            copied = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
-            self._copies[id(weight)] = weight, copied
-        return copied
+        known = self._layouts.get(id(weight))
+        if known is None:
+            self._layouts[id(weight)] = weight, weight if packable(weight) else None
+        elif known[1] is weight:
+            self._layouts[id(weight)] = weight, torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+        return self._layouts[id(weight)][1]
 
 
 _packing: ContextVar[Packing | None] = ContextVar("packing", default=None)
@@ -54,23 +63,30 @@ def linear(
 ) -> Float[Tensor, "*batch out"]:
     """y = x Wᵀ + b"""
     packing = None if torch.compiler.is_compiling() else _packing.get()
-    copied = packing.copy(weight) if packing is not None and fits(x, weight) else None
-    if copied is None:
+    layout = packing.layout(weight) if packing is not None and takes(x) else None
+    if layout is None:
         return F.linear(x, weight, bias)
-    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, copied, bias, "none", [], "")
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, layout, bias, "none", [], "")
     return y
 
 
-def fits(x: Tensor, weight: Tensor) -> bool:
-    """Whether oneDNN can take this product; only a parameter, which is there at the next call too, is worth a copy."""
+def takes(x: Tensor) -> bool:
+    """Whether oneDNN can take a product with x, which is on the weight's device and wants no gradient."""
     return (
-        isinstance(weight, nn.Parameter)
-        and weight.numel() >= SMALLEST
+        x.dtype == torch.float32
+        and x.device.type == "cpu"
         and x.numel() > 0
-        and x.dtype == weight.dtype == torch.float32
-        and x.device.type == weight.device.type == "cpu"
         and not torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
+    )
+
+
+def packable(weight: Tensor) -> bool:
+    """Whether oneDNN can take this weight, and the product is what takes the time."""
+    return (
+        weight.numel() >= SMALLEST
+        and weight.dtype == torch.float32
+        and weight.device.type == "cpu"
         and not weight.is_inference()
         and torch.backends.mkldnn.is_available()
     )

@@ -21,10 +21,15 @@ def extend(
         return new
     if needed > capacity:
         stored = pad_to(stored, [rows, heads, max(needed, 2 * capacity), dim])
+    grad = torch.is_grad_enabled() or stored.requires_grad
+    if state.level and not grad:
+        state.use_up()
+        stored[:, :, state.horizon : needed] = new
+        return stored
     row = torch.arange(rows, device=new.device).unsqueeze(1)
     slot = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
     new = new.to(stored.dtype).transpose(1, 2)
-    if torch.is_grad_enabled() or stored.requires_grad:  # a backward pass may still want what is stored
+    if grad:  # a backward pass may still want what is stored
         return stored.transpose(1, 2).index_put((row, slot), new).transpose(1, 2)
     state.use_up()
     stored.transpose(1, 2).index_put_((row, slot), new)

@@ -173,7 +173,7 @@ class SelfAttention(MultiHead):
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
         seen = keys.shape[2] if static(x) else state.horizon + x.shape[1]  # storage may be larger
         query, asked = score.query(query), (keys[:, :, :seen], values[:, :, :seen])
-        if x.shape[1] == 1 and self.window is None and all_reach(state.horizon, state.position):
+        if x.shape[1] == 1 and self.window is None and state.level:
             y = self.ask(query, *asked, mask=None)
         elif state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
             y = self.ask(query, *asked, mask=None, causal=True)
@@ -282,8 +282,8 @@ def static(x: Tensor) -> bool:
 
 def heads_of(x: Float[Tensor, "batch time heads*dim"], heads: int) -> Float[Tensor, "batch heads time dim"]:
     """Features shared out among heads."""
-    by_head: Tensor = x.unflatten(2, (heads, -1))
-    return by_head.transpose(1, 2)
+    rows, time, size = x.shape
+    return x.reshape(rows, time, heads, size // heads).transpose(1, 2)
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:

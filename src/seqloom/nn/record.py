@@ -53,6 +53,7 @@ class Recording:
 
 
 _recordings: ContextVar[tuple[Recording, ...]] = ContextVar("recordings", default=())
+_NOTHING = nullcontext()
 _path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
 
 
@@ -132,7 +133,7 @@ def over_memory(place: str) -> bool:
 def inside(part: str) -> AbstractContextManager[None]:
     """What is offered within comes from this part of the layer."""
     if torch.compiler.is_compiling() or not _recordings.get():
-        return nullcontext()
+        return _NOTHING
     return _inside(part)
 
 

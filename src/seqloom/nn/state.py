@@ -1,6 +1,6 @@
 """What a layer carries from one call to the next."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Bool, Int
@@ -26,7 +26,7 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_tensors", "_use", "checked", "fixed", "horizon", "position")
+    __slots__ = ("_fixed", "_level", "_parts", "_tensors", "_use", "checked", "horizon", "made", "position")
 
     def __init__(
         self,
@@ -38,23 +38,41 @@ class State(Mapping[str, Tensor]):
         fixed: Collection[str] = (),
         **named: Tensor,
     ) -> None:
-        self._tensors: dict[str, Tensor] = {**(tensors or {}), **named}
+        self._tensors: dict[str, Tensor] | None = {**(tensors or {}), **named}  # None until asked for, if it has parts
+        self._fixed: frozenset[str] | None = frozenset(fixed)
+        self._parts: dict[str, State] | None = None  # by the first of their dotted names, once somebody wants one
         self.position = position
         self.horizon = horizon
-        self.fixed = frozenset(fixed)
+        self._level: list[bool] = []  # known once somebody has looked; shared by parts
         self._use = {"up": False}  # shared by all that hold these same tensors: parts, other positions
+        self.made: tuple[object, ...] = ()  # by whom and for what, if a layer returned it: see Layer.promises
         self.checked = False  # whether a layer has looked at this state and its lengths: its parts need not look again
 
     # A mapping of names to tensors -----------------------------------------------------------------------------
 
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """All of them, under their dotted names."""
+        if self._tensors is None:
+            inner = ((part, *each) for part, state in self._inner() for each in state.tensors.items())
+            self._tensors = {f"{part}.{name}": tensor for part, name, tensor in inner}
+        return self._tensors
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The names of what a step never changes."""
+        if self._fixed is None:
+            self._fixed = frozenset(f"{part}.{name}" for part, state in self._inner() for name in state.fixed)
+        return self._fixed
+
     def __getitem__(self, name: str) -> Tensor:
-        return self._tensors[name]
+        return self.tensors[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tensors)
+        return iter(self.tensors)
 
     def __len__(self) -> int:
-        return len(self._tensors)
+        return len(self.tensors)
 
     def __bool__(self) -> bool:
         return True  # a layer without tensors of its own still has a position
@@ -71,9 +89,18 @@ class State(Mapping[str, Tensor]):
 
     def at(self, position: Tensor | None, horizon: int) -> "State":
         """These tensors at another place in time; who knows a tighter horizon than this state does may say so here."""
-        state = State(self._tensors, position=position, horizon=horizon, fixed=self.fixed)
-        state._use = self._use
+        state = State(position=position, horizon=horizon)
+        state._tensors, state._fixed, state._parts, state._use = self._tensors, self._fixed, self._parts, self._use
         return state
+
+    @property
+    def level(self) -> bool:
+        """Whether all rows stand at the horizon; looked at once a step, and where that is free, on the CPU."""
+        if torch.compiler.is_compiling() or self.position is None or self.position.device.type != "cpu":
+            return False
+        if not self._level:
+            self._level.append(bool((self.position == self.horizon).all()))
+        return self._level[0]
 
     @property
     def used_up(self) -> bool:
@@ -112,19 +139,37 @@ class State(Mapping[str, Tensor]):
     @staticmethod
     def join(children: Mapping[str, "State"]) -> "State":
         """The states of named parts as one state, names dotted; the parts stand at one position."""
-        tensors = {f"{part}.{name}": tensor for part, child in children.items() for name, tensor in child.items()}
         first = next(iter(children.values()), State())
-        fixed = [f"{part}.{name}" for part, child in children.items() for name in child.fixed]
-        return State(tensors, position=first.position, horizon=first.horizon, fixed=fixed)
+        state = State(position=first.position, horizon=first.horizon)
+        state._tensors, state._fixed, state._parts = None, None, dict(children)
+        return state
 
     def part(self, name: str) -> "State":
         """The state of one part, as `join` was given it."""
-        prefix = f"{name}."
-        inside = {key[len(prefix) :]: tensor for key, tensor in self._tensors.items() if key.startswith(prefix)}
-        fixed = [key[len(prefix) :] for key in self.fixed if key.startswith(prefix)]
-        state = State(inside, position=self.position, horizon=self.horizon, fixed=fixed)
-        state.checked, state._use = self.checked, self._use
+        if self._parts is None:
+            self._parts = self._split()
+        inside = self._parts.get(name)
+        if inside is None:
+            inside = State()
+        state = inside.at(self.position, self.horizon)
+        state.made, state.checked, state._use, state._level = inside.made, self.checked, self._use, self._level
         return state
+
+    def _inner(self) -> Iterable[tuple[str, "State"]]:
+        return () if self._parts is None else self._parts.items()
+
+    def _split(self) -> dict[str, "State"]:
+        """The parts that the dotted names tell of."""
+        inside: dict[str, dict[str, Tensor]] = {}
+        for name, tensor in self.items():
+            part, dot, rest = name.partition(".")
+            if dot:
+                inside.setdefault(part, {})[rest] = tensor
+        fixed = [name.partition(".") for name in self.fixed]
+        return {
+            part: State(tensors, fixed=[rest for whose, _, rest in fixed if whose == part])
+            for part, tensors in inside.items()
+        }
 
     # Rows ------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.kernels.linear import Packing
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.record import over_memory, record
@@ -142,11 +143,13 @@ class Translate(RowTask[Any, Any]):
 
     def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
         options = (self.experiment.decode or Decode()).model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
-        return self.measure(model, part, options, device)
+        with Packing():
+            return self.measure(model, part, options, device)
 
     def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
         options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
-        found = self.measure(model, part, options, device)
+        with Packing():
+            found = self.measure(model, part, options, device)
         return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
 
     def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
@@ -229,7 +232,6 @@ class Translate(RowTask[Any, Any]):
         source, lengths = read
         rows = source.shape[0]
         forced = beginning(options, model.longest, self.source)
-        never = [] if self.target.unknown is None else [self.target.unknown]
         return decode(
             model,
             source.to(device),
@@ -239,7 +241,7 @@ class Translate(RowTask[Any, Any]):
             options=options,
             seed=seed,
             prefixes=[forced] * rows if forced else None,
-            never=never,
+            never=[] if self.target.unknown is None else [self.target.unknown],
             attention=attention,
         )
 
