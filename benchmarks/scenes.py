@@ -2,8 +2,9 @@
 
     python benchmarks/scenes.py [RUN] [--seed 1]
 
-Without RUN, trains one first: a few minutes on a GPU, hours on a CPU. A GRU that looks after its step carries nothing
-of what it saw to the next: it has to look at a thing to name it.
+Without RUN, trains one first: a few minutes on a GPU, hours on a CPU. It is a GRU that is told nothing of the picture
+before its first step, looks after each, and carries nothing of what it saw to the next: it has to look at a thing to
+name it.
 
 The drawing knows where each object is: for every noun of a scene kept for testing that is rightly said, the region with
 the greatest weight, while it is written, must overlap the object's box.
@@ -25,6 +26,7 @@ import seqloom
 from seqloom.data.corpora.drawing import SHAPES
 from seqloom.data.corpora.scenes import Scene, attended, captioned
 from seqloom.data.origin import Origin
+from seqloom.runs.devices import device_of
 from seqloom.runs.run import Run
 from seqloom.tasks.translate import Caption
 
@@ -68,7 +70,8 @@ def measured(run: Run) -> dict[str, float]:
                 said = task.target.decode(best.tokens).split()
                 exact.append(" ".join(said) == scene.caption)
                 hits += looked_at(scene, said, best.alignment.numpy(force=True).reshape(-1, *grid))
-    return {"scenes": len(exact), "exact": np.mean(exact), "nouns": len(hits), "looked at": np.mean(hits)}
+    shares = {"exact": round(float(np.mean(exact)), 3), "looked at": round(float(np.mean(hits)), 3)}
+    return {"scenes": len(exact), "nouns": len(hits), **shares}
 
 
 def looked_at(scene: Scene, said: list[str], weights: Float[ndarray, "steps rows columns"]) -> list[bool]:
@@ -90,7 +93,8 @@ def main() -> None:
     try:
         begun = time.monotonic()
         run = seqloom.train("caption", **RECIPE, seed=given.seed, out=folder)
-        print(f"seed {given.seed}, {run.device}, {time.monotonic() - begun:.0f} s:", measured(run))
+        device, took = device_of(run.experiment.train.device), time.monotonic() - begun
+        print(f"seed {given.seed}, trained on {device} in {took:.0f} s: {measured(run)}")
     finally:
         shutil.rmtree(folder.parent)
 

@@ -1,5 +1,9 @@
 """Products with weights laid out for them: the same numbers, and never those of a weight that has changed since."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Barrier
+
 import pytest
 import torch
 from torch import nn
@@ -31,6 +35,8 @@ def test_what_it_can_not_take_goes_the_common_way() -> None:
         assert takes(x)
         assert not takes(x.double())
         assert not takes(x[:0])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert not takes(x)
         assert Packing().layout(weight) is weight
         assert Packing().layout(weight.detach()) is None  # what is made at each call
         assert Packing().layout(nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8))) is None
@@ -55,14 +61,44 @@ def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
     assert Packing().layout(weight) is weight
 
 
-def test_each_decoding_sees_the_weights_as_they_are() -> None:
-    """A fused optimiser changes weights without raising their version."""
+def translator() -> EncoderDecoder:
     torch.manual_seed(1)
     body = Recurrent(GRU(64 + 64, 128))
     decoder = AttentiveDecoder(
         body, AttentionBefore(128, 64, "additive"), Concatenation(64, 128), LearnedBridge(64, body)
     )
-    model = EncoderDecoder(Tokens(300, 64), Recurrent(GRU(64, 64)), Tokens(300, 64), decoder, PerPosition(192, 300))
+    return EncoderDecoder(Tokens(300, 64), Recurrent(GRU(64, 64)), Tokens(300, 64), decoder, PerPosition(192, 300))
+
+
+def test_decodings_within_one_packing_share_its_copies() -> None:
+    model, packing = translator().eval(), Packing()
+    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=1, length=3)
+    copies = []
+    with torch.no_grad(), packing:
+        for _ in range(2):
+            decode(model, source, prompts=[[0], [0]], end=None, options=options)
+            copies.append(packing.layout(model.head.weight))
+    assert copies[0].is_mkldnn
+    assert copies[0] is copies[1]
+
+
+def test_packings_are_closed_in_the_thread_that_opened_them() -> None:
+    """As in a server, whose threads begin with what was open."""
+    packing, both_are_in = Packing(), Barrier(2)
+
+    def answer() -> bool:
+        with Packing.here():
+            both_are_in.wait(timeout=10)
+        both_are_in.wait(timeout=10)
+        return Packing.here() is packing
+
+    with packing, ThreadPoolExecutor(2) as threads:
+        assert all(each.result() for each in [threads.submit(copy_context().run, answer) for _ in range(2)])
+
+
+def test_each_decoding_sees_the_weights_as_they_are() -> None:
+    """A fused optimiser changes weights without raising their version."""
+    model = translator()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=2, length=5)
     for _ in range(3):

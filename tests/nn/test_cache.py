@@ -203,21 +203,3 @@ def test_level_rows_and_others_are_stored_the_same() -> None:
         looser = None if ragged is None else ragged.at(ragged.position, ragged.horizon + 1)  # so none is at it
         other, ragged = layer(x[:, step : step + 1], state=looser)
         assert_close(one, other)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize(
-    ("other", "x"),
-    [
-        (lambda layer: layer, random(3, 1, 8)),
-        (lambda _: SelfAttention(8, heads=2, causal=True).double(), random(2, 1, 8)),
-        (lambda layer: layer.float(), random(2, 1, 8).float()),
-    ],
-    ids=["other rows", "another layer", "another precision"],
-)
-def test_a_layer_knows_its_own_state_and_looks_at_any_other(other, x) -> None:
-    layer, own = causal(), random(2, 1, 8)
-    _, state = layer(own)
-    _, state = layer(own, state=state)
-    with pytest.raises(ArgumentError, match="state"):
-        other(layer)(x, state=state)

@@ -267,8 +267,11 @@ def test_parts_come_from_dotted_names_too() -> None:
         layer = state.part("0").part("layer")
         assert dict(layer).keys() == {"keys", "values"}
         assert layer.fixed == {"keys"}
+        assert list(state.part("0.layer")) == list(layer)
         assert list(state.part("1")) == ["hidden"]
         assert list(state.part("2")) == []
+    with pytest.raises(ArgumentError, match=r"State.join: a part is '0.layer'; expected without a dot"):
+        State.join({"0.layer": inner})
 
 
 def test_level_is_where_no_row_falls_short() -> None:
@@ -277,3 +280,12 @@ def test_level_is_where_no_row_falls_short() -> None:
     assert not State(position=torch.tensor([2, 3]), horizon=3).level
     assert not State(position=torch.tensor([3, 3]), horizon=4).level
     assert not State(hidden=torch.ones(2, 1)).level
+
+
+def test_whether_it_is_level_is_looked_at_once_for_all_parts() -> None:
+    state = State(position=torch.tensor([3, 3]), horizon=3)
+    assert state.part("0").level
+    state.position.zero_()  # behind its back
+    assert state.level
+    assert state.part("1").level
+    assert not state.at(state.position, state.horizon).level

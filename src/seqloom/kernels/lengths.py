@@ -49,3 +49,8 @@ def last(
         return y[:, -1] if y.shape[1] else otherwise
     final = y.gather(1, (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, 1, y.shape[2])).squeeze(1)
     return torch.where((lengths > 0).unsqueeze(1), final, otherwise)
+
+
+def readable(tensor: Tensor) -> bool:
+    """Whether values can be looked at without waiting for a device or breaking a compiled graph."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()

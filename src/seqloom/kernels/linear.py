@@ -1,6 +1,6 @@
 """Matrix products of a few rows at a time, as in decoding, with weights laid out for them once."""
 
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 
 import torch
 from jaxtyping import Float
@@ -26,18 +26,17 @@ class Packing:
 
     def __init__(self) -> None:
         self._layouts: dict[int, tuple[Tensor, Tensor | None]] = {}  # the weight itself too: its id stays its own
-        self._tokens: list[Token[Packing | None]] = []
 
     def __enter__(self) -> None:
-        self._tokens.append(_packing.set(self))
+        _open.set((self, *_open.get()))
 
     def __exit__(self, *_: object) -> None:
-        _packing.reset(self._tokens.pop())
+        _open.set(_open.get()[1:])
 
     @staticmethod
     def here() -> "Packing":
         """The one that is open, so that its copies serve several decodings; else a new one."""
-        return _packing.get() or Packing()
+        return next(iter(_open.get()), None) or Packing()
 
     def layout(self, weight: Tensor) -> Tensor | None:
         """The weight as oneDNN is to take it: as it stands the first time, since a copy for one product does not pay,
@@ -55,15 +54,15 @@ class Packing:
         return self._layouts[id(weight)][1]
 
 
-_packing: ContextVar[Packing | None] = ContextVar("packing", default=None)
+_open: ContextVar[tuple[Packing, ...]] = ContextVar("open", default=())  # the innermost first
 
 
 def linear(
     x: Float[Tensor, "*batch in"], weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"] | None = None
 ) -> Float[Tensor, "*batch out"]:
     """y = x Wᵀ + b"""
-    packing = None if torch.compiler.is_compiling() else _packing.get()
-    layout = packing.layout(weight) if packing is not None and takes(x) else None
+    packings = () if torch.compiler.is_compiling() else _open.get()
+    layout = packings[0].layout(weight) if packings and takes(x) else None
     if layout is None:
         return F.linear(x, weight, bias)
     y: Tensor = torch.ops.mkldnn._linear_pointwise(x, layout, bias, "none", [], "")
@@ -71,7 +70,7 @@ def linear(
 
 
 def takes(x: Tensor) -> bool:
-    """Whether oneDNN can take a product with x, which is on the weight's device and wants no gradient."""
+    """Whether oneDNN can take a product with x, which wants no gradient."""
     return (
         x.dtype == torch.float32
         and x.device.type == "cpu"

@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seqloom.kernels.lengths import readable
 from seqloom.kernels.recurrence import Carried, Problem
 
 
@@ -30,6 +31,6 @@ class Reference:
 
 def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:
     """Up to here no row has ended; 0 where looking would wait for a device."""
-    if lengths is None or not len(lengths) or lengths.device.type != "cpu" or torch.compiler.is_compiling():
+    if lengths is None or not len(lengths) or not readable(lengths):
         return 0
     return int(lengths.min())

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from seqloom.kernels.lengths import zero_beyond
+from seqloom.kernels.lengths import readable, zero_beyond
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 
@@ -128,11 +128,6 @@ def check_precision(
         return
     expected = f"{like.dtype}, as {whose}; convert it with .to(dtype={like.dtype})"
     raise ArgumentError(where, argument, f"type {tensor.dtype}", expected)
-
-
-def readable(tensor: Tensor) -> bool:
-    """Whether values can be looked at without waiting for a device or breaking a compiled graph."""
-    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def check_count(where: str, argument: str, value: int) -> None:

@@ -118,9 +118,11 @@ class Layer(nn.Module, ABC):
         rows, time = x.shape[:2]
         if state is None:
             state = self.initial(rows, x)
-        traits = self.promises(where, state, rows, x)
-        if state.position is None:  # made by hand from tensors alone: a beginning
-            state = state.at(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
+        else:
+            check_state(where, state, self.state_shapes(), rows, x)
+            if state.position is None:  # made by hand from tensors alone: a beginning
+                state = state.at(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
+        traits = self.traits
         if not traits.causal and state.horizon > 0:
             raise CannotStep(
                 f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads "
@@ -136,18 +138,7 @@ class Layer(nn.Module, ABC):
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
         y, carried = self.mix(zero_beyond(x, lengths), lengths, state.as_checked())
-        after = carried.at(position, horizon)
-        if not torch.compiler.is_compiling():
-            after.made = self, rows, x.dtype, x.device, traits
-        return zero_beyond(y, lengths), after
-
-    def promises(self, where: str, state: State, rows: int, x: Tensor) -> Traits:
-        """The traits, once the state is known to be this layer's; it is if this layer returned it for such an x."""
-        if isinstance(state, State) and state.made[:4] == (self, rows, x.dtype, x.device) and not state.used_up:
-            traits: Traits = state.made[4]  # type: ignore[assignment]
-            return traits
-        check_state(where, state, self.state_shapes(), rows, x)
-        return self.traits
+        return zero_beyond(y, lengths), carried.at(position, horizon)
 
 
 class Pointwise(Layer):

@@ -8,10 +8,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqloom.kernels.attention import widen
-from seqloom.kernels.lengths import real
+from seqloom.kernels.lengths import readable, real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
-from seqloom.nn.checks import check_count, check_sequence, known_lengths, readable
+from seqloom.nn.checks import check_count, check_sequence, known_lengths
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.linear import Linear
 from seqloom.nn.positions import Rotary, turn
@@ -267,9 +267,9 @@ class CrossAttention(MultiHead):
             return self.ask(query, state["keys"], state["values"], mask), state
 
 
-def all_reach(bound: int, counts: Int[Tensor, " batch"] | None) -> bool:
+def all_reach(bound: int, counts: Int[Tensor, " batch"]) -> bool:
     """Whether no row falls short, so that a mask would hide nothing; seen where looking is free, on the CPU."""
-    return counts is not None and readable(counts) and bool((counts == bound).all())
+    return readable(counts) and bool((counts == bound).all())
 
 
 def static(x: Tensor) -> bool:

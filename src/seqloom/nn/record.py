@@ -53,7 +53,7 @@ class Recording:
 
 
 _recordings: ContextVar[tuple[Recording, ...]] = ContextVar("recordings", default=())
-_NOTHING = nullcontext()
+_NOTHING = nullcontext()  # it holds nothing, so one serves all
 _path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
 
 

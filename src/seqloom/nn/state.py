@@ -1,11 +1,12 @@
 """What a layer carries from one call to the next."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from seqloom.kernels.lengths import readable
 from seqloom.spec.errors import ArgumentError
 
 
@@ -26,7 +27,7 @@ class State(Mapping[str, Tensor]):
     torch.Size([2, 4])
     """
 
-    __slots__ = ("_fixed", "_level", "_parts", "_tensors", "_use", "checked", "horizon", "made", "position")
+    __slots__ = ("_fixed", "_level", "_parts", "_tensors", "_use", "checked", "horizon", "position")
 
     def __init__(
         self,
@@ -38,23 +39,30 @@ class State(Mapping[str, Tensor]):
         fixed: Collection[str] = (),
         **named: Tensor,
     ) -> None:
-        self._tensors: dict[str, Tensor] | None = {**(tensors or {}), **named}  # None until asked for, if it has parts
+        # Tensors by their dotted names, or parts by the first of these: the one is made of the other when it is wanted.
+        self._tensors: dict[str, Tensor] | None = {**(tensors or {}), **named}
         self._fixed: frozenset[str] | None = frozenset(fixed)
-        self._parts: dict[str, State] | None = None  # by the first of their dotted names, once somebody wants one
+        self._parts: dict[str, State] | None = None
         self.position = position
         self.horizon = horizon
-        self._level: list[bool] = []  # known once somebody has looked; shared by parts
+        self._level: list[bool] = []  # once somebody has looked; shared by parts, and position and horizon stay
         self._use = {"up": False}  # shared by all that hold these same tensors: parts, other positions
-        self.made: tuple[object, ...] = ()  # by whom and for what, if a layer returned it: see Layer.promises
         self.checked = False  # whether a layer has looked at this state and its lengths: its parts need not look again
 
     # A mapping of names to tensors -----------------------------------------------------------------------------
 
-    @property
-    def tensors(self) -> Mapping[str, Tensor]:
-        """All of them, under their dotted names."""
+    def __getitem__(self, name: str) -> Tensor:
+        return self._by_name()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name())
+
+    def __len__(self) -> int:
+        return len(self._by_name())
+
+    def _by_name(self) -> Mapping[str, Tensor]:
         if self._tensors is None:
-            inner = ((part, *each) for part, state in self._inner() for each in state.tensors.items())
+            inner = ((part, *each) for part, state in self._by_part().items() for each in state.items())
             self._tensors = {f"{part}.{name}": tensor for part, name, tensor in inner}
         return self._tensors
 
@@ -62,17 +70,9 @@ class State(Mapping[str, Tensor]):
     def fixed(self) -> frozenset[str]:
         """The names of what a step never changes."""
         if self._fixed is None:
-            self._fixed = frozenset(f"{part}.{name}" for part, state in self._inner() for name in state.fixed)
+            inner = ((part, name) for part, state in self._by_part().items() for name in state.fixed)
+            self._fixed = frozenset(f"{part}.{name}" for part, name in inner)
         return self._fixed
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.tensors[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tensors)
-
-    def __len__(self) -> int:
-        return len(self.tensors)
 
     def __bool__(self) -> bool:
         return True  # a layer without tensors of its own still has a position
@@ -96,7 +96,7 @@ class State(Mapping[str, Tensor]):
     @property
     def level(self) -> bool:
         """Whether all rows stand at the horizon; looked at once a step, and where that is free, on the CPU."""
-        if torch.compiler.is_compiling() or self.position is None or self.position.device.type != "cpu":
+        if self.position is None or not readable(self.position):
             return False
         if not self._level:
             self._level.append(bool((self.position == self.horizon).all()))
@@ -137,39 +137,36 @@ class State(Mapping[str, Tensor]):
     # Nesting ---------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def join(children: Mapping[str, "State"]) -> "State":
+    def join(parts: Mapping[str, "State"]) -> "State":
         """The states of named parts as one state, names dotted; the parts stand at one position."""
-        first = next(iter(children.values()), State())
+        for name in parts:
+            if "." in name:
+                raise ArgumentError("State.join", "a part", repr(name), "without a dot, which divides names", verb="is")
+        first = next(iter(parts.values()), State())
         state = State(position=first.position, horizon=first.horizon)
-        state._tensors, state._fixed, state._parts = None, None, dict(children)
+        state._tensors, state._fixed, state._parts = None, None, dict(parts)
         return state
 
     def part(self, name: str) -> "State":
-        """The state of one part, as `join` was given it."""
+        """The tensors that `join` was given under this name, at the position of the whole, and used up with it."""
+        first, _, rest = name.partition(".")
+        state = self._by_part().get(first, State()).at(self.position, self.horizon)
+        state.checked, state._use, state._level = self.checked, self._use, self._level
+        return state.part(rest) if rest else state
+
+    def _by_part(self) -> Mapping[str, "State"]:
         if self._parts is None:
-            self._parts = self._split()
-        inside = self._parts.get(name)
-        if inside is None:
-            inside = State()
-        state = inside.at(self.position, self.horizon)
-        state.made, state.checked, state._use, state._level = inside.made, self.checked, self._use, self._level
-        return state
-
-    def _inner(self) -> Iterable[tuple[str, "State"]]:
-        return () if self._parts is None else self._parts.items()
-
-    def _split(self) -> dict[str, "State"]:
-        """The parts that the dotted names tell of."""
-        inside: dict[str, dict[str, Tensor]] = {}
-        for name, tensor in self.items():
-            part, dot, rest = name.partition(".")
-            if dot:
-                inside.setdefault(part, {})[rest] = tensor
-        fixed = [name.partition(".") for name in self.fixed]
-        return {
-            part: State(tensors, fixed=[rest for whose, _, rest in fixed if whose == part])
-            for part, tensors in inside.items()
-        }
+            inner: dict[str, dict[str, Tensor]] = {}
+            for name, tensor in self.items():
+                part, dot, rest = name.partition(".")
+                if dot:
+                    inner.setdefault(part, {})[rest] = tensor
+            fixed = [name.partition(".") for name in self.fixed]
+            self._parts = {
+                part: State(tensors, fixed=[rest for whose, _, rest in fixed if whose == part])
+                for part, tensors in inner.items()
+            }
+        return self._parts
 
     # Rows ------------------------------------------------------------------------------------------------------
 
@@ -283,7 +280,7 @@ def pad_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
 
 def _bound(position: Tensor | None, otherwise: int) -> int:
     """The largest position where reading it is free (on the CPU), else a bound that holds."""
-    if position is None or position.device.type != "cpu" or torch.compiler.is_compiling():
+    if position is None or not readable(position):
         return otherwise
     return int(position.max()) if position.numel() else 0
 

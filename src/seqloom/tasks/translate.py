@@ -143,13 +143,11 @@ class Translate(RowTask[Any, Any]):
 
     def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
         options = (self.experiment.decode or Decode()).model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
-        with Packing():
-            return self.measure(model, part, options, device)
+        return self.measure(model, part, options, device)
 
     def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
         options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
-        with Packing():
-            found = self.measure(model, part, options, device)
+        found = self.measure(model, part, options, device)
         return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
 
     def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
@@ -160,20 +158,21 @@ class Translate(RowTask[Any, Any]):
         sizes = self.source.lengths(part) - self.source.ends
         first = set(self.source.first(part, EXAMPLES).tolist())
         shown, wrong, cut, told_by_length = [], [], 0, False
-        for rows in self.decoding_batches(part, options):
-            read = self.source.batch(part, rows)
-            told_by_length = read.lengths is not None  # images are all of one size
-            found = self.write(model, read, options, device)
-            for row, (best, *_) in zip(rows.tolist(), found, strict=True):
-                said = self.target.decode(best.tokens).strip()
-                references = self.source.references(part, row)
-                right = written.add(said, references, int(sizes[row]))
-                cut += not best.ended
-                if row in first:
-                    shown.append((row, said, references, right))
-                elif not right:
-                    wrong.append((row, said, references, right))
-            wrong = sorted(wrong)[:WRONG]
+        with Packing():  # for all batches
+            for rows in self.decoding_batches(part, options):
+                read = self.source.batch(part, rows)
+                told_by_length = read.lengths is not None  # images are all of one size
+                found = self.write(model, read, options, device)
+                for row, (best, *_) in zip(rows.tolist(), found, strict=True):
+                    said = self.target.decode(best.tokens).strip()
+                    references = self.source.references(part, row)
+                    right = written.add(said, references, int(sizes[row]))
+                    cut += not best.ended
+                    if row in first:
+                        shown.append((row, said, references, right))
+                    elif not right:
+                        wrong.append((row, said, references, right))
+                wrong = sorted(wrong)[:WRONG]
         details = {
             "signatures": written.signatures(),
             "cut": cut,  # answers that did not end

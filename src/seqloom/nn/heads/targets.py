@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from seqloom.kernels.lengths import zero_beyond
-from seqloom.nn.checks import check_device, readable
+from seqloom.kernels.lengths import readable, zero_beyond
+from seqloom.nn.checks import check_device
 from seqloom.spec.errors import ArgumentError
 
 Lengths = Int[Tensor, " batch"] | None
