@@ -72,12 +72,13 @@ def translator() -> EncoderDecoder:
 
 def test_decodings_within_one_packing_share_its_copies() -> None:
     model, packing = translator().eval(), Packing()
+    weight = next(each for each in model.head.parameters() if each.dim() == 2)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=1, length=3)
     copies = []
     with torch.no_grad(), packing:
         for _ in range(2):
             decode(model, source, prompts=[[0], [0]], end=None, options=options)
-            copies.append(packing.layout(model.head.weight))
+            copies.append(packing.layout(weight))
     assert copies[0].is_mkldnn
     assert copies[0] is copies[1]
 
