@@ -81,7 +81,7 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
 @pytest.mark.parametrize(
     ("words", "stdin", "sentence"),
     [
-        ((), "", "standard input: no text"),
+        ((), "", "standard input: nothing to read"),
         ((), "one\n\ntwo\n", "standard input:2: an empty line"),
         (("-",), "one\n\ntwo\n", "standard input:2: an empty line"),
         ((), b"one\ncaf\xe9\n", "standard input:2: the byte 0xE9 is not UTF-8"),

@@ -222,6 +222,7 @@ def test_a_language_that_is_not_known(seqloom: Seqloom, key: str) -> None:
     [
         (("translate", ""), "text 1 is empty. Give at least one word."),
         (("translate", "one", " "), "text 2 is empty. Give at least one word."),
+        (("caption", ""), "text 1 is empty. Name an image's file."),
         (("translate", "jaune"), "text 1: 'jaune' has no word that the model knows. Give a text in the"),
         (("translate", "one " * 21), "text 1: 21 tokens, and the model's positions allow 20. Split it, or"),
         (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Widen"),
@@ -239,7 +240,7 @@ def test_what_can_not_be_answered(seqloom: Seqloom, writers: Path, words: tuple[
 
 
 def test_nothing_to_read_on_standard_input(seqloom: Seqloom, writers: Path) -> None:
-    assert sentence(seqloom("predict", writers / "translate", stdin="")).startswith("standard input: no text.")
+    assert sentence(seqloom("predict", writers / "translate", stdin="")).startswith("standard input: nothing to read.")
     told = sentence(seqloom("predict", writers / "translate", stdin="one\n\none\n"))
     assert told.startswith("standard input:2: an empty line")
 

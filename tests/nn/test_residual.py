@@ -100,6 +100,12 @@ def test_what_changes_the_width_has_no_way_around(kind):
         kind(Double(4, 5))
 
 
+def test_only_the_layer_carries_a_state():
+    sentence = r"^PreNorm: norm is a norm that carries keys, values; expected one without a state\.$"
+    with pytest.raises(ArgumentError, match=sentence):
+        PreNorm(Double(4), norm=SelfAttention(4, 2, causal=True))
+
+
 def test_bad_settings_are_sentences():
     with pytest.raises(ArgumentError, match=r"^Dropout: p is 1\.5; expected a probability"):
         Residual(Double(4), dropout=1.5)

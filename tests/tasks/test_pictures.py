@@ -106,6 +106,7 @@ def test_each_image_is_described_once_and_judged_by_all_its_captions(drawn: Run)
     assert first["thumbnail"].startswith("data:image/png;base64,")
     assert first["place"].startswith("captions.tsv:") or "captions.tsv:" in first["place"]
     assert details["signatures"]["bleu"].startswith("nrefs:2|")
+    assert drawn.scores["chosen_by"] == "bleu_4"
     assert {"bleu_1", "bleu_2", "bleu_3", "bleu_4", "chrf", "exact_match", "loss"} <= set(drawn.scores["valid"])
 
 

@@ -32,7 +32,7 @@ OPTIONS = (
     "files",
     metavar="FILE",
     multiple=True,
-    help="A file with one text per line (repeatable); - is standard input.",
+    help="A file with one text, or one image's name, per line (repeatable); - is standard input, for TEXT too.",
 )
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all probabilities.")
@@ -91,7 +91,7 @@ def predict(
     unseen = Unseen(asked.task)
     if texts == ("-",):  # as elsewhere
         texts, files = (), ("-", *files)
-    for places, some in batches(chain(given(texts), *(lines_of(file) for file in files))):
+    for places, some in batches(chain(given(texts, task), *(lines_of(file, task) for file in files))):
         unseen.look(some)
         try:
             with naming_options(option_of):
@@ -110,28 +110,29 @@ def predict(
     unseen.warn(errors())
 
 
-def given(texts: Sequence[str]) -> Iterator[Placed]:
+def given(texts: Sequence[str], task: str) -> Iterator[Placed]:
     """The texts of the command line."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
-            raise UserError(f"text {number} is empty. Give at least one word.")
+            do = "Name an image's file" if task == "caption" else "Give at least one word"
+            raise UserError(f"text {number} is empty. {do}.")
         yield f"text {number}", text
 
 
-def lines_of(file: str) -> Iterator[Placed]:
+def lines_of(file: str, task: str) -> Iterator[Placed]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.files import expand
     from seqloom.data.lines import read_lines, stream_lines
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
-        yield from without_blank(name, stream_lines(stream, name))
+        yield from without_blank(name, stream_lines(stream, name), task)
         return
     for path in expand([file]):
-        yield from without_blank(str(path), read_lines(path))
+        yield from without_blank(str(path), read_lines(path), task)
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Placed]:
+def without_blank(name: str, lines: Iterable[tuple[int, str]], task: str) -> Iterator[Placed]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
     from seqloom.data.lines import EmptyFile
 
@@ -146,7 +147,8 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]]) -> Iterator[Place
             texts += 1
             yield f"{name}:{number}", line
     if not texts:
-        raise DataError(name, "no text", "Give one text per line")
+        do = "Name one image's file per line" if task == "caption" else "Give one text per line"
+        raise DataError(name, "nothing to read", do)
 
 
 def batches(texts: Iterator[Placed]) -> Iterator[tuple[list[str], list[str]]]:

@@ -106,7 +106,7 @@ def validation(report: Report, most: int = 8) -> list[Curves]:
 
 
 def _over_steps(name: str, points: Points) -> Curves:
-    title = name[:1].upper() + name[1:]
+    title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
     line = Series("validation", points, colour=VALIDATION)
     return Curves(title, (line,), x="step", y=name, log=_spans(points), caption="validation")
 

@@ -4,7 +4,7 @@ Shapes, types and devices are always checked. Values (a length past the end, a t
 on the CPU, where looking is free; on an accelerator the look would stall every step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -99,18 +99,21 @@ def check_state(where: str, state: State, shapes: Shapes, rows: int, like: Tenso
         shape: tuple[int | None, ...] = shapes.get(name, ())
         if tensor.dim() and tensor.shape[0] != rows:
             raise ArgumentError(where, f"state[{name!r}]", f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
-        fits = len(shape) == tensor.dim() - 1 and all(
-            want is None or want == have for want, have in zip(shape, tensor.shape[1:], strict=True)
-        )
-        if not fits:
+        sizes = tensor.shape[1:]
+        if not tensor.dim() or (sizes != shape and not matches(sizes, shape)):
             wanted = ", ".join("any" if size is None else str(size) for size in (rows, *shape))
             came = f"shape {list(tensor.shape)}"
             raise ArgumentError(where, f"state[{name!r}]", came, f"[{wanted}]: is it the state of another layer?")
         if tensor.device != like.device:
             expected = f"{like.device}, where x is"
             raise ArgumentError(where, f"state[{name!r}]", str(tensor.device), expected, verb="is on")
-        if tensor.is_floating_point():
+        if tensor.dtype != like.dtype and tensor.is_floating_point():
             check_precision(where, f"state[{name!r}]", tensor, like, whose="x has")
+
+
+def matches(sizes: Sequence[int], shape: Sequence[int | None]) -> bool:
+    """Whether each size is as wanted; None is any."""
+    return len(sizes) == len(shape) and all(w is None or w == have for w, have in zip(shape, sizes, strict=True))
 
 
 def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:

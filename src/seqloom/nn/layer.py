@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -17,8 +16,7 @@ from seqloom.spec.errors import ArgumentError, CannotStep
 Shapes = dict[str, tuple[int | None, ...]]
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(NamedTuple):
     """What a layer promises, in eval mode; the conformance suite asks exactly that of it.
 
     causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the
@@ -35,12 +33,8 @@ class Traits:
     def of_all(layers: Iterable["Layer"]) -> "Traits":
         """What layers promise together: causal if all are, and so on."""
         traits = [layer.traits for layer in layers]
-        limits = [each.max_length for each in traits if each.max_length is not None]
-        return Traits(
-            causal=all(each.causal for each in traits),
-            max_length=min(limits, default=None),
-            rows_independent=all(each.rows_independent for each in traits),
-        )
+        causal, limits, independent = zip(*traits, strict=True) if traits else ((), (), ())
+        return Traits(all(causal), min((each for each in limits if each is not None), default=None), all(independent))
 
 
 class Layer(nn.Module, ABC):

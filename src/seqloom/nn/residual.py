@@ -8,9 +8,10 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqloom.nn.dropout import Dropout
+from seqloom.nn.dropout import AnyDropout, Dropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.normalisation import NORMS
+from seqloom.nn.record import inside
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
@@ -18,11 +19,14 @@ from seqloom.spec.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]
 
+_NO_STATE = State().as_checked()
+
 
 class AnyResidual(Composite):
     """A layer f, what stands around it, and dropout D; what y is made of them is the equation of each kind.
 
     dropout: by probability, or a layer of your own
+    Only f may carry a state.
     """
 
     def __init__(self, layer: Layer, around: dict[str, Layer], dropout: float | Layer) -> None:
@@ -33,23 +37,36 @@ class AnyResidual(Composite):
         drop = dropout if isinstance(dropout, Layer) else Dropout(size, dropout)
         super().__init__({"layer": layer, **around, "dropout": drop})
         self.input_size = self.output_size = size
+        self.around = (*around, "dropout")
+        for name in self.around:
+            if carried := sorted(self.parts()[name].state_shapes()):
+                came = f"a {name} that carries {', '.join(carried)}"
+                raise ArgumentError(type(self).__name__, name, came, "one without a state", verb="is")
 
     @abstractmethod
-    def combine(self, x: Tensor, *args: Any, **parts: Any) -> Tensor:
-        """The equation, of x and of each part by its name."""
+    def combine(self, x: Tensor, *args: Any, **around: Any) -> Tensor:
+        """The equation, of x, of the layer, and of each part around it by its name."""
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        after: dict[str, State] = {}
-        parts = {name: partial(self._keep_state, after, name, lengths, state) for name in self.layers}
-        return self.combine(x, **parts), State.join(after)
+        after = State()
 
-    def _keep_state(
-        self, after: dict[str, State], name: str, lengths: Tensor | None, state: State, x: Tensor
-    ) -> Float[Tensor, "batch time dim"]:
-        """One part as a function of x alone; the state after it is put aside."""
-        y, after[name] = self.run_part(name, x, lengths, state)
+        def layer(x: Tensor) -> Tensor:
+            nonlocal after
+            y, after = self.run_part("layer", x, lengths, state)
+            return y
+
+        around = {name: partial(self.beside, name, lengths) for name in self.around}
+        return self.combine(x, layer, **around), State.join({"layer": after})
+
+    def beside(self, name: str, lengths: Tensor | None, x: Tensor) -> Float[Tensor, "batch time dim"]:
+        """A part that carries no state, as a function of x."""
+        part = self.layers[name]
+        if isinstance(part, AnyDropout) and not part.training:
+            return x
+        with inside(name):
+            y: Tensor = part(x, lengths, _NO_STATE)[0]
         return y
 
 

@@ -1,6 +1,7 @@
 """Layers on layers."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import torch
@@ -14,7 +15,10 @@ from seqloom.spec.errors import ArgumentError
 
 
 class Composite(Layer):
-    """A layer made of named layers, whose state is theirs under dotted names."""
+    """A layer made of named layers, whose state is theirs under dotted names.
+
+    What they promise and carry is asked once: a step of decoding has little time for it.
+    """
 
     layers: nn.ModuleDict
 
@@ -31,16 +35,17 @@ class Composite(Layer):
         """The layers by name."""
         return dict(self.layers.items())  # type: ignore[arg-type]
 
-    @property
-    def traits(self) -> Traits:
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
         return Traits.of_all(self.parts().values())
 
     def state_shapes(self) -> Shapes:
-        return {
-            f"{part}.{name}": shape
-            for part, layer in self.parts().items()
-            for name, shape in layer.state_shapes().items()
-        }
+        return dict(self._shapes)
+
+    @cached_property
+    def _shapes(self) -> Shapes:
+        inner = ((part, layer.state_shapes()) for part, layer in self.parts().items())
+        return {f"{part}.{name}": shape for part, shapes in inner for name, shape in shapes.items()}
 
     def initial(self, rows: int, like: Tensor) -> State:
         return State.join({name: layer.initial(rows, like) for name, layer in self.parts().items()})

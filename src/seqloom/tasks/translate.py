@@ -296,5 +296,6 @@ class Caption(Translate):
         "Describe a picture. Reads TSV, CSV or JSONL with an image's path and its caption; or .npy grids of features."
     )
     items: ClassVar[str] = "captions"
+    chosen_by = "bleu_4"  # long babble has a good chrF beside short captions
     metrics: ClassVar[type[Translations]] = Captions
     sources: ClassVar[type[Source[Any]]] = Pictures

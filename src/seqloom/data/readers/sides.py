@@ -11,7 +11,7 @@ from seqloom.data.readers.columns import first_objects, first_rows, given_column
 from seqloom.data.readers.guess import by_name
 from seqloom.data.readers.jsonl import check_encodable, text_of, value_of
 from seqloom.data.readers.rows import OR_SKIP, ROWS, json_objects
-from seqloom.data.readers.table import FIX
+from seqloom.data.readers.table import mend
 from seqloom.data.wording import counted
 from seqloom.spec.config.data import LANGUAGES, Data
 from seqloom.spec.errors import DataError
@@ -206,7 +206,7 @@ def _rows(path: Path, written: Format, columns: Sides, data: Data, bad: Bad) -> 
             yield row[columns.source], row[columns.target], place
         else:
             what = f"{counted(len(row), 'field')}, expected {width} ({columns.shape(written)})"
-            bad(DataError(place, what, f"{FIX[written]}, {OR_SKIP}"))
+            bad(DataError(place, what, f"{mend(written, len(row), width)}, {OR_SKIP}"))
 
 
 def _objects(path: Path, columns: Sides, data: Data, bad: Bad) -> Iterator[tuple[str, str, Place]]:

@@ -9,13 +9,20 @@ from seqloom.data.lines import Bad, refuse
 from seqloom.data.readers.columns import Columns
 from seqloom.data.readers.labels import labels_of_cell
 from seqloom.data.readers.rows import OR_SKIP, ROWS
+from seqloom.data.wording import counted
 from seqloom.spec.config.data import Data
 from seqloom.spec.errors import DataError
 
-FIX = {
-    "csv": 'Put quotes around a field that has a comma in it ("a, b")',
-    "tsv": "Remove the tab or add the one that is missing",
-}
+
+def mend(written: str, fields: int, width: int) -> str:
+    """What to do about a row of so many fields.
+
+    >>> mend("tsv", 3, 2), mend("tsv", 1, 2)
+    ('Remove a tab', 'Add the tab that is missing')
+    """
+    if written == "csv":
+        return 'Put quotes around a field that has a comma in it ("a, b")'
+    return "Remove a tab" if fields > width else "Add the tab that is missing"
 
 
 def read_table(
@@ -43,5 +50,5 @@ def read_table(
 
 
 def _wrong_width(row: list[str], columns: Columns, written: Literal["csv", "tsv"], place: Place) -> DataError:
-    came = f"{len(row)} field{'s' if len(row) != 1 else ''}"
-    return DataError(place, f"{came}, expected {columns.width} ({columns.shape()})", f"{FIX[written]}, {OR_SKIP}")
+    what = f"{counted(len(row), 'field')}, expected {columns.width} ({columns.shape()})"
+    return DataError(place, what, f"{mend(written, len(row), columns.width)}, {OR_SKIP}")
