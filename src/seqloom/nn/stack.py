@@ -36,7 +36,7 @@ class Composite(Layer):
         return dict(self.layers.items())  # type: ignore[arg-type]
 
     @cached_property
-    def traits(self) -> Traits:  # type: ignore[override]
+    def traits(self) -> Traits:
         return Traits.of_all(self.parts().values())
 
     def state_shapes(self) -> Shapes:
