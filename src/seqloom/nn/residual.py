@@ -11,15 +11,12 @@ from torch import Tensor
 from seqloom.nn.dropout import AnyDropout, Dropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.normalisation import NORMS
-from seqloom.nn.record import inside
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]
-
-_NO_STATE = State().as_checked()
 
 
 class AnyResidual(Composite):
@@ -57,17 +54,15 @@ class AnyResidual(Composite):
             y, after = self.run_part("layer", x, lengths, state)
             return y
 
-        around = {name: partial(self.beside, name, lengths) for name in self.around}
+        around = {name: partial(self.beside, name, lengths, state) for name in self.around}
         return self.combine(x, layer, **around), State.join({"layer": after})
 
-    def beside(self, name: str, lengths: Tensor | None, x: Tensor) -> Float[Tensor, "batch time dim"]:
-        """A part that carries no state, as a function of x."""
+    def beside(self, name: str, lengths: Tensor | None, state: State, x: Tensor) -> Float[Tensor, "batch time dim"]:
+        """A part around the layer, as a function of x: all it knows of the state is the position."""
         part = self.layers[name]
         if isinstance(part, AnyDropout) and not part.training:
             return x
-        with inside(name):
-            y: Tensor = part(x, lengths, _NO_STATE)[0]
-        return y
+        return self.run_part(name, x, lengths, state)[0]
 
 
 class Residual(AnyResidual):
