@@ -128,6 +128,15 @@ def test_writes_on_past_the_longest_length(context: int) -> None:
     assert texts == alone
 
 
+def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, where a state knows no more than a bound on its positions."""
+    model, options = bold(short), Decode(temperature=1.0, length=14)
+    texts = collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS))
+    for user in ("state", "checks", "multihead"):
+        monkeypatch.setattr(f"seqloom.nn.{user}.readable", lambda _: False)
+    assert collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
+
+
 def test_a_step_reads_one_token() -> None:
     model, widths = bold(transformer), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))

@@ -79,6 +79,7 @@ class Reader:
 
     def newest(self, texts: Sequence[Branch], state: State) -> tuple[Float[Tensor, "texts vocabulary"], State]:
         """Read the last token of each."""
+        state = state.at(state.position, max(text.read for text in texts))  # on a GPU it knows no more than a bound
         for text in texts:
             text.read += 1
         return self.read(torch.tensor([[text.token] for text in texts], device=self.device), state, None)
