@@ -1,7 +1,6 @@
 """Layers on layers."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 
 import torch
@@ -17,7 +16,7 @@ from seqloom.spec.errors import ArgumentError
 class Composite(Layer):
     """A layer made of named layers, whose state is theirs under dotted names.
 
-    What they promise and carry is asked once: a step of decoding has little time for it.
+    What they promise and carry is asked once, here: a step of decoding has little time for it.
     """
 
     layers: nn.ModuleDict
@@ -30,22 +29,20 @@ class Composite(Layer):
         for layer in named.values():
             check_layer(type(self).__name__, layer)
         self.layers = nn.ModuleDict(named)
+        inner = ((part, layer.state_shapes()) for part, layer in named.items())
+        self._shapes = {f"{part}.{name}": shape for part, shapes in inner for name, shape in shapes.items()}
+        self._traits = Traits.of_all(named.values())
 
     def parts(self) -> dict[str, Layer]:
         """The layers by name."""
         return dict(self.layers.items())  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def traits(self) -> Traits:
-        return Traits.of_all(self.parts().values())
+        return self._traits
 
     def state_shapes(self) -> Shapes:
         return dict(self._shapes)
-
-    @cached_property
-    def _shapes(self) -> Shapes:
-        inner = ((part, layer.state_shapes()) for part, layer in self.parts().items())
-        return {f"{part}.{name}": shape for part, shapes in inner for name, shape in shapes.items()}
 
     def initial(self, rows: int, like: Tensor) -> State:
         return State.join({name: layer.initial(rows, like) for name, layer in self.parts().items()})
