@@ -132,8 +132,8 @@ def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPat
     """As on a GPU, where a state knows no more than a bound on its positions."""
     model, options = bold(short), Decode(temperature=1.0, length=14)
     texts = collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS))
-    for user in ("state", "checks", "multihead"):
-        monkeypatch.setattr(f"seqloom.nn.{user}.readable", lambda _: False)
+    for user in ("kernels.lengths", "nn.state", "nn.checks"):
+        monkeypatch.setattr(f"seqloom.{user}.readable", lambda _: False)
     assert collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
 
 

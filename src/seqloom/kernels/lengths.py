@@ -54,3 +54,8 @@ def last(
 def readable(tensor: Tensor) -> bool:
     """Whether values can be looked at without waiting for a device or breaking a compiled graph."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def all_reach(bound: int, counts: Int[Tensor, " batch"]) -> bool:
+    """Whether no row falls short, so that a mask would hide nothing; seen where looking is free, on the CPU."""
+    return readable(counts) and bool((counts == bound).all())

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seqloom.kernels.attention import widen
-from seqloom.kernels.lengths import readable, real
+from seqloom.kernels.lengths import all_reach, real
 from seqloom.nn.attention import Attention
 from seqloom.nn.cache import extend
 from seqloom.nn.checks import check_count, check_sequence, known_lengths
@@ -265,11 +265,6 @@ class CrossAttention(MultiHead):
         mask = None if all_reach(steps, state["lengths"]) else real(state["lengths"], steps)[:, None, None]
         with inside("memory"):
             return self.ask(query, state["keys"], state["values"], mask), state
-
-
-def all_reach(bound: int, counts: Int[Tensor, " batch"]) -> bool:
-    """Whether no row falls short, so that a mask would hide nothing; seen where looking is free, on the CPU."""
-    return readable(counts) and bool((counts == bound).all())
 
 
 def static(x: Tensor) -> bool:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from seqloom.kernels.lengths import readable
+from seqloom.kernels.lengths import all_reach, readable
 from seqloom.spec.errors import ArgumentError
 
 
@@ -96,10 +96,8 @@ class State(Mapping[str, Tensor]):
     @property
     def level(self) -> bool:
         """Whether all rows stand at the horizon; looked at once a step, and where that is free, on the CPU."""
-        if self.position is None or not readable(self.position):
-            return False
         if not self._level:
-            self._level.append(bool((self.position == self.horizon).all()))
+            self._level.append(self.position is not None and all_reach(self.horizon, self.position))
         return self._level[0]
 
     @property
