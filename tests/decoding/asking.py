@@ -19,7 +19,9 @@ def search(model: Writer, *, end: int | None = END, rows=ROWS, **asked) -> list[
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
     beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
-    source = (SOURCE[rows, :steps], LENGTHS[rows]) if isinstance(model, EncoderDecoder) else (None, None)
+    device = next(model.parameters()).device
+    read = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
+    source = read if isinstance(model, EncoderDecoder) else (None, None)
     prompts = [prompts_of(model)[row] for row in rows]
     options = Decode(**{"temperature": 0.0, "length": 6, **asked})
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)

@@ -1,0 +1,61 @@
+"""On a CUDA device the same is written as on the CPU, which the other tests hold to brute force."""
+
+from copy import deepcopy
+
+import pytest
+import torch
+
+from seqloom.decoding.streaming import collect, write
+from seqloom.decoding.tree import Tree
+from seqloom.spec.config.decode import Decode
+from tests.decoding.asking import assert_same, every_kind, search
+from tests.decoding.test_streaming import PROMPTS, bold, every_model
+from tests.decoding.writers import every_attentive, every_writer, ready, transformer_language_model
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("unchecked")]
+
+
+@every_kind
+@every_writer
+def test_the_same_is_written(make, asked) -> None:
+    here = ready(make)
+    there = deepcopy(here).cuda()
+    assert_same(search(there, **asked), search(here, **asked))
+
+
+@every_kind
+def test_the_same_is_written_within_constraints_and_past_a_window(asked) -> None:
+    here = ready(transformer_language_model)
+    there = deepcopy(here).cuda()
+    bounds = {"prefixes": [[2, 2, 0], [], [1], [3, 0]], "no_repeat": 2, "never": [0], "min_length": 3}
+    assert_same(search(there, **bounds, **asked), search(here, **bounds, **asked))
+    assert_same(search(there, context=4, length=12, **asked), search(here, context=4, length=12, **asked))
+
+
+@every_kind
+@every_attentive
+def test_the_same_is_looked_at_and_kept(make, asked) -> None:
+    here = ready(make)
+    trees: dict[str, list[Tree]] = {"cuda": [], "cpu": []}
+    texts = {
+        device: search(deepcopy(here).to(device), attention=True, trees=trees[device], **asked) for device in trees
+    }
+    for row, others in zip(texts["cuda"], texts["cpu"], strict=True):
+        for one, other in zip(row, others, strict=True):
+            assert one.attention.keys() == other.attention.keys()
+            for place, looked in one.attention.items():
+                torch.testing.assert_close(looked.cpu(), other.attention[place])
+    kept = {
+        device: [[(each.token, each.parent, each.fate) for each in tree.candidates] for tree in grown]
+        for device, grown in trees.items()
+    }
+    assert kept["cuda"] == kept["cpu"]
+
+
+@every_model
+def test_a_text_as_it_comes_is_the_same(make) -> None:
+    """The Transformer that knows eight positions begins again on the way."""
+    here, options = bold(make), Decode(temperature=1.0, top_k=8, length=14)
+    there = deepcopy(here).cuda()
+    texts = [collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) for model in (there, here)]
+    assert texts[0] == texts[1]
