@@ -147,6 +147,12 @@ def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: s
     assert (data.bad_images, data.skipped, len(data.images)) == (1, 0, IMAGES - 1)
 
 
+def test_pairs_of_texts_are_pointed_to_their_task() -> None:
+    sentence = refusal([("two cats", "deux chats"), *ROWS])
+    assert sentence.startswith("a.tsv:1: 'two cats' is not there. Name the column of images with --data.source; ")
+    assert sentence.endswith("for pairs of texts there is 'seqloom train translate'.")
+
+
 def test_bad_lines_and_bad_images_are_counted_apart() -> None:
     data = made([*ROWS, ("photos/1.png", ""), ("none.png", "nothing")], on_bad_line="skip", on_bad_image="skip")
     assert (data.skipped, data.bad_images) == (1, 1)

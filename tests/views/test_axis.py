@@ -26,7 +26,7 @@ def test_linear(values: list[float], count: int) -> None:
     axis = linear(values, count)
     check(axis, values)
     near = [value for value in values if drawable(value, log=False) and abs(value) < 1e9]
-    rounding = 1e-12 * (axis.high - axis.low)  # a value of 5e-324 is 0 beside a step of 1
+    rounding = 1e-9 * (axis.high - axis.low)  # a value of 5e-324 is 0 beside a step of 1
     assert all(axis.low - rounding <= value <= axis.high + rounding for value in near)
 
 
@@ -55,6 +55,8 @@ def test_what_has_no_place() -> None:
         ([0.0, 1.0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
         ([1.4, 4.6], ["1", "2", "3", "4", "5"]),
         ([0.0, 2e6], ["0", "500k", "1M", "1.5M", "2M"]),
+        ([0.0, 0.0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ([91.0, 100.00000000000004], ["90", "92", "94", "96", "98", "100"]),
         ([3.0, 3.0], ["2.6", "2.8", "3", "3.2", "3.4"]),
     ],
 )

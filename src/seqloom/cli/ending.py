@@ -67,7 +67,8 @@ def show_written(console: Console, details: dict[str, Any]) -> None:
             told.append(f" (expected: {one_line(each['references'][0])})", "dim")
         say(console, "examples" if each is examples[0] else "", told)
     if "attention" in details and len(details["attention"]["tokens"]) <= ROWS:
-        say(console, "looked", "where it looked for one of them: a row for each token that it wrote")
+        form = "a picture" if "regions" in details["attention"] else "a row"
+        say(console, "looked", f"where it looked for one of them: {form} for each token that it wrote")
         show_attention(console, details["attention"])
 
 

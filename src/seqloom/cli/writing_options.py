@@ -10,7 +10,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 PANEL = "How to write"
 HELP = {
     "beam": ("N", "Follow the N likeliest texts side by side; 1 follows one."),
-    "n_best": ("N", "Give the N best texts that were found."),
+    "n_best": ("N", "Give the N best texts that were found, each with its score (see --length-penalty)."),
     "length_penalty": ("X", "With a beam: rank texts by log p / length^X."),
     "length": ("N", "The most tokens to write."),
     "min_length": ("N", "The fewest tokens to write."),

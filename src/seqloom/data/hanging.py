@@ -73,10 +73,15 @@ class Hanging:
             self.numbers[real] = self._hang(example.image, image)
         except DataError as error:
             if self.origin.data.on_bad_image == "refuse":
-                do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
-                raise DataError(example.place, f"{example.image!r} {error.what}", do) from None
+                raise DataError(example.place, f"{example.image!r} {error.what}", self._advice(example)) from None
             self.numbers[real], content = None, "none"
         self.contents.update(f"{content}\n".encode())
+
+    def _advice(self, example: Captioned) -> str:
+        """What to do about an image that can't be read, or about a text that is none."""
+        if not self.hung and not Path(example.image).suffix:
+            return "Name the column of images with --data.source; for pairs of texts there is 'seqloom train translate'"
+        return "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
 
     def _hang(self, name: str, image: Shaped[ndarray, "first second third"]) -> int:
         self._check_alike(name, image.shape[2] if image.dtype.kind == "f" else 0)

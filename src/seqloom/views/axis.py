@@ -45,7 +45,7 @@ def linear(values: Iterable[float], count: int = 5) -> Axis:
     """A linear axis that holds all values, from one round number to another."""
     low, high = _range(values)
     step = round_step((high - low) / count)
-    first, last = floor(low / step), ceil(high / step)
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)  # a BLEU of 100.00000000000004 ends at 100
     return Axis(first * step, last * step, False, _ticks(first, last, step))
 
 
@@ -86,9 +86,10 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
     """The smallest and the largest that can be drawn, kept apart."""
     kept = [value for value in values if drawable(value, log=False)]
     low, high = min(kept, default=0.0), max(kept, default=1.0)
+    if max(abs(low), abs(high)) <= 1 / FARTHEST:  # nothing but 0: below it lies nothing that a score could be
+        return 0.0, 1.0
     if high - low <= max(abs(low), abs(high)) * 1e-9 + 1 / FARTHEST:  # one value: give it room on both sides
-        room = abs(high) / 10 if abs(high) > 1 / FARTHEST else 1.0
-        low, high = low - room, high + room
+        return low - abs(high) / 10, high + abs(high) / 10
     return low, high
 
 
