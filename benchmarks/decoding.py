@@ -84,7 +84,7 @@ def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machi
             calls = (their_turn(theirs, source, work), our_turn(model, source, work))
             with Packing():
                 written, wanted = calls[1](), calls[0]()
-                note = compare(model, source, written, wanted) if beam == 1 else same_rows(written, wanted)
+                note = (compare if beam == 1 else compare_beams)(model, source, written, wanted)
                 slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
             best = work.tokens / floor(model, work, machine)
             name = f"{vocabulary:,} tokens, {'greedy' if beam == 1 else f'beam {beam}'}"
@@ -189,8 +189,17 @@ def compare(model: EncoderDecoder, source: Tensor, written: list[list[int]], wan
     return "the same tokens" if not parted else f"the same tokens but for {'; '.join(parted)}"
 
 
-def same_rows(written: list[list[int]], wanted: list[list[int]]) -> str:
-    return f"{sum(one == other for one, other in zip(written, wanted, strict=True))} of {len(written)} texts the same"
+@torch.no_grad()
+def compare_beams(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
+    """Texts that are not the same must be as likely as each other, to 1e-4 a token."""
+    differ = [row for row, (one, other) in enumerate(zip(written, wanted, strict=True)) if one != other]
+    for row in differ:
+        texts = torch.tensor([written[row], wanted[row]])
+        given = torch.cat([torch.full((2, 1), END), texts[:, :-1]], dim=1)
+        logits, _ = model.step(given, model.start(source[row : row + 1].expand(2, -1)))
+        one, other = logits.log_softmax(dim=2).gather(2, texts[:, :, None]).mean(dim=(1, 2)).tolist()
+        assert abs(one - other) < NEAR, f"row {row}: the two texts are {one - other} apart a token"
+    return f"{len(written) - len(differ)} of {len(written)} texts the same"
 
 
 # Turns -------------------------------------------------------------------------------------------------------------

@@ -147,10 +147,11 @@ def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: s
     assert (data.bad_images, data.skipped, len(data.images)) == (1, 0, IMAGES - 1)
 
 
-def test_pairs_of_texts_are_pointed_to_their_task() -> None:
-    sentence = refusal([("two cats", "deux chats"), *ROWS])
-    assert sentence.startswith("a.tsv:1: 'two cats' is not there. Name the column of images with --data.source; ")
-    assert sentence.endswith("for pairs of texts there is 'seqloom train translate'.")
+@pytest.mark.parametrize(("name", "text"), [("Dr. Smith waves.", True), ("two cats", True), ("cat.PNG", False)])
+def test_pairs_of_texts_are_pointed_to_their_task(name: str, text: bool) -> None:
+    sentence = refusal([(name, "deux chats"), *ROWS])
+    assert sentence.startswith(f"a.tsv:1: {name!r} is not there. Replace it, ")
+    assert sentence.endswith("--data.on-bad-image skip; pairs of texts are for 'seqloom train translate'.") == text
 
 
 def test_bad_lines_and_bad_images_are_counted_apart() -> None:
@@ -159,7 +160,8 @@ def test_bad_lines_and_bad_images_are_counted_apart() -> None:
 
 
 def test_a_data_set_without_one_good_image_is_a_sentence() -> None:
-    assert refusal([("none.png", "nothing")], on_bad_image="skip").startswith("a.tsv: none of its images can be read.")
+    sentence = refusal([("none.png", "nothing")], on_bad_image="skip")
+    assert sentence.startswith("a.tsv: none of its images can be used: 'none.png' is not there. ")
 
 
 def test_long_captions_are_cut_and_counted() -> None:
@@ -197,6 +199,13 @@ def test_features_of_another_width_and_images_among_them_are_refused_or_skipped(
     assert "'photos/1.npy' has vectors of 5, where images are expected" in refusal([*ROWS, rows[1]])
 
 
+def test_a_file_to_test_on_of_another_kind_is_a_sentence_that_says_so(tmp_path: Path) -> None:
+    config = experiment({"task": "caption", "data": {"train": "a.tsv", "image_size": 8, "on_bad_image": "skip"}})
+    read = Origin.to_test(config, [saved("b.tsv", features([(2, 3, 5)] * 3))])
+    with pytest.raises(DataError, match=r"can be used: 'photos/0\.npy' has vectors of 5, where images"):
+        to_test(read, tmp_path / "test", made().target, 0)
+
+
 def test_a_file_to_test_on_is_read_with_the_runs_tokeniser(tmp_path: Path) -> None:
     learnt = made()
     config = experiment({"task": "caption", "data": {"image_size": 8}})
@@ -211,7 +220,7 @@ def test_a_file_to_test_on_is_read_with_the_runs_tokeniser(tmp_path: Path) -> No
 def test_a_file_to_test_on_without_one_good_image_is_a_sentence(tmp_path: Path) -> None:
     config = experiment({"task": "caption", "data": {"train": "a.tsv", "image_size": 8, "on_bad_image": "skip"}})
     read = Origin.to_test(config, [saved("b.tsv", [("none.png", "nothing")])])
-    with pytest.raises(DataError, match=r"b\.tsv: none of its images can be read"):
+    with pytest.raises(DataError, match=r"b\.tsv: none of its images can be used: 'none\.png'"):
         to_test(read, tmp_path / "test", made().target, 0)
 
 

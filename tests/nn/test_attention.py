@@ -119,6 +119,16 @@ def test_every_call_takes_the_flash_kernel_and_pools(call, dtype):
     assert_close(context.double(), weights @ share(value, heads).double(), rtol=0, atol=10 * torch.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("key_heads", [1, 2, 4])
+def test_one_query_with_a_mask_for_each_head(key_heads):
+    query, mask = torch.randn(3, 4, 1, 5), torch.rand(3, 4, 1, 9) < 0.5
+    key, value = torch.randn(3, key_heads, 9, 5), torch.randn(3, key_heads, 9, 5)
+    with torch.no_grad():
+        context = pool(query, key, value, scale=0.3, mask=mask)
+    weights = softmax(0.3 * query @ share(key, 4).transpose(2, 3), mask)
+    assert_close(context, weights @ share(value, 4))
+
+
 def test_causal_counts_from_the_first():
     assert causal_mask(2, 4, torch.device("cpu")).tolist() == [
         [[[True, False, False, False], [True, True, False, False]]]

@@ -141,6 +141,14 @@ def test_a_tensor_with_two_names_is_moved_once() -> None:
     assert moved["hidden"].flatten().tolist() == [2.0, 1.0, 0.0]
 
 
+def test_two_views_of_the_same_are_moved_once() -> None:
+    y = torch.arange(6.0).reshape(3, 2, 1)
+    with torch.no_grad():
+        moved = State(hidden=y[:, -1], asked=y[:, -1], other=y[:, 0]).reorder([2, 1, 0])
+    assert moved["hidden"].flatten().tolist() == moved["asked"].flatten().tolist() == [5, 3, 1]
+    assert moved["other"].flatten().tolist() == [4, 2, 0]
+
+
 def test_a_state_without_tensors_has_rows_that_move() -> None:
     moved = State(position=torch.tensor([3, 5]), horizon=5).reorder([1, 1])
     assert moved.position.tolist() == [5, 5]

@@ -90,6 +90,9 @@ def test_a_beam_undoes_the_temperature_of_a_run_and_the_other_way_round(run: Run
     assert (drawn.beam, drawn.temperature) == (1, 0.5)
     again = decode_options(run.experiment.model_copy(update={"decode": drawn}), {"beam": 2})
     assert (again.beam, again.temperature) == (2, 0)
+    for wide, said in (({"beam": 10, "temperature": 0}, {"temperature": "0"}), ({"temperature": 0.5}, {"beam": 1})):
+        set_so = decode_options(run.experiment, wide)
+        assert decode_options(run.experiment.model_copy(update={"decode": set_so}), said) == set_so
 
 
 def test_between_pieces_torch_is_as_it_was(run: Run) -> None:

@@ -157,6 +157,8 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
         ({"task": "tag", "model": {"arch": "conv", "zoneout": 0.1}}, ["model.zoneout is not a key of conv", "lstm"]),
         ({"task": "tag", "train": {"learning_rat": 1}}, ["train.learning_rat", "Did you mean train.lr?"]),
         ({"task": "tag", "decode": {"length": 3}}, ["decode", "language"]),
+        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best is 3", "language writes one text"]),
+        ({"task": "language", "decode": {"n_best": 3, "beam": 4}}, ["decode.n_best is 3", "language writes one text"]),
         ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
         ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
         ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),

@@ -249,8 +249,11 @@ def test_samples_are_those_of_the_seed() -> None:
     assert len({sample["text"] for sample in samples}) > 1
 
 
-def test_a_model_whose_scores_are_not_finite_writes_no_sample() -> None:
-    task, model = ready()
+@pytest.mark.parametrize("decode", [{}, {"beam": 3}])
+def test_a_model_whose_scores_are_not_finite_writes_no_sample(decode: dict[str, Any]) -> None:
+    task, model = ready(train={"samples": 2}, decode={"length": 4, **decode})
+    with torch.inference_mode():
+        assert len(list(task.samples(model, CPU))) == (1 if decode else 2)
     with torch.no_grad():
         model.head.output.bias += math.nan
     with torch.inference_mode():

@@ -181,6 +181,18 @@ def test_grids_of_unequal_size_are_regions_in_a_row(tmp_path: Path) -> None:
     assert sizes == {4, 6, 9}
 
 
+def test_regions_count_in_a_batch_however_many_tokens_are_read(tmp_path: Path) -> None:
+    """data.max_length cuts captions, not pictures."""
+    asked = chosen(grids(tmp_path), max_length=3)
+    asked = asked.model_copy(update={"train": asked.train.model_copy(update={"batch": 30})})
+    task = Caption.prepare(asked, Origin.of(asked))
+    batches = map(task.batch, task.epoch(0))
+    sizes = [(len(batch.rows), batch.source.shape[1] + batch.target.shape[1]) for batch in batches]
+    assert max(count * each for count, each in sizes) <= 30
+    assert max(count for count, _ in sizes) > 1
+    assert max(each for _, each in sizes) == 9 + 4
+
+
 def test_answers_about_grids_do_not_depend_on_their_neighbours(given: Run) -> None:
     paths = [photo(given, f"grids/{i}.npy") for i in range(6)]
     together = given.predict(paths, attention=True)

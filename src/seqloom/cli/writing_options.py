@@ -52,7 +52,8 @@ def option_of(key: str) -> str | None:
 def said(given: Mapping[str, str | None]) -> dict[str, Any]:
     """What was typed, by key: `none` unsets, as in a config.
 
-    >>> said({"top_k": "none", "beam": "5", "seed": None})
-    {'top_k': None, 'beam': '5'}
+    >>> said({"top_k": "none", "beam": "5", "seed": None, "prompt": ""})
+    {'top_k': None, 'beam': '5', 'prompt': ''}
     """
-    return {name: None if value == "none" and name != "prompt" else value for name, value in given.items() if value}
+    typed = {name: value for name, value in given.items() if value is not None}
+    return {name: None if value == "none" and name != "prompt" else value for name, value in typed.items()}

@@ -14,7 +14,7 @@ from seqloom.data.cache import fingerprint
 from seqloom.data.corpora.scenes import SIDE
 from seqloom.data.examples import Captioned
 from seqloom.data.gallery import IMAGES, NUMBERS, PRINT, Gallery, scenes
-from seqloom.data.images import read_source
+from seqloom.data.images import SUFFIXES, read_source
 from seqloom.data.origin import Origin
 from seqloom.data.readers.captions import RealPaths, image_path
 from seqloom.data.split import PARTS
@@ -34,7 +34,9 @@ def hang(origin: Origin, folder: Path, features: int | None = None) -> Gallery:
             for example in origin.captions(part, origin.bad()):
                 wall.add(example)
     if not wall.hung:
-        raise DataError(origin.name, "none of its images can be read", "Check their paths, which go on from its folder")
+        why = f": {wall.why}" if wall.why else ""
+        do = "Check their paths, which go on from its folder, and their kind"
+        raise DataError(origin.name, f"none of its images can be used{why}", do)
     wall.note()
     return Gallery.within(folder)
 
@@ -48,6 +50,7 @@ class Hanging:
         self.real = RealPaths()
         self.numbers: dict[str, int | None] = {}  # by the real path; None is one that can't be read
         self.contents = hashlib.sha256()
+        self.why = ""  # the first that can't be used can't be
         self.hung = 0
         self._writer: Writer | None = None
         self._open = ExitStack()
@@ -72,16 +75,18 @@ class Hanging:
             image, content = read_source(path, self.size), fingerprint(path)
             self.numbers[real] = self._hang(example.image, image)
         except DataError as error:
+            what = f"{example.image!r} {error.what}"
             if self.origin.data.on_bad_image == "refuse":
-                raise DataError(example.place, f"{example.image!r} {error.what}", self._advice(example)) from None
+                raise DataError(example.place, what, self._advice(example)) from None
             self.numbers[real], content = None, "none"
+            self.why = self.why or what
         self.contents.update(f"{content}\n".encode())
 
     def _advice(self, example: Captioned) -> str:
         """What to do about an image that can't be read, or about a text that is none."""
-        if not self.hung and not Path(example.image).suffix:
-            return "Name the column of images with --data.source; for pairs of texts there is 'seqloom train translate'"
-        return "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
+        do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
+        texts = not self.hung and Path(example.image).suffix.lower() not in SUFFIXES
+        return f"{do}; pairs of texts are for 'seqloom train translate'" if texts else do
 
     def _hang(self, name: str, image: Shaped[ndarray, "first second third"]) -> int:
         self._check_alike(name, image.shape[2] if image.dtype.kind == "f" else 0)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
 FEATURES = ".npy"
+SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", FEATURES)  # usual names; an image is known by its content
 MOST_BYTES = 100_000_000  # of a file
 MOST_PIXELS = 64_000_000  # of an image: more than a telephone's 48 million
 MOST_VALUES = 1 << 24  # of a file of features

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import ArgumentError
+from seqloom.spec.errors import NotFinite
 
 
 def choose(
@@ -106,4 +106,4 @@ def uniform(seed: int, numbers: Iterable[int], step: int) -> Float[Tensor, " row
 def check_finite(where: str, largest: Iterable[float]) -> None:
     """Scores are numbers: a row's largest that is NaN or ∞ comes from weights that are not finite."""
     if any(math.isnan(value) or value == math.inf for value in largest):
-        raise ArgumentError(where, "logits", "no finite largest value", "numbers: are the model's weights finite?")
+        raise NotFinite(where, "logits", "no finite largest value", "numbers: are the model's weights finite?")

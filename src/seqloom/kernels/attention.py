@@ -26,10 +26,10 @@ def pool(
     rows, heads, queries, _ = query.shape
     key_heads, out = key.shape[1], value.shape[3]
     query, key, value = one_width(query, key, value)
-    if queries == 1 and not causal and (mask is None or mask.shape[1] == 1):
-        # One step: heads that share keys ask together, as queries of one head (half the time on a CPU).
+    alone = queries == 1 and not causal and (key_heads == heads or mask is None or mask.shape[1] == 1)
+    if alone:  # one step: heads that share keys ask together, as queries of one head (half the time on a CPU)
         query = query.reshape(rows, key_heads, heads // key_heads, query.shape[3])
-    if queries == 1 and not causal and not dropout and query.device.type == "cpu" and not torch.is_grad_enabled():
+    if alone and not dropout and query.device.type == "cpu" and not torch.is_grad_enabled():
         return few(query, key, value, scale, mask)[..., :out].reshape(rows, heads, queries, out)
     hidden = None
     if mask is not None:

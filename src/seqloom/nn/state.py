@@ -190,9 +190,9 @@ class State(Mapping[str, Tensor]):
         if not held:
             return self
         to, out_of = (torch.tensor(some, device=held[0].device) for some in (changed, [rows[to] for to in changed]))
-        moving = {id(tensor): tensor for name, tensor in self.items() if name not in self.fixed}  # once each, if shared
+        moving = {view(tensor): tensor for name, tensor in self.items() if name not in self.fixed}  # once, if shared
         moved = {which: replaced(tensor, to, out_of) for which, tensor in moving.items()}
-        tensors = {name: tensor if name in self.fixed else moved[id(tensor)] for name, tensor in self.items()}
+        tensors = {name: tensor if name in self.fixed else moved[view(tensor)] for name, tensor in self.items()}
         position = None if self.position is None else self.position.index_copy(0, to, self.position[out_of])
         self.use_up()
         return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)
@@ -252,6 +252,11 @@ class State(Mapping[str, Tensor]):
         }
         position = None if self.position is None else self.position.to(device=device)
         return State(tensors, position=position, horizon=self.horizon, fixed=self.fixed)
+
+
+def view(tensor: Tensor) -> tuple[object, ...]:
+    """What tensors share that show the same memory in the same way, and so move together."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
 def replaced(tensor: Tensor, to: Int[Tensor, " changed"], out_of: Int[Tensor, " changed"]) -> Tensor:

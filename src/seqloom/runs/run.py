@@ -197,9 +197,12 @@ def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
 
 
 def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> Decode:
-    """How to write, as the run says, with some keys said anew; a beam undoes the run's temperature, and vice versa."""
+    """How to write, as the run says, with some keys said anew.
+
+    A beam undoes the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 undo nothing.
+    """
     base = {} if chosen.decode is None else chosen.decode.model_dump()
-    for one, other in (("beam", "temperature"), ("temperature", "beam")):
-        if one in options and other not in options:
+    for one, other, plain in (("beam", "temperature", ("1",)), ("temperature", "beam", ("0", "0.0"))):
+        if one in options and other not in options and str(options[one]) not in plain:
             base.pop(other, None)
     return experiment({"task": chosen.task, "decode": base}, over={"decode": options}).decode or Decode()

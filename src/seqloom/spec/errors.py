@@ -63,6 +63,10 @@ class ArgumentError(SeqloomError, ValueError):
         self.argument = argument
 
 
+class NotFinite(ArgumentError):
+    """Scores of a model that are no numbers: in training it may yet recover."""
+
+
 class UnknownName(SeqloomError, KeyError):
     """A name that a closed registry does not hold."""
 

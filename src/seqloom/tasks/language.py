@@ -26,7 +26,7 @@ from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import Transformer
-from seqloom.spec.errors import ArgumentError, DataError, UserError
+from seqloom.spec.errors import DataError, NotFinite, UserError
 from seqloom.tasks.bodies import body, started, tokens
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.scoring import Scored, scored
@@ -203,26 +203,22 @@ class Language(Task):
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options = self.experiment.decode or Decode()
-        seed = options.seed if options.seed is not None else self.experiment.seed
-        if options.beam > 1 and self.experiment.train.samples:
-            yield {"prompt": options.prompt, "text": self.searched(model, [options.prompt], options)[0]}
-            return
-        prompt = self.prompt(options.prompt)
-        for number in range(self.experiment.train.samples or 0):
-            written = write(
-                model,
-                [prompt],
-                options=options,
-                seed=seed,
-                never=self.never(),
-                context=self.context(),
-                numbers=[number],
-            )
+        count = self.experiment.train.samples or 0
+        for number in range(min(count, 1) if options.beam > 1 else count):  # a beam finds one and the same
             try:
-                text = self.tokeniser.decode(collect(written, 1)[0])
-            except ArgumentError:  # its scores are not finite: it can't write now, and may yet recover
+                text = self.sample(model, options, number)
+            except NotFinite:
                 return
             yield {"prompt": options.prompt, "text": text}
+
+    def sample(self, model: Model, options: Decode, number: int) -> str:
+        """The text of this number after the prompt of the experiment."""
+        if options.beam > 1:
+            return self.searched(model, [options.prompt], options)[0]
+        seed = options.seed if options.seed is not None else self.experiment.seed
+        prompts, never, context = [self.prompt(options.prompt)], self.never(), self.context()
+        written = write(model, prompts, options=options, seed=seed, never=never, context=context, numbers=[number])
+        return self.tokeniser.decode(collect(written, 1)[0])
 
 
 def stretch(tokens: Any, item: Stretch) -> Batch:

@@ -102,10 +102,11 @@ class RowTask(Task, Generic[SomeData, SomePart]):
 
     def lengths(self, part: SomePart) -> Integer[ndarray, "rows *sides"]:
         """How much each row takes in a batch: of what is read, or of what is read and what is written."""
-        return part.rows.lengths()
+        lengths: Integer[ndarray, " rows"] = np.minimum(part.rows.lengths(), self.most)
+        return lengths
 
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        lengths = np.minimum(self.lengths(self.data.parts[TRAIN]), self.most)
+        lengths = self.lengths(self.data.parts[TRAIN])
         return by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:

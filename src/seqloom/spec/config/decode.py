@@ -43,6 +43,6 @@ class Decode(Part):
     )
     length: int = Field(400, ge=1, le=100_000, description="The most tokens to write.")
     seed: int | None = Field(
-        None, ge=0, lt=2**63, description="The same seed writes the same text; unless given, each text is different."
+        None, ge=0, lt=2**63, description="The same seed writes the same text; unless given, another each time."
     )
     prompt: str = Field("", description="The text to continue; in translate and caption, how every answer begins.")
