@@ -90,6 +90,15 @@ def test_a_seed_draws_the_same_and_a_prompt_begins_it(seqloom: Seqloom, writers:
     assert begun["tokens"][:2] == ["un", "noir"]
 
 
+def test_a_seed_is_shown_of_what_is_drawn(seqloom: Seqloom, writers: Path) -> None:
+    words = ("predict", writers / "translate", "one red blue .", "--temperature", "2")
+    drawn = seqloom(*words)
+    assert drawn.err.startswith("seed ")
+    again = seqloom(*words, "--seed", drawn.err.split()[1])
+    assert (again.out, again.err) == (drawn.out, "")
+    assert seqloom("predict", writers / "translate", "one red .").err == ""
+
+
 def test_a_prompt_longer_than_the_answer_may_be(seqloom: Seqloom, writers: Path) -> None:
     words = ("predict", writers / "translate", "one red .", "--prompt", "un noir")
     told = sentence(seqloom(*words, "--length", "1"))

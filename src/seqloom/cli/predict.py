@@ -1,6 +1,7 @@
 """`seqloom predict`: ask a run about texts."""
 
 import json
+import random
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 import rich_click as click
+from rich.text import Text
 
 from seqloom.cli.console import errors, output, waiting
 from seqloom.cli.help_text import Command
@@ -86,8 +88,14 @@ def predict(
         from seqloom.cli.answers import answer_lines, show_attention
         from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
+        from seqloom.runs.run import decode_options
         from seqloom.training.events import plain
     asked = opened(run, device)
+    if task in WRITTEN:
+        with naming_options(option_of):
+            how = decode_options(asked.experiment, chosen)
+        if how.temperature > 0 and how.seed is None:
+            chosen["seed"] = random.randrange(1 << 32)
     unseen = Unseen(asked.task)
     if texts == ("-",):  # as elsewhere
         texts, files = (), ("-", *files)
@@ -108,6 +116,8 @@ def predict(
                 show_attention(console, answer)
         sys.stdout.flush()
     unseen.warn(errors())
+    if "seed" in chosen and options["seed"] is None:
+        errors().print(Text(f"seed {chosen['seed']}", "dim"))
 
 
 def given(texts: Sequence[str], task: str) -> Iterator[Placed]:
