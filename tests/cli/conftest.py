@@ -1,6 +1,7 @@
 """Small files, small runs, and the command line in this process."""
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory:
     """Each test in an empty folder; one cache for all."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # `seqloom` is found
 
 
 def write_files(folder: Path) -> None:

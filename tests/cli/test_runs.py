@@ -67,6 +67,11 @@ def test_a_text_that_was_not_read_to_its_end_is_told(seqloom: Seqloom, runs: Pat
     assert said.out.count("only its beginning was read") == 1
 
 
+def test_standard_input_stands_where_it_is_named(seqloom: Seqloom, runs: Path) -> None:
+    said = seqloom("predict", runs / "classify", "a fine film", "-", "good", "--json", stdin="dull\na bore\n")
+    assert [json.loads(line)["text"] for line in said.out.splitlines()] == ["a fine film", "dull", "a bore", "good"]
+
+
 def test_a_language_model_answers_with_its_perplexity(seqloom: Seqloom, runs: Path) -> None:
     said = seqloom("predict", runs / "language", "the fox")
     assert said.out.startswith("perplexity ")

@@ -1,11 +1,14 @@
 """Translating and describing on the command line: from a file to an answer, and each mistake as one sentence."""
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from seqloom.cli.console import command
 from seqloom.cli.main import main
 from tests.cli.conftest import TINY, Said, Seqloom
 
@@ -67,6 +70,18 @@ def test_training_ends_with_what_it_wrote_and_a_command_that_works(seqloom: Seql
     assert told.startswith("next     seqloom predict r ")
     asked = told.split("predict r ")[1].strip("'\"")
     assert seqloom("predict", "r", asked).code == 0
+
+
+def test_a_command_to_paste_is_found_by_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("runs") == "seqloom runs"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command("runs") == shlex.join([str(Path(sys.executable).with_name("seqloom")), "runs"])
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "seqloom").touch()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    assert command("runs") == "bin/seqloom runs"
+    (tmp_path / "bin" / "seqloom").unlink()
+    assert command("runs") == "seqloom runs"
 
 
 def test_an_answer_its_rivals_and_where_it_looked(seqloom: Seqloom, writers: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.files import expand, format_of, formats_of, sides
+from seqloom.data.files import expand, format_of, formats_of, refuse_twice, sides
 from seqloom.spec.errors import DataError
 
 
@@ -154,6 +154,14 @@ def test_several_text_files_are_classes(folder: Path) -> None:
 def test_text_files_are_translated_two_by_two(names: str, paired: str) -> None:
     found = sides([Path(name) for name in names.split()])
     assert " ".join(f"{source}-{target}" for source, target in found) == paired
+
+
+def test_a_side_is_named_once(tmp_path: Path) -> None:
+    said = sentence(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
+    assert "a.de: this text file is named twice, and each is one side of one pair. Name it once; a copy" in said
+    refuse_twice(["a.tsv", "a.tsv"], "translate")  # read once, as elsewhere
+    refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
+    refuse_twice(["a.txt", "a.txt"], "language")
 
 
 def test_a_text_file_without_its_translation(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def given_as(key: Key, value: object, task: str) -> dict[str, Any]:
 
 def tasks_of(key: Key) -> tuple[str, ...]:
     """Those that have a use for it, with a model that has it."""
-    tasks = ("language",) if key.part == "decode" else USED_BY.get(key.dotted, names.TASKS)
+    tasks = USED_BY.get(key.dotted, ("language",) if key.part == "decode" else names.TASKS)
     return tuple(task for task in tasks if any(possible(task, arch) for arch in key.archs or ("gru",)))
 
 
@@ -128,7 +128,7 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
     value = all_keys()[key].choices[0] if all_keys()[key].choices else own.get(key, kinds[all_keys()[key].kind])
     for task in set(names.TASKS) - set(USED_BY[key]):
         sentence = said(given_as(all_keys()[key], value, task))
-        assert key in sentence
+        assert key in sentence or (key.startswith("decode.") and sentence.startswith("decode has no use in "))
         assert USED_BY[key][0] in sentence
 
 
@@ -157,8 +157,8 @@ def test_a_key_of_another_task_says_whose_it_is(key: str) -> None:
         ({"task": "tag", "model": {"arch": "conv", "zoneout": 0.1}}, ["model.zoneout is not a key of conv", "lstm"]),
         ({"task": "tag", "train": {"learning_rat": 1}}, ["train.learning_rat", "Did you mean train.lr?"]),
         ({"task": "tag", "decode": {"length": 3}}, ["decode", "language"]),
-        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best is 3", "language writes one text"]),
-        ({"task": "language", "decode": {"n_best": 3, "beam": 4}}, ["decode.n_best is 3", "language writes one text"]),
+        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best has no use in language"]),
+        ({"task": "language", "decode": {"n_best": 3, "beam": 4}}, ["decode.n_best has no use in language"]),
         ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
         ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
         ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),

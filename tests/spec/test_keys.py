@@ -53,7 +53,7 @@ def test_what_may_be_none_is_known() -> None:
     assert all_keys()["train.clip_norm"].optional
     assert not all_keys()["train.lr"].optional
     always = {"data.on_bad_line", "data.max_characters", "data.languages", "data.source_language"}
-    always |= {"data.target_language", "data.max_ratio", "data.on_ratio", "data.on_bad_image"}
+    always |= {"data.target_language", "data.max_ratio", "data.on_ratio", "data.on_bad_image", "decode.n_best"}
     assert {key for key in USED_BY if not all_keys()[key].optional} == always
 
 

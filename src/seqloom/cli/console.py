@@ -1,10 +1,12 @@
 """What is printed, and how: a word at the left, what it says beside it."""
 
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
@@ -13,6 +15,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+PROGRAM = "seqloom"
 INDENT = 9  # columns: as wide as the longest word at the left, and a space
 QUIET = 0.5  # seconds that may pass before a wait is shown
 
@@ -56,12 +59,21 @@ def block(console: Console, text: Text) -> None:
 
 
 def command(*words: object) -> str:
-    """A command that can be pasted into a shell.
+    """A command of seqloom that can be pasted into a shell.
 
-    >>> command("seqloom", "predict", "runs/my run", "a text")
-    "seqloom predict 'runs/my run' 'a text'"
+    >>> command("predict", "runs/my run", "a text").endswith("seqloom predict 'runs/my run' 'a text'")
+    True
     """
-    return shlex.join(map(str, words))
+    return shlex.join([program(), *map(str, words)])
+
+
+def program() -> str:
+    """The name of seqloom; its path, where the shell would not find it: beside the Python that runs."""
+    beside = Path(sys.executable).with_name(PROGRAM)
+    if shutil.which(PROGRAM) is not None or not beside.exists():
+        return PROGRAM
+    here = Path.cwd()
+    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:

@@ -107,8 +107,8 @@ def cost_words(cost: dict[str, Any]) -> str:
 def next_command(folder: Path, sitting: Sitting) -> str:
     """A command that works with this run, on something that it may know."""
     if isinstance(sitting.task, Language):
-        return command("seqloom", "generate", folder, "--prompt", example(sitting, folder))
-    return command("seqloom", "predict", folder, example(sitting, folder))
+        return command("generate", folder, "--prompt", example(sitting, folder))
+    return command("predict", folder, example(sitting, folder))
 
 
 def example(sitting: Sitting, folder: Path) -> str:

@@ -32,7 +32,7 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
         raise UserError(f"{path} already exists, and is not overwritten. Pass --out another.toml.")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}. Make it, or pass another --out.")
-    train = command("seqloom", "train", "--config", path)
+    train = command("train", "--config", path)
     content = HEADER.format(command=train) + written(explicit(request.experiment()), comments=True)
     durable.write(path, content)
     console = output()

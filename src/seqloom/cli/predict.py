@@ -97,8 +97,6 @@ def predict(
         if how.temperature > 0 and how.seed is None:
             chosen["seed"] = random.randrange(1 << 32)
     unseen = Unseen(asked.task)
-    if texts == ("-",):  # as elsewhere
-        texts, files = (), ("-", *files)
     for places, some in batches(chain(given(texts, task), *(lines_of(file, task) for file in files))):
         unseen.look(some)
         try:
@@ -126,7 +124,10 @@ def given(texts: Sequence[str], task: str) -> Iterator[Placed]:
         if not text.strip():
             do = "Name an image's file" if task == "caption" else "Give at least one word"
             raise UserError(f"text {number} is empty. {do}.")
-        yield f"text {number}", text
+        if text == "-":  # as elsewhere
+            yield from lines_of(text, task)
+        else:
+            yield f"text {number}", text
 
 
 def lines_of(file: str, task: str) -> Iterator[Placed]:

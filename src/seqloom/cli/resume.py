@@ -41,7 +41,7 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
         refuse_device(device)
     if (folder / SCORES).exists():
         say(console, "finished", f"{folder} is complete: there is nothing left to do")
-        say_exactly(console, "next", command("seqloom", "report", folder))
+        say_exactly(console, "next", command("report", folder))
         return
     with waiting(console, "starting torch …"):
         from seqloom import verbs

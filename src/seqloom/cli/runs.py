@@ -72,7 +72,7 @@ def runs(folder: str) -> None:
         if place.exists() or folder != "runs":
             raise RunError(f"{place}: no such folder. Name one that holds runs.")
         say(console, "none", "there are no runs here yet")
-        say_exactly(console, "next", command("seqloom", "train", "language"))
+        say_exactly(console, "next", command("train", "language"))
         return
     rows = list(rows_of(place))
     known = [row for row in rows if row.task]
@@ -89,7 +89,7 @@ def runs(folder: str) -> None:
         if row.broken:
             say(console, DAMAGED, row.broken, "bold red")
     for row in [row for row in known if row.state not in (FINISHED, DAMAGED)][-1:]:
-        say_exactly(console, "next", command("seqloom", "resume", row.folder))
+        say_exactly(console, "next", command("resume", row.folder))
     if not rows:
         say(console, "none", f"no folder in {place} is a run")
 

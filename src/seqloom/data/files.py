@@ -77,6 +77,19 @@ def expand(patterns: Iterable[str | Path]) -> list[Path]:
     return list(found.values())
 
 
+def refuse_twice(patterns: Iterable[str], task: Task, given: Format | Literal["auto"] = "auto") -> None:
+    """To a translator each text file is one side of one pair: which pairs are meant if one is named twice?"""
+    seen: set[Path] = set()
+    for pattern in patterns if task == "translate" and given in ("auto", "text") else ():
+        path = Path(pattern)
+        if given == "auto" and SUFFIXES.get(without_gz(path).suffix.lower(), "text") != "text":
+            continue
+        if path.absolute() in seen:
+            do = "Name it once; a copy of it, under another name, may stand in another pair"
+            raise DataError(pattern, "this text file is named twice, and each is one side of one pair", do)
+        seen.add(path.absolute())
+
+
 def _matches(pattern: str) -> list[Path]:
     if not pattern.strip() or "\0" in pattern:
         raise DataError(repr(pattern), "this is not a file name", "Name a file, or a pattern such as 'parts/*.txt'")

@@ -9,7 +9,7 @@ from seqloom.data.cache import State, cached, fingerprints, state
 from seqloom.data.corpora import CORPORA, default_corpus
 from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Captioned, Labelled, Pair, Sentence
-from seqloom.data.files import expand, formats_of, sides, without_gz
+from seqloom.data.files import expand, formats_of, refuse_twice, sides, without_gz
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.readers.captions import read_captions
 from seqloom.data.readers.columns import LOOKED_AT, Columns, columns
@@ -45,6 +45,8 @@ class Origin:
         """What the config names; nothing named is the task's own corpus."""
         data = experiment.data
         corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
+        for part in PARTS:
+            refuse_twice(getattr(data, part), experiment.task, data.format)
         files = {part: expand(getattr(data, part)) for part in PARTS}
         readable(files, experiment)
         states = {path: state(path) for paths in files.values() for path in paths}
@@ -55,6 +57,7 @@ class Origin:
     @staticmethod
     def to_test(experiment: Experiment, files: Sequence[str]) -> "Origin":
         """These files as the part to test on, and nothing else."""
+        refuse_twice(files, experiment.task, experiment.data.format)
         parts = {part: expand(files) if part == TEST else [] for part in PARTS}
         readable(parts, experiment)
         return Origin(experiment.task, experiment.data, experiment.seed, parts, {}, None)

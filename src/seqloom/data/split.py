@@ -26,7 +26,7 @@ def check_filled(name: str, parts: Iterable[str]) -> None:
     """Nothing can be learnt from nothing, or chosen by nothing."""
     for part in (TRAIN, VALID):
         if part not in set(parts):
-            do = "Give more examples, or a file of its own with --valid"
+            do = "Give more examples, a larger --data.valid-share, or a file of its own with --valid"
             raise DataError(name, f"no example is left for the {part} part", do)
 
 

@@ -201,7 +201,7 @@ def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> Decode:
 
     A beam undoes the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 undo nothing.
     """
-    base = {} if chosen.decode is None else chosen.decode.model_dump()
+    base = chosen.model_dump()["decode"] or {}
     for one, other, plain in (("beam", "temperature", ("1",)), ("temperature", "beam", ("0", "0.0"))):
         if one in options and other not in options and str(options[one]) not in plain:
             base.pop(other, None)

@@ -51,6 +51,8 @@ def test_text_files_of_different_lengths_and_others_go_on(tmp_path: Path) -> Non
     assert total == 120  # what could be read of one pair of files, and all of the other
     alone = look("translate", train=[str(tmp_path / name) for name in ("b.en", "b.fr", "a.en")])
     assert names(only(alone, "3 text files, and a translation needs two").places) == ["a.en"]
+    twice = look("translate", train=[str(tmp_path / name) for name in ("a.en", "a.fr", "b.en", "a.fr")])
+    assert names(only(twice, "this text file is named twice").places) == ["a.fr"]
 
 
 def test_repeated_sources_and_overlap(tmp_path: Path) -> None:

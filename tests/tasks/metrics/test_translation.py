@@ -72,6 +72,14 @@ def test_bleu_of_captions_is_that_of_n_grams_up_to_n(order: int) -> None:
     assert "nrefs:var" in found.signatures()["bleu"]
 
 
+def test_captions_of_three_words_can_be_right() -> None:
+    references = [["a red box"], ["a blue disc"], ["a green box"]]
+    right = added(Captions, ["a red box", "a blue disc", "a green disc"], references).scores()
+    babble = added(Captions, ["a a a a a a", "box box box box", "a red box a red box"], references).scores()
+    assert right["bleu_4"] > 60 > 20 > babble["bleu_4"]
+    assert added(Captions, [one for (one,) in references], references).scores()["bleu_4"] == pytest.approx(100)
+
+
 def test_one_call_of_sacrebleu_says_the_same() -> None:
     found = added(Translations, SAID, [[each] for each in REFERENCES]).scores()
     assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(SAID, [REFERENCES]).score)

@@ -190,5 +190,5 @@ def tell_empty(rows: Counter[str], noun: str, what: Sources, found: Gathered) ->
     refused = any(finding.kind == "error" for finding in found.findings)
     for part in (TRAIN, VALID):
         if not rows[part] and not (refused and what.given(part)):
-            do = f"Give more {noun}s, or a file of its own with --valid"
+            do = f"Give more {noun}s, a larger --data.valid-share, or a file of its own with --valid"
             found.add("error", Tally(1, [what.name]), f"no {noun} is left for the {part} part", do)

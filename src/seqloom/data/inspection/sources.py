@@ -7,7 +7,7 @@ from typing import Literal
 
 from seqloom.data.cache import fingerprints
 from seqloom.data.corpora import default_corpus
-from seqloom.data.files import Format, Task, expand, formats_of, without_gz
+from seqloom.data.files import Format, Task, expand, formats_of, refuse_twice, without_gz
 from seqloom.data.inspection.gathered import Gathered
 from seqloom.data.origin import refuse_shared
 from seqloom.data.split import PARTS, TEST, TRAIN, VALID, part_of
@@ -62,7 +62,7 @@ def sources(experiment: Experiment, found: Gathered) -> Sources:
     """What the config names; nothing named is the task's own corpus."""
     data = experiment.data
     corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
-    files = {part: with_formats(named(getattr(data, part), found), experiment, found) for part in PARTS}
+    files = {part: with_formats(named(getattr(data, part), experiment, found), experiment, found) for part in PARTS}
     reading = data.model_copy(update={"on_bad_line": "skip"})
     told = Sources(experiment.task, reading, experiment.seed, files, corpus)
     paths = {part: [path for path, _ in some] for part, some in files.items()}
@@ -74,9 +74,13 @@ def sources(experiment: Experiment, found: Gathered) -> Sources:
     return told
 
 
-def named(patterns: tuple[str, ...], found: Gathered) -> list[Path]:
+def named(patterns: tuple[str, ...], experiment: Experiment, found: Gathered) -> list[Path]:
     """The files of one part, each once."""
     paths: dict[Path, Path] = {}
+    try:
+        refuse_twice(patterns, experiment.task, experiment.data.format)
+    except DataError as error:
+        found.refused(error)
     for pattern in patterns:
         try:
             for path in expand([pattern]):

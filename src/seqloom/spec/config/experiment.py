@@ -96,8 +96,6 @@ def decode_disagreements(task: str, decode: Decode) -> Iterator[str]:
     if decode.beam > 1 and decode.temperature > 0:
         what = f"decode.beam is {decode.beam} and decode.temperature {decode.temperature:g}"
         yield f"{what}: a beam looks for the likeliest text, a temperature draws one. Give one of them"
-    if task == "language" and decode.n_best > 1:
-        yield f"decode.n_best is {decode.n_best}, and language writes one text after a prompt. Leave it out"
     if decode.temperature == 0 and decode.n_best > decode.beam:
         what = f"decode.n_best is {decode.n_best}, more than decode.beam, {decode.beam}"
         yield f"{what}. Widen the beam, or draw texts with decode.temperature"

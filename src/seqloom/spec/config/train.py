@@ -18,7 +18,7 @@ class Train(Part):
         None,
         ge=1,
         le=1_000_000_000,
-        description="How many steps to take; training ends with whichever of `epochs` and `steps` comes first.",
+        description="How many steps to take; where `epochs` are given too, training ends with whichever comes first.",
     )
     batch: int = Field(
         ge=1,

@@ -57,6 +57,7 @@ USED_BY: dict[str, tuple[str, ...]] = {
     "train.samples": ("language",),
     "train.scheduled_sampling": ("translate", "caption"),
     "train.doubly_stochastic": ("translate", "caption"),
+    "decode.n_best": ("translate", "caption"),
 }
 
 # Keys about files, which an embedded corpus has no use for.
@@ -116,7 +117,12 @@ USED_WITH: dict[str, tuple[tuple[str, tuple[object, ...]], ...]] = {
     "train.label_smoothing": (("model.crf", OFF), ("data.label_separator", OFF)),
 }
 
-INSTEAD = {"train.l2": "Give train.decay instead", "train.decay": "Give train.l2 instead"}
+DRAW = "Leave it out, or draw a text with decode.temperature"
+INSTEAD = {
+    "train.l2": "Give train.decay instead",
+    "train.decay": "Give train.l2 instead",
+    **dict.fromkeys(("decode.top_k", "decode.top_p", "decode.min_p", "decode.seed"), DRAW),
+}
 
 
 @dataclass(frozen=True)

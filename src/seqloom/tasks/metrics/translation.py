@@ -127,6 +127,9 @@ class Translations:
 class Captions(Translations):
     """BLEU-1 to BLEU-4, as captions are compared: by n-grams of up to so many words; beside them chrF and exact match.
 
+    Where no caption has n words, BLEU-n goes by the shorter n-grams that there are (sacreBLEU's effective order), so
+    that three words that are right count as right.
+
     >>> texts = Captions()
     >>> texts.add("a red box below a blue disc", ["a red box under a blue disc", "a blue disc above a red box"])
     False
@@ -138,7 +141,7 @@ class Captions(Translations):
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
 
-        orders = {f"bleu_{n}": BLEU(self.lowercase, max_ngram_order=n) for n in (1, 2, 3, 4)}
+        orders = {f"bleu_{n}": BLEU(self.lowercase, max_ngram_order=n, effective_order=True) for n in (1, 2, 3, 4)}
         return {**orders, "chrf": CHRF(lowercase=self.lowercase)}
 
 
