@@ -67,8 +67,12 @@ def test_bleu_of_captions_is_that_of_n_grams_up_to_n(order: int) -> None:
     references = [[one, other] for one, other in zip(REFERENCES, OTHERS, strict=True)]
     references[1] = references[1][:1]
     found = added(Captions, SAID, references)
-    metric = BLEU(max_ngram_order=order)
+    metric = BLEU(max_ngram_order=order, effective_order=True)
     assert found.scores()[f"bleu_{order}"] == pytest.approx(metric.corpus_score(SAID, streams(references)).score)  # type: ignore[arg-type]
+    assert found.scores()[f"bleu_{order}"] == pytest.approx(
+        BLEU(max_ngram_order=order).corpus_score(SAID, streams(references)).score  # type: ignore[arg-type]
+    )
+    assert found.signatures()["bleu"] == str(metric.get_signature())
     assert "nrefs:var" in found.signatures()["bleu"]
 
 

@@ -98,12 +98,12 @@ class Translations:
     def signatures(self) -> dict[str, str]:
         """What a figure must stand beside to be comparable: sacreBLEU's tokeniser, smoothing, version, references."""
         told: dict[str, str] = {}
-        for name, metric in Translations(lowercase=self.lowercase).metrics.items():
+        for name, metric in self.made().items():
             # The number of references is learned from a corpus, and may vary in it: so one text for each number.
             numbers = sorted(self.references) or [1]
             like = [["a" if i < number else None for number in numbers] for i in range(numbers[-1])]
             metric.corpus_score(["a"] * len(numbers), like)  # type: ignore[arg-type]  # None: fewer, as documented
-            told[name] = str(metric.get_signature())
+            told[name.partition("_")[0]] = str(metric.get_signature())  # one for all orders of BLEU
         return told
 
     def by_length(self) -> list[dict[str, float]]:
