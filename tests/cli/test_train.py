@@ -126,11 +126,14 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(seqloom: Seqloom, files: Pa
         assert "mine is a folder that holds something else" in said.err
 
 
-def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path) -> None:
+def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")  # on the screen the command has its path; the file may go to another machine
     said = seqloom("init", "tag", "names.conll", "--train.steps", "2", "--size", "tiny")
+    assert said.out.endswith("/seqloom train --config experiment.toml\n")
     assert (said.code, said.err) == (0, "")
     text = (files / "experiment.toml").read_text()
     assert "# The number of layers." in text
+    assert text.startswith("# An experiment. Edit it, then: seqloom train --config experiment.toml\n")
     assert seqloom("train", "--config", "experiment.toml", "--out", "r", "--device", "cpu").code == 0
     before = (files / "experiment.toml").read_bytes()
     again = seqloom("init", "tag", "names.conll")

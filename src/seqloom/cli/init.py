@@ -1,5 +1,6 @@
 """`seqloom init`: a config to edit."""
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from seqloom.spec.config.experiment import Experiment
 
 HEADER = """\
-# An experiment. Edit it, then: {command}
+# An experiment. Edit it, then: seqloom train --config {path}
 # Keys that are commented out are not set; a key that you delete takes its default. Paths of files are relative to the
 # folder in which you run the command.
 
@@ -32,12 +33,11 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
         raise UserError(f"{path} already exists, and is not overwritten. Pass --out another.toml.")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {path.parent}. Make it, or pass another --out.")
-    train = command("train", "--config", path)
-    content = HEADER.format(command=train) + written(explicit(request.experiment()), comments=True)
+    content = HEADER.format(path=shlex.quote(str(path))) + written(explicit(request.experiment()), comments=True)
     durable.write(path, content)
     console = output()
     say_exactly(console, "wrote", str(path))
-    say_exactly(console, "next", train)
+    say_exactly(console, "next", command("train", "--config", path))
 
 
 def explicit(chosen: "Experiment") -> "Experiment":

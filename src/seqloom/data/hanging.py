@@ -50,7 +50,7 @@ class Hanging:
         self.real = RealPaths()
         self.numbers: dict[str, int | None] = {}  # by the real path; None is one that can't be read
         self.contents = hashlib.sha256()
-        self.why = ""  # the first that can't be used can't be
+        self.why = ""  # what is wrong with the first that can't be used
         self.hung = 0
         self._writer: Writer | None = None
         self._open = ExitStack()
