@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from seqloom.spec.config.experiment import experiment
+from seqloom.tasks.registry import experiment
 from seqloom.training.estimate import estimate
 from seqloom.training.session import Sitting, begin
 from seqloom.verbs import write_report

@@ -66,7 +66,7 @@ def make(path: Path, size: int) -> int:
 
 def child(kind: str, text: str, steps: int) -> None:
     """One tokeniser, in a process of its own."""
-    from seqloom.spec.config.experiment import experiment
+    from seqloom.tasks.registry import experiment
     from seqloom.training.session import Sitting
 
     begun = time.monotonic()

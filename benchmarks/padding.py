@@ -22,7 +22,7 @@ from seqloom.data.labelled import labelled
 from seqloom.data.origin import Origin
 from seqloom.data.split import TRAIN
 from seqloom.data.tagged import tagged
-from seqloom.spec.config.experiment import experiment
+from seqloom.tasks.registry import experiment
 
 SETS: dict[str, tuple[str, dict[str, str]]] = {
     "sst2": ("classify", {"train": "train.tsv", "valid": "dev.tsv", "test": "test.tsv"}),

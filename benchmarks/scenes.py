@@ -28,7 +28,7 @@ from seqloom.data.corpora.scenes import Scene, attended, captioned
 from seqloom.data.origin import Origin
 from seqloom.runs.devices import device_of
 from seqloom.runs.run import Run
-from seqloom.tasks.translate import Caption
+from seqloom.tasks.caption.task import Caption
 
 RECIPE: dict[str, Any] = {
     "model": {

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import torch
 
-from seqloom.spec.config.experiment import Experiment, experiment
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from seqloom.training.devices import seed
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer

@@ -28,7 +28,7 @@ from seqloom.data.origin import Origin
 from seqloom.runs.run import Run
 from seqloom.spec.names import SCORES
 from seqloom.tasks.task import Evaluation
-from seqloom.tasks.translate import Translate
+from seqloom.tasks.translate.task import Translate
 
 Values = dict[str, Any]
 

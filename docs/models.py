@@ -17,16 +17,18 @@ from seqloom.cli.listing import MODELS
 from seqloom.data.tagged import NO_LETTER, Spellings
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
-from seqloom.tasks.classify import Classify
-from seqloom.tasks.language import Language
-from seqloom.tasks.pictures import Pictures
-from seqloom.tasks.sources import Texts
-from seqloom.tasks.tag import Tag
+from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.classify.task import Classify
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.image_source import Pictures
+from seqloom.tasks.language.task import Language
+from seqloom.tasks.registry import experiment
+from seqloom.tasks.tag.task import Tag
 from seqloom.tasks.task import Task
-from seqloom.tasks.translate import Caption, Translate
+from seqloom.tasks.text_source import Texts
+from seqloom.tasks.translate.task import Translate
 
 PAGE = Path(__file__).resolve().parent / "models.md"
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from docs.models import CHARACTERS, PAGE, PAPERS, WORDS, brief, characters, filled, matrix, parameters, words
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
+from seqloom.tasks.registry import experiment
 
 page = PAGE.read_text(encoding="utf-8")
 

@@ -8,9 +8,10 @@ from typing import Any
 from seqloom.lens.report import write_report
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 from seqloom.runs.run import Run
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.layers import merged
 from seqloom.spec.errors import SeqloomError, UserError
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from seqloom.training import session
 from seqloom.training.events import Listener
 from seqloom.training.session import Sitting

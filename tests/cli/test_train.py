@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.spec.config.experiment import Experiment
+from seqloom.tasks.experiment import Experiment
 from seqloom.training import session
 from seqloom.training.session import Sitting
 from seqloom.verbs import resume

@@ -7,7 +7,7 @@ from PIL import Image
 
 from seqloom.data.captioned import CaptionedData, captioned
 from seqloom.data.origin import Origin
-from seqloom.spec.config.experiment import experiment
+from seqloom.tasks.registry import experiment
 
 IMAGES = 30
 Rows = list[tuple[str, str]]

@@ -16,8 +16,8 @@ from seqloom.data.gallery import Gallery
 from seqloom.data.images import read_source
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 from tests.data.photos import IMAGES, ROWS, Rows, draw, made, origin, saved
 
 

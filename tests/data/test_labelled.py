@@ -12,8 +12,8 @@ from seqloom.data.labelled import LabelledData, LabelledPart, labelled, write
 from seqloom.data.lines import refuse
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID, part_of
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 
 Row = tuple[str, str]
 ROWS: list[Row] = [(f"text number {i}", "odd" if i % 2 else "even") for i in range(200)]

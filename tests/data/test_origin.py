@@ -8,8 +8,8 @@ import pytest
 from seqloom.data.lines import Skipped, refuse
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.registry import experiment
 
 CSV = "text,label\ngood film,pos\nbad film,neg\n"
 
@@ -20,7 +20,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def origin(task: str, seed: int = 1, **data: Any) -> Origin:
-    return Origin.of(experiment({"task": task, "seed": seed, "data": data}))
+    return Origin.of(experiment({"task": task, "data": {"seed": seed, **data}}))
 
 
 def test_files_of_each_part() -> None:

@@ -10,8 +10,8 @@ from seqloom.data import paired as module
 from seqloom.data.origin import Origin
 from seqloom.data.paired import PairedData, PairedPart, paired, paired_to_test
 from seqloom.data.split import TEST, TRAIN, VALID, part_of
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 
 Row = tuple[str, str]
 ROWS: list[Row] = [(f"text number {i}", f"texte numéro {i}") for i in range(200)]

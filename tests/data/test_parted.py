@@ -18,8 +18,8 @@ from seqloom.data.parted import ReadOnce
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.streams import streams
 from seqloom.data.tagged import tagged
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 
 READY = {"language": streams, "classify": labelled, "tag": tagged}
 CONTENT = {

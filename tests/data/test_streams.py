@@ -9,8 +9,8 @@ from seqloom.data import streams as module
 from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.streams import Streams, spans_of, streams
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 
 TEXT = "".join(f"line {i} of a small text, ä\n" for i in range(200))
 

@@ -13,8 +13,8 @@ from seqloom.data.origin import Origin
 from seqloom.data.split import TEST, TRAIN, VALID, part_of
 from seqloom.data.tagged import LONGEST, Spellings, TaggedData, TaggedPart, tagged, write
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import experiment
 
 Words = list[tuple[str, str]]
 SENTENCES: list[Words] = [[("The", "D"), (f"Dog{i}", "N"), ("barks", "V")][: i % 3 + 1] for i in range(150)]

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from seqloom.runs.run import Run
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.folder import sha256
+from seqloom.tasks.registry import experiment
 from seqloom.verbs import start
 from tests.training.small import words
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from seqloom.spec import names
 from seqloom.spec.config.data import FAMILIAR, LANGUAGES
 from seqloom.spec.config.defaults import SIZES
-from seqloom.spec.config.experiment import USED_BY, experiment
+from seqloom.spec.config.experiment import USED_BY
 from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.model import MODELS
 from seqloom.spec.config.toml import merged
 from seqloom.spec.errors import ConfigError
+from seqloom.tasks.registry import experiment
 
 JARGON = re.compile(r"pydantic|input\b|a valid |type=|Literal|union|instance of|\n|Traceback|dictionary update")
 

@@ -5,10 +5,11 @@ import pytest
 from seqloom.spec import names
 from seqloom.spec.config.data import Data
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.experiment import USED_BY, Experiment
+from seqloom.spec.config.experiment import USED_BY
 from seqloom.spec.config.keys import ALSO_CALLED, Key, all_keys, nearest
 from seqloom.spec.config.model import MODELS
 from seqloom.spec.config.train import Train
+from seqloom.tasks.experiment import Experiment
 
 every_key = pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
 

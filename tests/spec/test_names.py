@@ -111,7 +111,7 @@ def test_every_other_choice_is_the_configs_own() -> None:
 
 
 def test_tasks_are_those_of_an_experiment() -> None:
-    from seqloom.spec.config.experiment import Experiment
+    from seqloom.tasks.experiment import Experiment
 
     assert get_args(Experiment.model_fields["task"].annotation) == names.TASKS
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.spec import names
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import LARGEST, line_of, merged, placed, read_values, value, written
 from seqloom.spec.errors import ConfigError, DataError
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 
 cells = pytest.mark.parametrize(
     ("task", "arch"),

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.spec import names
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import written
 from seqloom.spec.config.uses import OF_FILES, USED_BY, USED_WITH, useless
 from seqloom.spec.errors import ConfigError
+from seqloom.tasks.registry import experiment
 
 FILE = {"data": {"train": "a.file"}}
 VALUES: dict[str, Any] = {"data.sample": 2000, "data.vocabulary": 300, "model.character_width": 2, "data.examples": 20}

@@ -25,11 +25,11 @@ from seqloom.nn.scores import SCORES
 from seqloom.nn.stack import DenseStack
 from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window
 from seqloom.spec import names
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.model import AnyModel
 from seqloom.spec.errors import ConfigError
 from seqloom.tasks.bodies import body, started, tokens
+from seqloom.tasks.registry import experiment
 
 LANGUAGE = [arch for arch in names.ARCHITECTURES if arch != "mixer"]
 

@@ -9,9 +9,9 @@ import torch
 
 import seqloom
 from seqloom.lens.report import report
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import ConfigError, UserError
-from seqloom.tasks.classify import Classify
+from seqloom.tasks.classify.task import Classify
+from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
 from seqloom.verbs import start
 from tests.training.small import sitting, tiny

@@ -14,10 +14,10 @@ from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.recurrent import Recurrent
 from seqloom.spec import names
 from seqloom.spec.config.encoder import encoder_of
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import ConfigError
 from seqloom.tasks.bodies import tokens
 from seqloom.tasks.encoder_decoder import encoder_decoder
+from seqloom.tasks.registry import experiment
 
 LONGEST = 9
 

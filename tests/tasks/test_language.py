@@ -14,10 +14,10 @@ from torch import Tensor
 import seqloom
 from seqloom.decoding.streaming import collect, write
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import UserError
 from seqloom.tasks import scoring
-from seqloom.tasks.language import Language, evaluation_stretches
+from seqloom.tasks.language.task import Language, evaluation_stretches
+from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
 from seqloom.verbs import start
 from tests.training.small import sitting, tiny

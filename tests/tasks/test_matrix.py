@@ -19,7 +19,7 @@ from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import ARCHITECTURES, CELLS, TASKS
-from seqloom.tasks.language import Language
+from seqloom.tasks.language.task import Language
 from seqloom.tasks.task import Task
 from seqloom.training import session
 from seqloom.training.events import Average

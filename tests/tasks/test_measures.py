@@ -8,9 +8,9 @@ import sacrebleu
 import torch
 
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.tasks.sources import Read
 from seqloom.tasks.task import Evaluation
-from seqloom.tasks.translate import Translate
+from seqloom.tasks.text_source import Read
+from seqloom.tasks.translate.task import Translate
 from tests.tasks.test_sources import made
 
 TEXTS = [

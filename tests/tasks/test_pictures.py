@@ -14,10 +14,10 @@ import seqloom
 from seqloom.data.images import normalised, read_image
 from seqloom.data.origin import Origin
 from seqloom.runs.run import Run
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import DataError, RunError, UserError
-from seqloom.tasks.pictures import KIND, Pictures
-from seqloom.tasks.translate import Caption
+from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.image_source import KIND, Pictures
+from seqloom.tasks.registry import experiment
 from seqloom.verbs import start
 from tests.runs.small import recommitted
 

@@ -9,9 +9,9 @@ import torch
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import UserError
 from seqloom.tasks.reach import cut_by
+from seqloom.tasks.registry import experiment
 from seqloom.tasks.seen import SEEN
 from seqloom.verbs import start
 

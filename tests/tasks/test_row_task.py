@@ -2,8 +2,8 @@
 
 import pytest
 
-from seqloom.tasks.classify import Classify
-from seqloom.tasks.tag import Tag
+from seqloom.tasks.classify.task import Classify
+from seqloom.tasks.tag.task import Tag
 from tests.training.small import sitting
 
 

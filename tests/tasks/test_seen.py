@@ -11,8 +11,8 @@ from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.spec.errors import RunError, UserError
 from seqloom.tasks import seen
 from seqloom.tasks.seen import SEEN, Seen, characters, says_nothing
-from seqloom.tasks.sources import Texts
-from seqloom.tasks.translate import Translate
+from seqloom.tasks.text_source import Texts
+from seqloom.tasks.translate.task import Translate
 from seqloom.training.keeping import Stopped
 from seqloom.verbs import resume, start
 from tests.tasks.test_sources import PAIRS, made, texts

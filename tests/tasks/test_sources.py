@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from seqloom.data.origin import Origin
-from seqloom.spec.config.experiment import experiment
 from seqloom.spec.errors import UserError
-from seqloom.tasks.sources import END_SIGN, Texts
-from seqloom.tasks.translate import Translate
+from seqloom.tasks.registry import experiment
+from seqloom.tasks.text_source import END_SIGN, Texts
+from seqloom.tasks.translate.task import Translate
 
 PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green", "blue", "black", "white") * 4]
 

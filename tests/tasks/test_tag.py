@@ -11,10 +11,11 @@ from seqloom.lens.report import report
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.stems import Tokens
 from seqloom.nn.words import ConvolutionalSpelling, RecurrentSpelling, Words
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.spans import Spans, Tags
-from seqloom.tasks.tag import Tag
+from seqloom.tasks.registry import experiment
+from seqloom.tasks.tag.task import Tag
 from seqloom.training.session import Sitting
 from seqloom.verbs import start
 from tests.training.small import sitting, tiny

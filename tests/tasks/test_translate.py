@@ -17,7 +17,7 @@ from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
 from seqloom.tasks.task import Batch, Outcome
-from seqloom.tasks.translate import Translate
+from seqloom.tasks.translate.task import Translate
 from seqloom.training.keeping import Stopped
 from seqloom.verbs import resume, start
 from tests.training.small import sitting, tiny

@@ -21,7 +21,7 @@ import pytest
 import torch
 import torch._dynamo  # which the first optimiser imports, in two seconds: once, in the fork server
 
-from seqloom.spec.config.experiment import Experiment
+from seqloom.tasks.experiment import Experiment
 from seqloom.verbs import resume, start
 
 FAILURES = {"error": errno.EIO, "full": errno.ENOSPC}

@@ -5,8 +5,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import merged
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
 
 TINY: dict[str, dict[str, Any]] = {

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import check
+from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints, keeping
 from seqloom.training.averaging import mean
 from seqloom.training.checkpoints import WEIGHTS, place

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from seqloom.spec.config.experiment import Experiment
+from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
 from seqloom.verbs import resume, start
 from tests.training.breaking import begin_or_go_on, broken_run, in_process

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.folder import check
+from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints, keeping
 from seqloom.training.events import Event, Saved, Tick
 from seqloom.training.keeping import Disk, Stopped

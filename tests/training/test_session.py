@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from seqloom.runs.run import Run
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import RunError, UserError
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from seqloom.training import session
 from seqloom.training.events import Event, Resume, Tick
 from seqloom.training.loop import NotFinite

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
+from seqloom.tasks.experiment import Experiment
 from seqloom.verbs import resume, start
 from tests.training.small import tiny
 from tests.training.test_crash import assert_same, told

@@ -3,10 +3,10 @@
 from seqloom.data.files import expand, formats_of, refuse_twice
 from seqloom.data.readers.columns import columns
 from seqloom.data.readers.sides import ROLES, find_sides
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import UserError
 from seqloom.spec.names import DEVICES
 from seqloom.spec.registry import unknown
+from seqloom.tasks.experiment import Experiment
 
 WITH_COLUMNS = ("csv", "tsv", "jsonl")
 

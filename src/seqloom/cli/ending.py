@@ -17,10 +17,11 @@ from seqloom.lens.report import report
 from seqloom.lens.report_figures import loss
 from seqloom.runs.run import Run
 from seqloom.spec.folder import ATTENTION, REPORT
-from seqloom.tasks.classify import Classify
-from seqloom.tasks.language import Language
-from seqloom.tasks.tag import Tag
-from seqloom.tasks.translate import SHOWN, Caption, Translate
+from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.classify.task import Classify
+from seqloom.tasks.generation_task import SHOWN, GenerationTask
+from seqloom.tasks.language.task import Language
+from seqloom.tasks.tag.task import Tag
 from seqloom.training.session import Sitting
 from seqloom.views import terminal
 from seqloom.views.numbers import duration
@@ -91,7 +92,7 @@ def best_words(run: Run, progress: Progress) -> str:
     if averaged.get("kept"):
         place = f"the mean of {len(averaged['steps'])} validations"
     decode = run.experiment.decode
-    if isinstance(run.task, Translate) and decode is not None and decode.beam > 1:
+    if isinstance(run.task, GenerationTask) and decode is not None and decode.beam > 1:
         place += f", with a beam of {decode.beam}"  # validations are greedy
     return f"{place}: {scores_in_words(scores.get('valid', {}))}"
 
@@ -128,7 +129,7 @@ def example(sitting: Sitting, folder: Path) -> str:
         texts = [" ".join(task.data.words(tagged.forms[row])) for row in range(min(20, len(tagged)))]
     elif isinstance(task, Caption):
         return str(scene(task, sitting.origin, folder))
-    elif isinstance(task, Translate):
+    elif isinstance(task, GenerationTask):
         pairs = task.data.parts["valid"]
         texts = [bytes(pairs.source_texts[row]).decode(errors="replace") for row in range(min(20, len(pairs)))]
     else:

@@ -47,8 +47,8 @@ def generate(
     """
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
-    from seqloom.spec.config.experiment import experiment
     from seqloom.spec.folder import check
+    from seqloom.tasks.registry import experiment
 
     task = check(Path(run)).task
     if task != "language":

@@ -12,7 +12,7 @@ from seqloom.cli.task_command import TaskCommand
 
 if TYPE_CHECKING:
     from seqloom.cli.request import Request
-    from seqloom.spec.config.experiment import Experiment
+    from seqloom.tasks.experiment import Experiment
 
 HEADER = """\
 # An experiment. Edit it, then: seqloom train --config {path}

@@ -9,9 +9,9 @@ from seqloom.cli.console import say
 from seqloom.data.corpora import default_corpus
 from seqloom.kernels.vendor import Vendor
 from seqloom.runs.devices import device_words
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.model import AnyModel, Attentive, Recurrent, Transformer
 from seqloom.spec.names import CELLS
+from seqloom.tasks.experiment import Experiment
 from seqloom.training.loop import total_steps
 from seqloom.training.session import Sitting
 

@@ -9,16 +9,18 @@ from rich.text import Text
 from rich_click import RichOption
 
 from seqloom.cli.naming import SHORT
-from seqloom.spec.config.experiment import USED_BY, Experiment, experiment
+from seqloom.spec.config.experiment import USED_BY
 from seqloom.spec.config.keys import Key, all_keys, keys_of
 from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
     from rich_click.rich_help_rendering import RichPanelRow
     from rich_click.rich_panel import RichOptionPanel
 
-SEED = Key("", "seed", "Decides weights, order, split and dropout: the same seed gives the same run.", (), int, False)
+SEED = Key("", "seed", "Decides weights, order and dropout: the same seed gives the same run.", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
 SPECIAL = {"model.arch": "NAME", "data.languages": "CODES"}
 MANY = 8  # words: more than these are not all listed

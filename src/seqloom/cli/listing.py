@@ -52,9 +52,9 @@ def listing(kind: str | None) -> None:
 def models(console: Console) -> None:
     """Architectures, and the tasks that each can do."""
     from seqloom.spec.config.defaults import ARCHITECTURE
-    from seqloom.spec.config.experiment import experiment
     from seqloom.spec.errors import ConfigError
     from seqloom.spec.names import TASKS
+    from seqloom.tasks.registry import experiment
 
     rows = []
     for name, summary in MODELS.items():

@@ -8,13 +8,14 @@ from typing import Any
 from seqloom.cli.console import listed
 from seqloom.cli.naming import SHORT, dotted_option
 from seqloom.spec.config.defaults import SIZES
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import line_of, placed, read_values, text_of
 from seqloom.spec.errors import ConfigError, UserError
 from seqloom.spec.names import TASKS
 from seqloom.spec.near import near
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 
 Values = dict[str, Any]
 

@@ -52,7 +52,7 @@ class Origin:
         states = {path: state(path) for paths in files.values() for path in paths}
         prints = {part: fingerprints(paths) for part, paths in files.items()}
         refuse_shared(files, prints)
-        return Origin(experiment.task, data, experiment.seed, files, prints, corpus, states)
+        return Origin(experiment.task, data, experiment.data.seed, files, prints, corpus, states)
 
     @staticmethod
     def to_test(experiment: Experiment, files: Sequence[str]) -> "Origin":
@@ -60,7 +60,7 @@ class Origin:
         refuse_twice(files, experiment.task, experiment.data.format)
         parts = {part: expand(files) if part == TEST else [] for part in PARTS}
         readable(parts, experiment)
-        return Origin(experiment.task, experiment.data, experiment.seed, parts, {}, None)
+        return Origin(experiment.task, experiment.data, experiment.data.seed, parts, {}, None)
 
     def names(self) -> list[str]:
         """Of all files, train first; an example's place names one by its number here."""
@@ -92,7 +92,7 @@ class Origin:
     def ingredients(self) -> dict[str, object]:
         """All that decides what is read, for the cache."""
         told: dict[str, object] = {"task": self.task, "contents": self.prints}
-        told["data"] = self.data.model_dump(exclude={"train", "valid", "test"})
+        told["data"] = self.data.model_dump(exclude={"train", "valid", "test", "seed"})
         told["forms"] = {part: self.forms(paths) for part, paths in self.files.items()}
         if self.draws:
             told["seed"] = self.seed

@@ -10,10 +10,10 @@ from torch import nn
 
 from seqloom.runs.places import refuse_taken
 from seqloom.spec import durable
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.config.toml import written
 from seqloom.spec.folder import EXPERIMENT, LOCAL, VOCABULARY, Manifest, read_manifest, sha256, versions
 from seqloom.spec.folder import write_manifest as commit
+from seqloom.tasks.experiment import Experiment
 
 
 def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], local: Mapping[str, object]) -> None:

@@ -13,14 +13,14 @@ from torch import nn
 from seqloom.runs.devices import device_of
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
-from seqloom.tasks.language import Language
-from seqloom.tasks.registry import TASKS
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.generation_task import GenerationTask
+from seqloom.tasks.language.task import Language
+from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Built, Evaluation, Task
-from seqloom.tasks.translate import Translate
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
@@ -67,7 +67,7 @@ class Run:
     def task_by(self, chosen: Experiment) -> Task:
         """The run's task with its vocabularies, by this config."""
         try:
-            return TASKS[chosen.task].from_files(chosen, vocabulary_of(self.folder, self.manifest))
+            return TASKS[chosen.task].task.from_files(chosen, vocabulary_of(self.folder, self.manifest))
         except KeyError as missing:
             what = f"{self.folder / VOCABULARY}: {missing} is missing"
             raise RunError(f"{what}. Restore the folder from a copy.") from None
@@ -121,7 +121,7 @@ class Run:
     def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
         """What answers some texts, as the options say; a sentence where they have no use."""
         task = self.task
-        if isinstance(task, Translate):
+        if isinstance(task, GenerationTask):
             chosen = decode_options(self.experiment, options)
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
@@ -159,7 +159,7 @@ class Run:
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
         chosen = reading(self.experiment, names, data or {})
         if decode:
-            if not isinstance(self.task, Translate):
+            if not isinstance(self.task, GenerationTask):
                 raise UserError(f"evaluate: {next(iter(decode))} has no use, since {self.task.name} does not write.")
             chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
         task = self.task_by(chosen)
@@ -170,9 +170,13 @@ class Run:
 
 
 def read_experiment(folder: Path) -> Experiment:
-    """The resolved config of a run."""
+    """The resolved config of a run. In one made before data had a seed of their own, the run's is theirs."""
+    values = read_values(folder / EXPERIMENT)
+    data = values.get("data", {})
+    if isinstance(data, dict) and "seed" not in data and "seed" in values:
+        values["data"] = {**data, "seed": values["seed"]}
     try:
-        return experiment(read_values(folder / EXPERIMENT))
+        return experiment(values)
     except ConfigError as wrong:
         raise RunError(f"{folder / EXPERIMENT}: {wrong}") from None
 

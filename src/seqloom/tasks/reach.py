@@ -6,7 +6,7 @@ from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import UserError
 from seqloom.tasks.seen import says_nothing
-from seqloom.tasks.sources import Source
+from seqloom.tasks.text_source import Source
 
 
 def beginning(options: Decode, longest: int | None, source: Source[Any]) -> list[int]:

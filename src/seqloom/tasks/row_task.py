@@ -13,8 +13,8 @@ from seqloom.data.batches import by_length
 from seqloom.data.origin import Origin
 from seqloom.data.rows import Placed
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import UserError
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Task
 
 

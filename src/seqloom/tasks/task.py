@@ -14,7 +14,7 @@ from seqloom.data.origin import Origin
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
-from seqloom.spec.config.experiment import Experiment
+from seqloom.tasks.experiment import Experiment
 
 Built = Any  # the model that a task's own `build` makes, a `Writer`; each says in its signatures of which kind
 

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import SeqloomError
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.devices import precision, seed
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid

@@ -20,9 +20,9 @@ from seqloom.runs.devices import device_of
 from seqloom.runs.making import create
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable, names
-from seqloom.spec.config.experiment import Experiment
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
@@ -47,7 +47,7 @@ class Sitting:
     def of(experiment: Experiment) -> "Sitting":
         """Read the data that the config names."""
         origin = Origin.of(experiment)
-        task = TASKS[experiment.task].prepare(experiment, origin)
+        task = TASKS[experiment.task].task.prepare(experiment, origin)
         return Sitting(task.experiment, task, origin, device_of(experiment.train.device))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seqloom.data.inspection import Finding, Inspection, inspect
-from seqloom.spec.config.experiment import experiment
+from seqloom.tasks.registry import experiment
 
 
 def write(path: Path, text: str | bytes) -> str:

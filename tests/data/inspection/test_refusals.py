@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from seqloom.data import labelled, paired, streams, tagged
 from seqloom.data.inspection import inspect
 from seqloom.data.origin import Origin
-from seqloom.spec.config.experiment import Experiment, experiment
 from seqloom.spec.errors import UserError
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from tests.data.inspection.looks import write
 
 MAKERS = {"language": streams.make, "classify": labelled.make, "tag": tagged.make, "translate": paired.make}

@@ -64,7 +64,7 @@ def sources(experiment: Experiment, found: Gathered) -> Sources:
     corpus = data.corpus if data.train or data.corpus else default_corpus(experiment.task)
     files = {part: with_formats(named(getattr(data, part), experiment, found), experiment, found) for part in PARTS}
     reading = data.model_copy(update={"on_bad_line": "skip"})
-    told = Sources(experiment.task, reading, experiment.seed, files, corpus)
+    told = Sources(experiment.task, reading, experiment.data.seed, files, corpus)
     paths = {part: [path for path, _ in some] for part, some in files.items()}
     try:
         refuse_shared(paths, {part: fingerprints(some) for part, some in paths.items()})

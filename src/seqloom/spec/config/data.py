@@ -68,8 +68,8 @@ Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(
 Language = Annotated[str, AfterValidator(one_spoken)]
 
 
-class Data(Part):
-    """Files in, tokens out."""
+class DataSection(Part):
+    """Which files, or which embedded corpus, and how they are split: the keys of every task."""
 
     train: Files = Field((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
     valid: Files = Field(
@@ -86,6 +86,83 @@ class Data(Part):
         le=10_000_000,
         description="How many examples the built-in corpus has; for `python` in language, how many characters.",
     )
+    seed: int = Field(
+        1,
+        ge=0,
+        lt=2**63,
+        description="Decides which examples are kept back to choose and to test by, and what an embedded corpus holds.",
+    )
+    format: Literal["auto", names.Format] = Field(
+        "auto", description="The format of the files; `auto` goes by their names."
+    )
+    valid_share: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
+        "Unless given, 0.1 of files.",
+    )
+    test_share: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
+    )
+
+
+class RowData(DataSection):
+    """Keys of tasks whose examples are rows: texts, sentences, pairs."""
+
+    on_bad_line: Literal["refuse", "skip"] = Field(
+        "refuse", description="Whether a line that can't be read stops everything, or is skipped and counted."
+    )
+    max_length: int | None = Field(
+        None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
+    )
+    max_characters: int = Field(
+        1_000_000, ge=1, description="A text with more characters than this is refused as a likely mistake."
+    )
+
+
+class TableData(RowData):
+    """Keys of tasks that read tables."""
+
+    header: bool | None = Field(
+        None, description="classify, translate, caption: whether the first row names the columns. Guessed unless given."
+    )
+
+
+class VocabularyData(Part):
+    """Keys of tasks that count words."""
+
+    vocabulary: int | None = Field(
+        None, ge=8, le=1_000_000, description="The largest number of different tokens that are distinguished."
+    )
+    min_count: int = Field(
+        1, ge=1, le=1_000_000, description="Words or characters seen less often than this are treated as unknown."
+    )
+    lowercase: bool = Field(False, description="Whether capital letters are made small.")
+
+
+class TokenizedData(VocabularyData):
+    """Keys of tasks with a tokenizer."""
+
+    tokeniser: names.Tokeniser | None = Field(
+        None,
+        description="language, classify, translate, caption: what a token is. Unless given: characters for language, "
+        "pieces of words (bpe) for translate, words for caption and for classify, there characters where most texts "
+        "are a single word.",
+    )
+    sample: int | None = Field(
+        None,
+        ge=1000,
+        description="The tokeniser learns from at most this many characters of the training data.",
+    )
+
+
+class Data(TableData, TokenizedData):
+    """Files in, tokens out."""
+
     languages: Languages = Field(
         FAMILIAR,
         description="classify: the languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
@@ -96,9 +173,6 @@ class Data(Part):
     target_language: Language = Field(
         "fr", description="translate: the language that the corpus `numbers` is translated into, by its code."
     )
-    format: Literal["auto", names.Format] = Field(
-        "auto", description="The format of the files; `auto` goes by their names."
-    )
     text: str | None = Field(
         None,
         coerce_numbers_to_str=True,
@@ -108,9 +182,6 @@ class Data(Part):
         None,
         coerce_numbers_to_str=True,
         description="classify: the column of the label, by its name or its number from 1. Guessed unless given.",
-    )
-    header: bool | None = Field(
-        None, description="classify, translate, caption: whether the first row names the columns. Guessed unless given."
     )
     label_separator: str | None = Field(
         None,
@@ -134,9 +205,6 @@ class Data(Part):
         coerce_numbers_to_str=True,
         description="tag: the column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
     )
-    on_bad_line: Literal["refuse", "skip"] = Field(
-        "refuse", description="Whether a line that can't be read stops everything, or is skipped and counted."
-    )
     on_rare_label: Literal["refuse", "skip", "keep"] | None = Field(
         None, description="classify: whether a label with a single example stops everything, or is skipped or kept."
     )
@@ -155,43 +223,6 @@ class Data(Part):
     image_size: int | None = Field(
         None, ge=8, le=1024, description="caption: images are cut to a square and resized to this many pixels a side."
     )
-    valid_share: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
-        "Unless given, 0.1 of files.",
-    )
-    test_share: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
-    )
-    tokeniser: names.Tokeniser | None = Field(
-        None,
-        description="language, classify, translate, caption: what a token is. Unless given: characters for language, "
-        "pieces of words (bpe) for translate, words for caption and for classify, there characters where most texts "
-        "are a single word.",
-    )
     shared_vocabulary: bool | None = Field(
         None, description="translate: whether both languages have one vocabulary, learned from both together."
-    )
-    vocabulary: int | None = Field(
-        None, ge=8, le=1_000_000, description="The largest number of different tokens that are distinguished."
-    )
-    min_count: int = Field(
-        1, ge=1, le=1_000_000, description="Words or characters seen less often than this are treated as unknown."
-    )
-    lowercase: bool = Field(False, description="Whether capital letters are made small.")
-    max_length: int | None = Field(
-        None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
-    )
-    max_characters: int = Field(
-        1_000_000, ge=1, description="A text with more characters than this is refused as a likely mistake."
-    )
-    sample: int | None = Field(
-        None,
-        ge=1000,
-        description="The tokeniser learns from at most this many characters of the training data.",
     )

@@ -29,7 +29,7 @@ class Experiment(Part):
 
     task: names.Task = Field(description="What to learn (`seqloom list tasks`).")
     seed: int = Field(
-        1, ge=0, lt=2**63, description="The same seed gives the same run: the same weights, order, split and dropout."
+        1, ge=0, lt=2**63, description="The same seed gives the same run: the same weights, order and dropout."
     )
     data: Data = Field(Data(), description="Files in, tokens out.")
     model: Model = Field(description="The model that learns (`seqloom list models`).")

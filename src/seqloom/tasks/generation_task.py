@@ -1,0 +1,282 @@
+"""What tasks that generate a text about a source share: translations of texts, captions of images."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Integer
+from numpy import ndarray
+
+from seqloom.data.batches import by_length
+from seqloom.data.origin import Origin
+from seqloom.data.split import TRAIN
+from seqloom.data.tokenisers import Tokeniser
+from seqloom.decoding.decode import decode
+from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.kernels.linear import Packing
+from seqloom.nn.heads.loss import Loss
+from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.record import over_memory, record
+from seqloom.nn.state import State
+from seqloom.spec.config.decode import Decode
+from seqloom.tasks.attention_penalty import doubly_stochastic
+from seqloom.tasks.bodies import started
+from seqloom.tasks.encoder_decoder import encoder_decoder
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.translation import Translations
+from seqloom.tasks.reach import beginning, cut_by
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.scheduled import mixed
+from seqloom.tasks.task import Batch, Evaluation, Outcome
+from seqloom.tasks.text_source import Read, Source, ended
+
+EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
+SHOWN = 5  # of the first ones, at the end of training; for one of them also where the model looked
+READABLE = 12  # tokens of a source whose attention is easily seen
+
+
+class GenerationTask(RowTask[Any, Any]):
+    """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p a token, the end included."""
+
+    made_of: ClassVar[str] = "tokens"
+    sources: ClassVar[type[Source[Any]]]  # what is read
+    metrics: ClassVar[type[Translations]]
+    higher_is_better = True
+
+    def __init__(
+        self, experiment: Experiment, source: Source[Any], data: Any = None, origin: Origin | None = None
+    ) -> None:
+        super().__init__(experiment, data, origin)
+        self.source = source
+
+    # Data ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "GenerationTask":
+        origin = origin.saying_columns()
+        experiment = experiment.model_copy(update={"data": origin.data})
+        source, data = cls.sources.prepare(experiment, origin)
+        return cls(experiment, source, data, origin)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "GenerationTask":
+        return cls(experiment, cls.sources.from_files(experiment, files))
+
+    @property
+    def target(self) -> Tokeniser:
+        """The tokens that are written."""
+        return self.source.target
+
+    @property
+    def end(self) -> int:
+        """The number of the token that begins and ends a text."""
+        return len(self.target)
+
+    def files(self) -> dict[str, str]:
+        return self.source.files()
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        self._origin = Origin.to_test(self.experiment, files)
+        self._data = self.source.to_test(self._origin, folder)
+
+    def told_in(self) -> str:
+        return f"{self.source.described()}{self.source.reported(self.data)}"
+
+    def lengths(self, part: Any) -> Integer[ndarray, "rows 2"]:
+        return np.stack([self.source.lengths(part), part.target.lengths() + 1], axis=1)
+
+    def collate(self, part: Any, rows: Integer[ndarray, " batch"]) -> Batch:
+        source, lengths = self.source.batch(part, rows)
+        target, target_lengths = padded([ended(part.target[row], self.target) for row in rows])
+        given = torch.cat([torch.full((len(rows), 1), self.end), target[:, :-1]], dim=1)
+        places = tuple(int(row) for row in rows)
+        return Batch(source, target, lengths, rows=places, given=given, target_lengths=target_lengths)
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        part = self.data.parts[TRAIN]
+        for row in batch.rows:
+            source = next(iter(self.source.shown(part, row).values()))
+            yield f"{source} -> {self.target.decode(part.target[row].tolist())}"
+
+    # Model -----------------------------------------------------------------------------------------------------
+
+    def build(self) -> EncoderDecoder:
+        part, train = self.experiment.model, self.experiment.train
+        stem, target = self.source.stems(part)
+        longest = self.source.longest()
+        model = encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing)
+        if self._data is not None:  # a model that is to learn: a mistake is told before it does
+            beginning(self.experiment.decode or Decode(), model.longest, self.source)
+        return started(model, part)
+
+    def outcome(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> Outcome:
+        train = self.experiment.train
+        given = batch.given
+        if train.scheduled_sampling and given is not None:
+            with torch.no_grad():
+                first, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+                given = mixed(given, model.head(first), train.scheduled_sampling * done)
+        if not train.doubly_stochastic:
+            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+            return Outcome(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
+        with record("attention") as seen:
+            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+        total, count = model.head.loss(y, batch.target, batch.target_lengths)
+        looked = [told["weights"] for place, told in seen["attention"].items() if over_memory(place)]
+        if looked:
+            missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
+            total = total + train.doubly_stochastic * missed
+        return Outcome(Loss(total, count), None, y, batch.target_lengths)
+
+    # Scores ----------------------------------------------------------------------------------------------------
+
+    def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+        options = (self.experiment.decode or Decode()).model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+        return self.measure(model, part, options, device)
+
+    def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+        options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
+        found = self.measure(model, part, options, device)
+        return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
+
+    def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
+        """How likely the right answers are, and how good those are that the model writes."""
+        part = self.data.parts[name]
+        likely = self.likelihood(model, part, device)
+        written = self.metrics(lowercase=self.target.learned.lowercase, spaced=self.target.written)
+        sizes = self.source.lengths(part) - self.source.ends
+        first = set(self.source.first(part, EXAMPLES).tolist())
+        shown, wrong, cut, told_by_length = [], [], 0, False
+        with Packing():  # for all batches
+            for rows in self.decoding_batches(part, options):
+                read = self.source.batch(part, rows)
+                told_by_length = read.lengths is not None  # images are all of one size
+                found = self.write(model, read, options, device)
+                for row, (best, *_) in zip(rows.tolist(), found, strict=True):
+                    said = self.target.decode(best.tokens).strip()
+                    references = self.source.references(part, row)
+                    right = written.add(said, references, int(sizes[row]))
+                    cut += not best.ended
+                    if row in first:
+                        shown.append((row, said, references, right))
+                    elif not right:
+                        wrong.append((row, said, references, right))
+                wrong = sorted(wrong)[:WRONG]
+        details = {
+            "signatures": written.signatures(),
+            "cut": cut,  # answers that did not end
+            "by_length": written.by_length() if told_by_length else [],
+            "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
+        }
+        return Evaluation({**written.scores(), **likely}, details)
+
+    def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
+        """Where the model looked while it wrote one of the answers that are shown, if it can look."""
+        part = self.data.parts[name]
+        rows = self.source.first(part, SHOWN)
+        row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
+        read = self.source.batch(part, np.array([row]))
+        best = self.write(model, read, options, device, attention=True)[0][0]
+        about = {**self.source.about(part, row), **self.source.shown(part, row)}
+        told = self.told(best, about, attention=True)
+        return {"attention": {**about, **told}} if "attention" in told else {}
+
+    def likelihood(self, model: EncoderDecoder, part: Any, device: torch.device) -> dict[str, float]:
+        """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
+        measured, right, count = Likelihood(), 0, 0
+        for batch in (each.to(device) for each in self.all_of(part)):
+            y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
+            loss = model.head.loss(y, batch.target, batch.target_lengths)
+            measured.add(loss.total, loss.count)
+            right += int((model.head.predict(y, batch.target_lengths) == batch.target).sum())
+            count += int(loss.count)
+        return {**measured.scores(), "token_accuracy": right / max(1, count)}
+
+    def decoding_batches(self, part: Any, options: Decode) -> Iterator[Integer[ndarray, " batch"]]:
+        """The distinct sources of a part, those of like length together."""
+        rows = self.source.distinct(part)
+        budget = max(1, self.experiment.train.batch // options.beam)
+        for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
+            yield rows[some]
+
+    def example(self, part: Any, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
+        """One answer, for a report."""
+        told = {**self.source.shown(part, row), "references": references, self.source.answer: said, "right": right}
+        return {**told, "place": self.place(part, row)}
+
+    # Answers ---------------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        model: EncoderDecoder,
+        read: Read,
+        options: Decode,
+        device: torch.device,
+        *,
+        seed: int = 0,
+        attention: bool = False,
+    ) -> list[list[Hypothesis]]:
+        """What the model says of each source, the best first."""
+        source, lengths = read
+        rows = source.shape[0]
+        forced = beginning(options, model.longest, self.source)
+        return decode(
+            model,
+            source.to(device),
+            lengths,
+            prompts=[[self.end]] * rows,
+            end=self.end,
+            options=options,
+            seed=seed,
+            prefixes=[forced] * rows if forced else None,
+            never=[] if self.target.unknown is None else [self.target.unknown],
+            attention=attention,
+        )
+
+    def unknown(self, text: str) -> list[str]:
+        return self.source.unknown(text)
+
+    def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        return self.answer(model, texts, self.experiment.decode or Decode(), device)
+
+    def answer(
+        self,
+        model: EncoderDecoder,
+        given: Sequence[str],
+        options: Decode,
+        device: torch.device,
+        *,
+        attention: bool = False,
+    ) -> list[dict[str, Any]]:
+        """An answer for each source, with all that is known about it."""
+        read, told = self.source.read(given)
+        seed = options.seed if options.seed is not None else random.randrange(1 << 32)
+        found = self.write(model, read, options, device, seed=seed, attention=attention)
+        answers = []
+        for about, hypotheses in zip(told, found, strict=True):
+            each = [
+                {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.longest)}
+                for hypothesis in hypotheses
+            ]
+            answers.append({**about, **each[0], **({"n_best": each} if options.n_best > 1 else {})})
+        return answers
+
+    def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:
+        """A hypothesis as an answer says it."""
+        told: dict[str, Any] = {
+            self.source.answer: self.target.decode(hypothesis.tokens).strip(),
+            "score": hypothesis.score,
+            "log_prob": hypothesis.total,
+            "tokens": self.target.tokens(hypothesis.tokens),
+            "log_probs": list(hypothesis.log_probs),
+            "ended": hypothesis.ended,
+        }
+        if attention and (weights := hypothesis.alignment) is not None:
+            width = len(about["source_tokens"]) if "source_tokens" in about else weights.shape[1]
+            told["attention"] = weights[:, :width].tolist()
+        return told

@@ -1,0 +1,248 @@
+"""Language modelling: which token comes next."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seqloom.data.arrays import Writer, read, smallest_type
+from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
+from seqloom.data.files import expand, format_of
+from seqloom.data.origin import Origin
+from seqloom.data.readers.text import read_text
+from seqloom.data.split import TEST, TRAIN, VALID, at_lines
+from seqloom.data.streams import PIECE, SOURCE, Streams, streams
+from seqloom.data.tokenisers import Tokeniser
+from seqloom.decoding.decode import decode
+from seqloom.decoding.streaming import collect, write
+from seqloom.decoding.text import reading
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.model import Transformer
+from seqloom.spec.errors import DataError, NotFinite, UserError
+from seqloom.tasks.bodies import body, started, tokens
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.scoring import Scored, scored
+from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+
+UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
+
+
+class Language(Task):
+    """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
+
+    name: ClassVar[str] = "language"
+    summary: ClassVar[str] = "Predict the next token of a text, and so write texts like it. Reads plain text."
+    chosen_by, higher_is_better = "loss", False
+
+    def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
+        super().__init__(experiment)
+        self.tokeniser, self._data = tokeniser, data
+
+    @property
+    def data(self) -> Streams:
+        """What was read; a task that only predicts has none."""
+        if self._data is None:
+            raise UserError("language: this task was opened to predict, and has read no data.")
+        return self._data
+
+    @classmethod
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Language":
+        data = streams(origin)
+        return cls(experiment, data.tokeniser, data)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Language":
+        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE))
+
+    def files(self) -> dict[str, str]:
+        return {SOURCE: self.tokeniser.to_json()}
+
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.data.tokens)
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        paths = expand(files)
+        for path in paths:
+            format_of(path, "language", self.experiment.data.format)
+        characters = 0
+        with Writer(folder, {"tokens": smallest_type(len(self.tokeniser))}) as writer:
+            for piece in at_lines(read_text(paths), PIECE):
+                writer.add("tokens", self.tokeniser.encode(piece))
+                characters += len(piece)
+        if writer.sizes["tokens"] < 2:
+            raise DataError(paths[0], "less than two tokens", "Give a longer text")
+        self._data = Streams(self.tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
+
+    def describe(self) -> str:
+        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
+        counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
+        return f"{counts} (characters; {len(self.tokeniser):,} different {self.tokeniser.kind} tokens)"
+
+    def epoch(self, number: int) -> Sequence[Stretch]:
+        train, seed = self.experiment.train, self.experiment.seed
+        size, k = len(self.data.tokens[TRAIN]), train.bptt or 1
+        if train.carry:
+            drawn = bool(train.bptt_drawn)
+            return CarriedEpoch(size, train.batch, k, drawn=drawn, seed=seed, epoch=number)
+        return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
+
+    def batch(self, item: Stretch) -> Batch:
+        return stretch(self.data.tokens[TRAIN], item)
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        for row, after in zip(batch.source.tolist(), batch.target.tolist(), strict=True):
+            yield f"{self.tokeniser.decode(row)!r} -> {self.tokeniser.decode(after[-1:])!r}"
+
+    def build(self) -> Model:
+        part, train = self.experiment.model, self.experiment.train
+        stem = tokens(part, len(self.tokeniser))
+        layers = body(part, part.width, causal=True)
+        tied = stem.embedding if part.tied else None
+        head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
+        return started(Model(stem, layers, head), part)
+
+    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
+        y, after = model(batch.source, batch.lengths, state)
+        if self.experiment.train.loss_at == "last":
+            return Outcome(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)
+        return Outcome(model.head.loss(y, batch.target, batch.lengths), after, y)
+
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        whole = self.data.tokens[part]
+        measured, unknown = Likelihood(), 0
+        state: State | None = None
+        for item in evaluation_stretches(len(whole), self.experiment):
+            batch = stretch(whole, item)
+            unknown += self.unknown_among(batch.target)
+            batch = batch.to(device)
+            y, after = model(batch.source, None, state if item.goes_on else None)
+            state = after if self.experiment.train.carry else None
+            loss = model.head.loss(y, batch.target)
+            measured.add(loss.total, loss.count)
+        given = len(self.tokeniser.decode(whole[:1].tolist()))
+        return Evaluation(self.scores(measured, self.data.characters[part] - given, unknown))
+
+    def scores(self, measured: Likelihood, characters: int, unknown: int) -> dict[str, float]:
+        """Of tokens; and of the text's characters, if its tokens hold all of it.
+
+        Words don't hold its spaces, lower case not its capitals: bits a character would be those of another text. An
+        unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
+        """
+        told = measured.scores()
+        if told and characters > 0 and self.tokeniser.kind != "word" and not self.tokeniser.learned.lowercase:
+            known = len(self.tokeniser) - 1
+            measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
+            told["bits_per_character"] = measured.scores()["bits_per_character"]
+        return told
+
+    def unknown_among(self, tokens: Tensor) -> int:
+        """How many of these stand for something unknown."""
+        return 0 if self.tokeniser.unknown is None else int((tokens == self.tokeniser.unknown).sum())
+
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        """How likely each text is, and what may follow it; a Transformer reads a long one in pieces of its context."""
+        rows = [self.prompt(text) for text in texts]
+        both = zip(texts, rows, scored(model, rows, self.context(), device), strict=True)
+        return [{"text": text, **self.likelihood(text, row, each)} for text, row, each in both]
+
+    def likelihood(self, text: str, row: list[int], told: Scored) -> dict[str, Any]:
+        """The scores of one text, and the tokens that may well follow it."""
+        measured = Likelihood()
+        measured.add(told.nats, len(row) - len(told.given))
+        characters = len(text) - sum(len(self.tokeniser.decode([token])) for token in told.given)
+        unknown = self.unknown_among(torch.tensor(row)) - self.unknown_among(torch.tensor(told.given))
+        likely = told.following.softmax(dim=0).topk(min(5, len(self.tokeniser)))
+        after = [
+            {"token": self.tokeniser.decode([token]), "probability": p}
+            for p, token in zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
+        ]
+        return {**self.scores(measured, characters, unknown), "next": after}
+
+    def context(self) -> int | None:
+        """The most tokens that the model reads at once; None for any number."""
+        part = self.experiment.model
+        return part.context if isinstance(part, Transformer) else None
+
+    def never(self) -> list[int]:
+        """What is not to be written: the token that stands for all unknown ones says nothing."""
+        return [] if self.tokeniser.unknown is None else [self.tokeniser.unknown]
+
+    def unknown(self, text: str) -> list[str]:
+        return self.tokeniser.unseen(text)
+
+    def prompt(self, text: str) -> list[int]:
+        """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
+        ids = self.tokeniser.encode(text or "\n").tolist()
+        return ids or [0]
+
+    def write(
+        self, model: Model, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
+    ) -> Iterator[dict[int, str]]:
+        """Text after each prompt, piece by piece as it comes, by the prompt's number."""
+        if options.beam > 1:
+            yield self.searched(model, prompts, options)
+            return
+        ids = [self.prompt(text) for text in prompts]
+        readings = [reading(self.tokeniser) for _ in ids]
+        for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
+            yield {row: readings[row].say(token) for row, token in step.items()}
+
+    def searched(self, model: Model, prompts: Sequence[str], options: Decode) -> dict[int, str]:
+        """The likeliest text after each prompt, all at once: which one it is shows at the end."""
+        ids = [self.prompt(text) for text in prompts]
+        found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
+        return {row: self.tokeniser.decode(best.tokens) for row, (best, *_) in enumerate(found)}
+
+    def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
+        options = self.experiment.decode or Decode()
+        count = self.experiment.train.samples or 0
+        for number in range(min(count, 1) if options.beam > 1 else count):  # a beam finds one and the same
+            try:
+                text = self.sample(model, options, number)
+            except NotFinite:
+                return
+            yield {"prompt": options.prompt, "text": text}
+
+    def sample(self, model: Model, options: Decode, number: int) -> str:
+        """The text of this number after the prompt of the experiment."""
+        if options.beam > 1:
+            return self.searched(model, [options.prompt], options)[0]
+        seed = options.seed if options.seed is not None else self.experiment.seed
+        prompts, never, context = [self.prompt(options.prompt)], self.never(), self.context()
+        written = write(model, prompts, options=options, seed=seed, never=never, context=context, numbers=[number])
+        return self.tokeniser.decode(collect(written, 1)[0])
+
+
+def stretch(tokens: Any, item: Stretch) -> Batch:
+    """The tokens of a stretch, and those that follow each."""
+    rows = np.stack([tokens[start : start + item.steps + 1] for start in item.starts]).astype(np.int64)
+    both: Tensor = torch.from_numpy(rows)
+    return Batch(both[:, :-1], both[:, 1:], goes_on=item.goes_on)
+
+
+def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Stretch]:
+    """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
+    train = experiment.train
+    k = train.bptt or 1
+    if train.carry:
+        streams = CarriedEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
+        yield from streams
+        done = streams.rows * streams.length
+    else:
+        whole = (tokens - 1) // k
+        for start in range(0, whole, train.batch):
+            yield Stretch(np.arange(start, min(start + train.batch, whole)) * k, k, False)
+        done = whole * k
+    for start in range(done, tokens - 1, k):
+        yield Stretch(np.array([start]), min(k, tokens - 1 - start), False)
+
+
+TASK = Language

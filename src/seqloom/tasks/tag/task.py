@@ -1,0 +1,241 @@
+"""Tagging: a tag for each word of a sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Int, Integer
+from numpy import ndarray
+
+from seqloom.data.batches import by_length
+from seqloom.data.lines import skipped
+from seqloom.data.origin import Origin
+from seqloom.data.split import TEST, TRAIN
+from seqloom.data.tagged import LETTERS, TAGS, WORDS, Spellings, TaggedData, TaggedPart, open_all, tagged, write
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.nn.heads.crf import CRF
+from seqloom.nn.heads.head import ClassHead
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.layer import Layer
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.nn.words import CHARACTER_ENCODERS, Words
+from seqloom.spec.config.model import Transformer
+from seqloom.spec.errors import RunError
+from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
+from seqloom.tasks.bodies import body, positions, started, stem_dropout, tokens
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.metrics.calibration import Calibration
+from seqloom.tasks.metrics.classes import Classes as ClassScores
+from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
+from seqloom.tasks.pieces import Joined, Pieces
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.task import Batch, Evaluation, Outcome
+from seqloom.tasks.worst import LONGEST, Worst
+
+
+class Tag(RowTask[TaggedData, TaggedPart]):
+    """p(tag_t | sentence) for each word, one by one or as a chain (CRF).
+
+    Of a sentence longer than `data.max_length` only the beginning is learnt from. Scores and answers are of every word:
+    there a long sentence is read in pieces, each by itself.
+    """
+
+    name: ClassVar[str] = "tag"
+    summary: ClassVar[str] = "Give each word of a sentence its tag. Reads CoNLL-U, or one word and its tag per line."
+    items: ClassVar[str] = "sentences"
+    made_of: ClassVar[str] = "words"
+    higher_is_better = True
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        spellings: Spellings,
+        tags: Vocabulary,
+        *,
+        usual: str,
+        data: TaggedData | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        """usual: the most frequent tag of the training part."""
+        super().__init__(experiment, data, origin)
+        self.spellings, self.tags, self.usual = spellings, tags, usual
+        self.spans = is_span_scheme(tags.names)
+        self.chosen_by = "span_f1" if self.spans else "accuracy"
+
+    @classmethod
+    def prepare(cls, experiment: Experiment, origin: Origin) -> "Tag":
+        origin = uncut(origin)
+        data = tagged(origin)
+        usual = most_frequent(data.parts[TRAIN].tags.flat, data.tags)
+        return cls(experiment, data.spellings, data.tags, usual=usual, data=data, origin=origin)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
+        words, letters, tags = (Vocabulary.from_json(files[name], name) for name in (WORDS, LETTERS, TAGS))
+        for name, some in ((WORDS, words), (LETTERS, letters)):
+            if some.unknown is None:
+                raise RunError(f"{name}: nothing there stands for what is unknown. Restore the file from a copy.")
+        spellings = Spellings(words, letters, experiment.data.lowercase)
+        return cls(experiment, spellings, tags, usual=restored(files, tags))
+
+    def files(self) -> dict[str, str]:
+        told = {WORDS: self.spellings.words, LETTERS: self.spellings.letters, TAGS: self.tags}
+        return {name: vocabulary.to_json() for name, vocabulary in told.items()} | {USUAL: saved(self.usual)}
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        self._origin = origin = uncut(Origin.to_test(self.experiment, files))
+        bad = origin.bad()
+        sentences = ((TEST, sentence) for sentence in origin.sentences(TEST, bad))
+        told = write(origin, folder, self.spellings, self.tags, sentences)
+        self._data = open_all(folder, self.spellings, self.tags, told | {"skipped": skipped(bad)})
+
+    def told_in(self) -> str:
+        return f"{len(self.spellings.words):,} words, {len(self.tags)} tags"
+
+    def cut(self) -> int:
+        return int((self.data.parts[TRAIN].forms.lengths() > self.most).sum()) if TRAIN in self.data.parts else 0
+
+    def collate(self, part: TaggedPart, rows: Integer[ndarray, " batch"]) -> Batch:
+        return self.pieces_of(part, rows, np.zeros_like(rows))
+
+    def pieces_of(
+        self, part: TaggedPart, rows: Integer[ndarray, " batch"], starts: Integer[ndarray, " batch"]
+    ) -> Batch:
+        """A piece of each of some sentences as tensors: each word's number and letters, each word's tag."""
+        places = [(int(row), slice(start, start + self.most)) for row, start in zip(rows, starts.tolist(), strict=True)]
+        forms, lengths = padded([part.forms[row][piece] for row, piece in places])
+        target, _ = padded([part.tags[row][piece] for row, piece in places])
+        source = self.narrow(torch.from_numpy(self.data.table[forms.numpy()]).long())
+        return Batch(source, target, lengths, rows=tuple(rows.tolist()), starts=tuple(starts.tolist()))
+
+    def all_of(self, part: TaggedPart) -> Iterator[Batch]:
+        """All words of a part: a long sentence in pieces."""
+        pieces = Pieces.of(part.forms.lengths(), self.most)
+        for some in by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+            yield self.pieces_of(part, pieces.rows[some], pieces.starts[some])
+
+    def narrow(self, source: Int[torch.Tensor, "batch time letters"]) -> Int[torch.Tensor, "batch time *letters"]:
+        """Only what the model reads: the words alone, or letters up to the longest word's last."""
+        if self.experiment.model.characters == "none":
+            return source[:, :, 0]
+        longest = int((source[:, :, 1:] != 0).sum(dim=2).max())
+        return source[:, :, : 1 + max(1, longest)]
+
+    def show(self, batch: Batch) -> Iterator[str]:
+        part = self.data.parts[TRAIN]
+        for row in batch.rows:
+            words, tags = self.data.words(part.forms[row][: self.most]), part.tags[row][: self.most]
+            yield " ".join(f"{word}/{self.tags[tag]}" for word, tag in zip(words, tags, strict=True))
+
+    def build(self) -> Model:
+        part = self.experiment.model
+        layers = body(part, part.width, causal=False)
+        size, tags = layers.output_size, len(self.tags)
+        head: ClassHead = (
+            CRF(size, tags) if part.crf else PerPosition(size, tags, smoothing=self.experiment.train.label_smoothing)
+        )
+        return started(Model(self.stem(), layers, head), part)
+
+    def stem(self) -> Layer:
+        """Words, and their letters beside them if the config says so; both together are `width` wide."""
+        part = self.experiment.model
+        if part.characters == "none":
+            return tokens(part, len(self.spellings.words))
+        beside = part.character_width or 1
+        kind = CHARACTER_ENCODERS[part.characters or "lstm"]
+        return Words(
+            len(self.spellings.words),
+            part.width - beside,
+            kind(len(self.spellings.letters), min(32, beside), beside),
+            scaled=isinstance(part, Transformer) and part.scaled,
+            positions=positions(part, part.width),
+            dropout=stem_dropout(part),
+            word_dropout=part.word_dropout,
+        )
+
+    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
+        y, _ = model(batch.source, batch.lengths)
+        return Outcome(model.head.loss(y, batch.target, batch.lengths), None, y)
+
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        data = self.data.parts[part]
+        measured, calibration, worst = Likelihood(), Calibration(), Worst()
+        classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
+        sentences = Joined[tuple[int, float]](data.forms.lengths())
+        for batch in (each.to(device) for each in self.all_of(data)):
+            y, _ = model(batch.source, batch.lengths)
+            loss = model.head.loss(y, batch.target, batch.lengths)
+            measured.add(loss.total, loss.count)
+            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
+            said = model.head.predict(y, batch.lengths)
+            classes.add(batch.target, said)
+            calibration.add(p.gather(2, said.clamp(min=0).unsqueeze(2)).squeeze(2), said == batch.target)
+            right = p.gather(2, batch.target.unsqueeze(2)).squeeze(2).cpu()
+            steps = zip(batch.rows, batch.starts, batch.lengths.tolist(), said.tolist(), right.tolist(), strict=True)  # type: ignore[union-attr]
+            for row, start, length, each, sure in steps:
+                whole = sentences.add(row, start, list(zip(each[:length], sure[:length], strict=True)))
+                if whole is not None:
+                    gold, told = [self.tags[tag] for tag in data.tags[row]], [self.tags[tag] for tag, _ in whole]
+                    tags.add(gold, told)
+                    if self.spans:
+                        spans.add(gold, told)
+                    self.note_worst(worst, data, row, gold, told, [p for _, p in whole])
+        details = {"labels": list(self.tags.names), "confusion": classes.confusion.tolist(), "worst": worst.told()}
+        details |= {"per_class": classes.by_class(), **calibration.told()}
+        details["baseline"] = baseline(self.usual, self.tags, classes.confusion)
+        if self.spans:
+            details["per_span"] = spans.by_class()
+        scores = {**tags.scores(), **spans.scores(), "macro_f1": classes.scores()["macro_f1"]}
+        return Evaluation({**scores, "loss": measured.scores()["loss"]}, details)
+
+    def note_worst(
+        self, worst: Worst, part: TaggedPart, row: int, gold: list[str], said: list[str], right: list[float]
+    ) -> None:
+        """Sentences with a word whose own tag was thought least likely; of a very long one what stands around it."""
+        if gold != said and worst.takes(least := min(right)):
+            begin = max(0, right.index(least) - LONGEST // 2)
+            seen = slice(begin, begin + LONGEST)
+            words = self.data.words(part.forms[row][seen])
+            worst.add(least, text=words, gold=gold[seen], predicted=said[seen], place=self.place(part, row))
+
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+        """A tag for each word; words are what stands between spaces. A long sentence is read in pieces."""
+        sentences = [text.split() for text in texts]
+        pieces = Pieces.of(np.array([len(words) for words in sentences], dtype=np.int64), self.most)
+        tags: list[list[str]] = [[""] * len(words) for words in sentences]
+        sure: list[list[float]] = [[0.0] * len(words) for words in sentences]
+        for some in by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+            places = [(int(pieces.rows[i]), slice(start := int(pieces.starts[i]), start + self.most)) for i in some]
+            answers = self.answers(model, [sentences[row][piece] for row, piece in places], device)
+            for (row, piece), (best, p) in zip(places, answers, strict=True):
+                tags[row][piece], sure[row][piece] = best, p
+        told = zip(texts, sentences, tags, sure, strict=True)
+        return [{"text": text, "words": words, "tags": best, "probabilities": p} for text, words, best, p in told]
+
+    def answers(
+        self, model: Model, sentences: Sequence[list[str]], device: torch.device
+    ) -> Iterator[tuple[list[str], list[float]]]:
+        """The tags of sentences that are read together, and how likely each tag is."""
+        forms: dict[str, int] = {}
+        rows = [np.array([forms.setdefault(word, len(forms)) for word in words]) for words in sentences]
+        numbers, lengths = padded(rows)
+        source = self.narrow(torch.from_numpy(self.spellings.rows(list(forms)))[numbers])
+        y, _ = model(source.to(device), lengths)
+        best = model.head.predict(y, lengths)
+        p = model.head.probabilities(y, lengths).gather(2, best.clamp(min=0).unsqueeze(2)).squeeze(2)  # type: ignore[operator]
+        for length, tags, sure in zip(lengths.tolist(), best.tolist(), p.tolist(), strict=True):
+            yield [self.tags[tag] for tag in tags[:length]], sure[:length]
+
+
+def uncut(origin: Origin) -> Origin:
+    """The same sentences, whole."""
+    return replace(origin, data=origin.data.model_copy(update={"max_length": None}))
+
+
+TASK = Tag
