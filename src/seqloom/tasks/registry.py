@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from seqloom.data.reads import Reads
 from seqloom.spec.config import experiment as old
 from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment
@@ -19,6 +20,12 @@ class TaskEntry:
 
     folder: str
     summary: str
+
+    @property
+    def reads(self) -> Reads:
+        """The files, columns and corpora that it reads."""
+        reads: Reads = import_module(f"{self.folder}.config").READS
+        return reads
 
     @property
     def task(self) -> "type[Task]":
