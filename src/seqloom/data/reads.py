@@ -1,4 +1,4 @@
-"""What a task reads: kinds of files, columns by their roles, embedded corpora. A task's config says it, without torch."""
+"""What a task reads: kinds of files, columns by their roles, embedded corpora; said in its config, without torch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
