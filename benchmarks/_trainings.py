@@ -38,7 +38,7 @@ class Bench:
             *files,
             valid=valid,
             model=model,
-            data=data,
+            data={"seed": self.seed, **(data or {})},
             train={**train, "device": self.device, **({} if self.steps is None else {"steps": self.steps})},
             decode=self.decode,
             seed=self.seed,

@@ -107,7 +107,7 @@ def row(name: str, said: dict[str, Any], data: Path, seed: int, keep: Path | Non
         valid=data / said["valid"] if "valid" in said else (),
         test=data / said["test"] if "test" in said else (),
         model=said["model"],
-        data=said.get("data"),
+        data={"seed": seed, **said.get("data", {})},
         train=said["train"],
         seed=seed,
         out=out,

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from seqloom.data.corpora import CORPORA
+from seqloom.data.corpora import python
 from seqloom.data.lines import read_chunks
 
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 def make(path: Path, size: int) -> int:
     """A file of about this size, no two lines equal."""
-    lines = "".join(CORPORA["python"].text(1)).splitlines()
+    lines = "".join(python.text(1, None, None)).splitlines()
     written = number = 0
     with path.open("w", encoding="utf-8") as file:
         while written < size:

@@ -3,14 +3,13 @@
     python benchmarks/padding.py DATA
 
 DATA is a folder that holds sst2/{train,dev,test}.tsv, ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt.
-`train` is the first epoch of a run; the other parts are read for a score. Where all is a few batches, there are few
+`train` is the first epoch of a run; the other splits are read for a score. Where all is a few batches, there are few
 rows of each length, and more is padding.
 """
 
 import argparse
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,17 +17,16 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.batches import by_length
-from seqloom.data.labelled import labelled
-from seqloom.data.origin import Origin
 from seqloom.data.split import TRAIN
-from seqloom.data.tagged import tagged
 from seqloom.tasks.registry import experiment
+from seqloom.tasks.row_task import RowTask
+from seqloom.training.session import Sitting
 
 SETS: dict[str, tuple[str, dict[str, str]]] = {
     "sst2": ("classify", {"train": "train.tsv", "valid": "dev.tsv", "test": "test.tsv"}),
     "ud-english-ewt": (
         "tag",
-        {part: f"en_ewt-ud-{name}.conllu" for part, name in (("train", "train"), ("valid", "dev"), ("test", "test"))},
+        {split: f"en_ewt-ud-{name}.conllu" for split, name in (("train", "train"), ("valid", "dev"), ("test", "test"))},
     ),
     "names": ("classify", {"train": "."}),
 }
@@ -41,7 +39,7 @@ def main() -> None:
     if options.data is None:
         print("Name the folder of data sets: python benchmarks/padding.py DATA")
         return
-    print(f"{'data':<16}{'part':<8}{'rows':>8}{'tokens':>10}{'budget':>8}{'batches':>9}{'padding':>9}")
+    print(f"{'data':<16}{'split':<8}{'rows':>8}{'tokens':>10}{'budget':>8}{'batches':>9}{'padding':>9}")
     with tempfile.TemporaryDirectory() as cache:
         os.environ["SEQLOOM_CACHE"] = cache
         for name in SETS:
@@ -49,24 +47,17 @@ def main() -> None:
 
 
 def measure(data: Path, name: str) -> None:
-    """A line for each part of a data set."""
+    """A line for each split of a data set."""
     task, files = SETS[name]
-    chosen = experiment({"task": task, "data": {part: str(data / name / file) for part, file in files.items()}})
-    origin = Origin.of(chosen)
-    if task == "tag":
-        parts = {part: rows.rows.lengths() for part, rows in tagged(origin).parts.items()}
-    else:
-        parts = {part: rows.rows.lengths() for part, rows in labelled(with_tokeniser(origin)).parts.items()}
-    for part, whole in parts.items():
+    chosen = experiment({"task": task, "data": {split: str(data / name / file) for split, file in files.items()}})
+    prepared = Sitting.of(chosen).task
+    assert isinstance(prepared, RowTask)
+    for split, rows in prepared.data.splits.items():
+        whole = rows[prepared.rows].lengths()
         lengths = np.minimum(whole, chosen.data.max_length or whole.max())
-        batches = by_length(lengths, chosen.train.batch, seed=chosen.seed if part == TRAIN else 0, epoch=0)
-        told = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch:>8,}{len(batches):>9,}"
-        print(f"{name:<16}{part:<8}{told}{padding(lengths, batches):>9.1%}", flush=True)
-
-
-def with_tokeniser(origin: Origin) -> Origin:
-    """With what a token is said, as a run says it."""
-    return replace(origin, data=origin.data.model_copy(update={"tokeniser": origin.tokeniser()}))
+        batches = by_length(lengths, chosen.train.batch, seed=chosen.seed if split == TRAIN else 0, epoch=0)
+        cells = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch:>8,}{len(batches):>9,}"
+        print(f"{name:<16}{split:<8}{cells}{padding(lengths, batches):>9.1%}", flush=True)
 
 
 def padding(lengths: Integer[ndarray, " rows"], batches: list[Integer[ndarray, " batch"]]) -> float:

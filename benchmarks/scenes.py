@@ -25,7 +25,7 @@ from numpy import ndarray
 import seqloom
 from seqloom.data.corpora.drawing import SHAPES
 from seqloom.data.corpora.scenes import Scene, attended, captioned
-from seqloom.data.origin import Origin
+from seqloom.data.source import DataSource
 from seqloom.runs.devices import device_of
 from seqloom.runs.run import Run
 from seqloom.tasks.caption.task import Caption
@@ -53,20 +53,22 @@ RECIPE: dict[str, Any] = {
 
 
 def measured(run: Run) -> dict[str, float]:
-    """Over the test part: the share of exact captions, the nouns rightly said, and the share of these looked at."""
+    """Over the test split: the share of exact captions, the nouns rightly said, and the share of these looked at."""
     chosen = run.experiment.model_copy(
         update={"data": run.experiment.data.model_copy(update={"corpus": "scenes", "train": ()})}
     )
-    task = Caption.prepare(chosen, Origin.of(chosen))
-    part, scenes = task.data.parts["test"], list(captioned(chosen.seed, chosen.data.length, chosen.data.examples))
+    data = chosen.data
+    task = Caption.prepare(chosen, DataSource.resolve(data, Caption.reads).hashed())
+    test = task.data.splits["test"]
+    scenes = [scene for (scene, _), _ in captioned(data.seed, data.length, data.examples)]
     grid = task.source.grid(chosen.model)
     exact, hits = [], []
     options = chosen.decode.model_copy(update={"n_best": 1})
     with torch.inference_mode():
-        for rows in task.decoding_batches(part, options):
-            found = task.write(run.model, task.source.batch(part, rows), options, run.device, attention=True)
+        for rows in task.decoding_batches(test, options):
+            found = task.write(run.model, task.source.batch(test, rows), options, run.device, attention=True)
             for row, (best, *_) in zip(rows.tolist(), found, strict=True):
-                scene = scenes[int(part.line[row]) - 1]
+                scene = scenes[int(test.line[row]) - 1]
                 said = task.target.decode(best.tokens).split()
                 exact.append(" ".join(said) == scene.caption)
                 hits += looked_at(scene, said, best.alignment.numpy(force=True).reshape(-1, *grid))
@@ -92,7 +94,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp()) / "scenes"
     try:
         begun = time.monotonic()
-        run = seqloom.train("caption", **RECIPE, seed=given.seed, out=folder)
+        recipe = {**RECIPE, "data": {**RECIPE["data"], "seed": given.seed}}
+        run = seqloom.train("caption", **recipe, seed=given.seed, out=folder)
         device, took = device_of(run.experiment.train.device), time.monotonic() - begun
         print(f"seed {given.seed}, trained on {device} in {took:.0f} s: {measured(run)}")
     finally:

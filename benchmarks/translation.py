@@ -24,11 +24,10 @@ import torch
 from _trainings import Bench, head, row, seconds
 
 from seqloom.data.corpora.numbers import in_words
-from seqloom.data.origin import Origin
 from seqloom.runs.run import Run
 from seqloom.spec.names import SCORES
 from seqloom.tasks.task import Evaluation
-from seqloom.tasks.translate.task import Translate
+from seqloom.training.session import Sitting
 
 Values = dict[str, Any]
 
@@ -105,8 +104,8 @@ def copies(bench: Bench, lengths: Sequence[int]) -> None:
 
 
 def tested(run: Run) -> Evaluation:
-    """The test part of a run's corpus, with its details, which a run keeps of the validation part alone."""
-    task = Translate.prepare(run.experiment, Origin.of(run.experiment))
+    """The test split of a run's corpus, with its details, which a run keeps of the validation split alone."""
+    task = Sitting.of(run.experiment).task
     with torch.inference_mode():
         return task.evaluate(run.model, "test", run.device)
 

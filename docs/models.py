@@ -13,46 +13,28 @@ from pathlib import Path
 
 import torch
 
-from seqloom.cli.listing import MODELS
-from seqloom.data.tagged import NO_LETTER, Spellings
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
+from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.errors import ConfigError
-from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
+from seqloom.spec.names import SIZES
 from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.image_source import Pictures
 from seqloom.tasks.language.task import Language
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.tag.data import LETTERS_FILE, NO_LETTER, TAGS_FILE, WORDS_FILE
 from seqloom.tasks.tag.task import Tag
 from seqloom.tasks.task import Task
-from seqloom.tasks.text_source import Texts
+from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, Texts
 from seqloom.tasks.translate.task import Translate
 
 PAGE = Path(__file__).resolve().parent / "models.md"
 
 CHARACTERS, WORDS, LABELS, TAGS = 100, 20_000, 2, 17  # what the sizes are counted with
 PIECES = 8000  # of both languages together, and of captions
-
-# Where each comes from: who, when, where to read it.
-PAPERS = {
-    "window": ("Bengio et al. 2003", "https://www.jmlr.org/papers/v3/bengio03a.html"),
-    "mixer": ("Tolstikhin et al. 2021", "https://arxiv.org/abs/2105.01601"),
-    "conv": ("van den Oord et al. 2016; Dauphin et al. 2017", "https://arxiv.org/abs/1612.08083"),
-    "rnn": ("Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
-    "rnn-relu": ("Le et al. 2015", "https://arxiv.org/abs/1504.00941"),
-    "rnn-sigmoid": ("Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
-    "rnn-linear": ("Pascanu et al. 2013", "https://arxiv.org/abs/1211.5063"),
-    "lstm": ("Hochreiter & Schmidhuber 1997; Gers et al. 2000", "https://doi.org/10.1162/neco.1997.9.8.1735"),
-    "lstm-no-tanh": ("Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
-    "lstm-peephole": ("Gers & Schmidhuber 2000", "https://doi.org/10.1109/IJCNN.2000.861302"),
-    "lstm-coupled": ("Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
-    "lstm-layer-norm": ("Ba et al. 2016", "https://arxiv.org/abs/1607.06450"),
-    "gru": ("Cho et al. 2014", "https://arxiv.org/abs/1406.1078"),
-    "gru-after": ("Cho et al. 2014, first version; cuDNN", "https://arxiv.org/abs/1406.1078v1"),
-    "transformer": ("Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"),
-}
 
 
 def asked(arch: str, task: str, size: str = "small") -> Experiment | None:
@@ -87,14 +69,16 @@ def opened(chosen: Experiment) -> Task:
     if chosen.task == "language":
         return Language(chosen, characters())
     if chosen.task == "classify":
-        return Classify(chosen, words(), Vocabulary(names(LABELS)), usual="0")
+        return Classify(chosen, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, usual="0")
     if chosen.task == "translate":
-        return Translate(chosen, Texts(chosen, words(PIECES), words(PIECES)))
+        source = target = words(PIECES)
+        return Translate(chosen, {SOURCE_FILE: source, TARGET_FILE: target}, reads=Texts(chosen, source, target))
     if chosen.task == "caption":
-        return Caption(chosen, Pictures(chosen, words(PIECES), features=0, regions=0))
+        pictures = Pictures(chosen, words(PIECES), features=0, regions=0)
+        return Caption(chosen, {TARGET_FILE: pictures.target}, reads=pictures)
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
-    spellings = Spellings(Vocabulary([UNKNOWN, *names(WORDS - 1)]), letters, lowercase=True)
-    return Tag(chosen, spellings, Vocabulary(names(TAGS)), usual="0")
+    forms = Vocabulary([UNKNOWN, *names(WORDS - 1)])
+    return Tag(chosen, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, usual="0")
 
 
 def parameters(chosen: Experiment) -> int:
@@ -124,10 +108,9 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def matrix() -> str:
     """Architectures by tasks."""
     rows = []
-    for arch in ARCHITECTURES:
+    for arch, architecture in ARCHITECTURES.items():
         able = ["yes" if asked(arch, task) else "no" for task in TASKS]
-        who, where = PAPERS[arch]
-        rows.append([f"`{arch}`", *able, MODELS[arch], f"[{who}]({where})"])
+        rows.append([f"`{arch}`", *able, architecture.summary, f"[{architecture.paper}]({architecture.url})"])
     return table(["`--model`", *TASKS, "", "paper"], rows)
 
 

@@ -1,11 +1,10 @@
-"""Answers of a run that writes, as a person reads them: what stopped one, and where a text stood that has none."""
+"""Answers of a run that writes: where a text stood that has none."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from seqloom.cli.answers import written_lines
 from seqloom.cli.main import main
 from tests.cli.conftest import TINY, Said, Seqloom
 
@@ -26,19 +25,6 @@ def sentence(said: Said) -> str:
     assert said.err.startswith("seqloom: ")
     assert said.err.count("\n") == 1
     return said.err.removeprefix("seqloom: ").strip()
-
-
-@pytest.mark.parametrize(
-    ("cut_by", "told"),
-    [
-        ("length", "not ended: --length allows more tokens"),
-        ("positions", "not ended: the model's positions allow 2 tokens; train with a larger --data.max-length"),
-        ("rules", "not ended: the options leave no token to write"),
-    ],
-)
-def test_why_an_answer_did_not_end(cut_by: str, told: str) -> None:
-    answer = {"translation": "a b", "tokens": ["a", "b"], "score": -1.0, "ended": False, "cut_by": cut_by, "text": "x"}
-    assert [line.plain.strip() for line in written_lines(answer, None)] == ["a b", told, "x"]
 
 
 def test_a_text_in_an_unknown_script_is_refused_and_a_new_character_told(seqloom: Seqloom, run: Path) -> None:

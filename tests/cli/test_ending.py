@@ -1,6 +1,5 @@
 """What stands in the terminal after the last step of a run that translates or describes."""
 
-import io
 import json
 import re
 import shlex
@@ -9,9 +8,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from rich.console import Console
 
-from seqloom.cli.ending import show_written
 from seqloom.verbs import resume
 from tests.cli.conftest import TINY, Seqloom
 from tests.cli.test_writers import ROWS, WORDS
@@ -45,13 +42,6 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     assert "in training labels are smoothed by 0.1" in Path("r/report.html").read_text()
 
 
-def test_a_long_example_is_cut() -> None:
-    said = io.StringIO()
-    example = {"text": "a", "translation": "b" * 300, "references": ["c"], "right": False}
-    show_written(Console(file=said, width=1000), {"examples": [example]})
-    assert f"{'b' * 200}… (100 more characters) (expected: c)" in said.getvalue()
-
-
 def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("".join(ROWS))
     assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.length", "6", *TINY).code == 0
@@ -67,14 +57,6 @@ def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
 
 def scores_of(folder: Path) -> Any:
     return json.loads((folder / "scores.json").read_text())
-
-
-def test_an_answer_is_as_right_as_it_was_measured() -> None:
-    said = io.StringIO()
-    example = {"image": "1.png", "caption": "a dog .", "references": ["A dog ."]}
-    for told in ({}, {"right": False}, {"right": True}):
-        show_written(Console(file=said, width=100), {"examples": [{**example, **told}]})
-    assert [line.partition(" (")[2] for line in said.getvalue().splitlines()] == ["expected: A dog .)"] * 2 + [""]
 
 
 @pytest.mark.parametrize("named", [("f?/captions.tsv",), ("f1/captions.tsv", "--valid", "f[2]/captions.tsv")])

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli.doctor import EXTRAS, packages_of
-from seqloom.cli.listing import MODELS
 from seqloom.cli.main import GROUPS
-from seqloom.cli.teaching import LESSONS, NOTES, example_lines
-from seqloom.spec.config.experiment import USED_BY
-from seqloom.spec.config.keys import all_keys
-from seqloom.spec.names import ARCHITECTURES, CORPORA, TASKS
+from seqloom.cli.naming import SHORT
+from seqloom.cli.teaching import NOTES, example_lines
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.tasks.keys import all_keys
+from seqloom.tasks.registry import TASKS
 from tests.cli.conftest import Seqloom
 
 COMMANDS = [str(each.name) for some in GROUPS.values() for each in some]
@@ -31,11 +31,26 @@ def without_torch(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(told, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "tag", "--help"], ["list", "models"], ["runs"]])
-def test_no_torch_and_no_tokenizers_until_they_are_needed(words: list[str]) -> None:
-    ended = without_torch(*words)
+@pytest.mark.parametrize("words", ["--help", "train --help", "train tag --help", "list models", "runs"])
+def test_no_torch_and_no_tokenizers_until_they_are_needed(words: str) -> None:
+    ended = without_torch(*words.split())
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout
+
+
+CHECKS = """
+import sys
+from seqloom.cli.main import main
+for task in ("language", "classify", "tag", "translate", "caption"):
+    main(["check", task, "--data.examples", "300"])
+sys.exit(7 if "torch" in sys.modules else 0)
+"""
+
+
+def test_no_task_needs_torch_for_its_check() -> None:
+    ended = subprocess.run([sys.executable, "-c", CHECKS], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.count("these data can be trained on") == 5
 
 
 @pytest.mark.parametrize(
@@ -83,9 +98,12 @@ def test_without_a_command_there_is_help(seqloom: Seqloom) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_the_help_of_a_task_has_the_keys_that_the_task_has(seqloom: Seqloom, task: str) -> None:
     shown = seqloom("train", task, "--help").out
-    for dotted, tasks in USED_BY.items():
-        name = all_keys()[dotted].dotted.replace("_", "-")
-        assert (f"{name} " in shown or f"]{name} " in shown) == (task in tasks), dotted
+    arch = TASKS[task].config.architecture
+    for key in all_keys().values():
+        name = key.dotted.replace("_", "-")
+        there = task in key.tasks and (not key.archs or arch in key.archs)
+        if key.dotted not in SHORT:
+            assert (f"--{name} " in shown or f"]{name} " in shown) == there, key.dotted
     assert ("--decode.temperature" in shown) == (task in ("language", "translate", "caption"))
 
 
@@ -107,20 +125,21 @@ def line_of(option: str, shown: str) -> str:
 def test_examples_in_the_help_name_options_that_exist(task: str) -> None:
     known = {key.option for key in all_keys().values()} | {"--model", "--valid", "--test", "--dry-run"}
     for name in NOTES:
-        for line in example_lines(name, task, LESSONS[task]):
+        for line in example_lines(name, task):
             used = {word for word in line.split("#")[0].split() if word.startswith("--")}
             assert used <= known, line
 
 
 def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
-    assert set(MODELS) == set(ARCHITECTURES)
-    assert set(LESSONS) == set(TASKS)
+    for words, known in (("models", ARCHITECTURES), ("tasks", TASKS)):
+        assert [line.split()[0] for line in seqloom("list", words).out.splitlines()[1:]] == list(known)
     said = seqloom("list", "models").out.splitlines()
     assert said[0].startswith("--model ")
     column = said[0].index("tasks")
     assert {line[column - 2 : column] for line in said} == {"  "}
     assert next(line for line in said if line.startswith("mixer "))[column:] == "classify, tag"
-    assert len(seqloom("list", "corpora").out.splitlines()) == 1 + len(CORPORA)
+    corpora = {name for task in TASKS.values() for name in task.reads.corpora}
+    assert len(seqloom("list", "corpora").out.splitlines()) == 1 + len(corpora)
     assert "CoNLL-U" in seqloom("list", "tasks").out
 
 

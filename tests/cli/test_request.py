@@ -9,9 +9,9 @@ from seqloom.cli.naming import dotted_option, with_options
 from seqloom.cli.request import Request, without_overruled
 from seqloom.cli.train import train
 from seqloom.cli.unknown import nearest_option
-from seqloom.spec.config.keys import all_keys
 from seqloom.spec.errors import ConfigError, UserError
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.keys import all_keys
 from tests.cli.conftest import Seqloom
 
 

@@ -1,5 +1,4 @@
 import gzip
-import io
 import json
 import math
 import os
@@ -7,10 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from seqloom.cli.answers import answer_lines
-from seqloom.cli.baseline import show_baseline
 from seqloom.spec.config.toml import LARGEST
 from tests.cli.conftest import Seqloom
 from tests.lens.run_folders import translate
@@ -58,8 +54,6 @@ def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
     said = seqloom("predict", runs / "tag", "Anna sings").out.splitlines()
     assert said[0].split() == ["Anna", "sings"]
     assert len(said[1].split()) == 2
-    narrow = list(answer_lines("tag", {"words": ["ab", "cd", "ef"], "tags": ["X", "Y", "Z"]}, 6))
-    assert [line.plain for line in narrow] == ["ab  cd", "X   Y", "ef", "Z", ""]
 
 
 def test_a_text_that_was_not_read_to_its_end_is_told(seqloom: Seqloom, runs: Path) -> None:
@@ -141,19 +135,6 @@ def test_a_file_to_test_on_may_be_written_otherwise(seqloom: Seqloom, runs: Path
     said = seqloom("evaluate", runs / "classify", "test.txt", "--data.format", "tvs")
     assert said.code == 2
     assert said.err.startswith("seqloom: --data.format is 'tvs'; expected one of")
-
-
-def test_a_model_is_compared_with_the_simplest_answer() -> None:
-    said = io.StringIO()
-    details = {"baseline": {"says": "pos", "accuracy": 0.5}}
-    for accuracy in (0.75, 0.5):
-        show_baseline(Console(file=said, width=200), {"accuracy": accuracy}, details)
-    show_baseline(Console(file=said, width=200), {"loss": 1.0}, {})
-    assert said.getvalue().splitlines() == [
-        "baseline always saying pos would give accuracy 0.5",
-        "baseline always saying pos would give accuracy 0.5",
-        "warning  this model is no better than that. More steps, another --train.lr or more data may help",
-    ]
 
 
 def test_evaluate_tells_the_baseline(seqloom: Seqloom, runs: Path, files: Path) -> None:

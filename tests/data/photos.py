@@ -3,10 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
-from seqloom.data.captioned import CaptionedData, captioned
-from seqloom.data.origin import Origin
+from seqloom.data.image_store import ImageStore, store_images
+from seqloom.data.source import DataSource
+from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.data import image_options
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 
 IMAGES = 30
@@ -21,15 +25,27 @@ def draw() -> None:
         Image.new("RGB", (12, 9), (8 * i, 0, 255 - 8 * i)).save(f"photos/{i}.png")
 
 
+def features(shapes: list[tuple[int, ...]]) -> Rows:
+    """Grids of features of these shapes, each with a caption."""
+    random = np.random.default_rng(0)
+    for i, shape in enumerate(shapes):
+        np.save(f"photos/{i}.npy", random.standard_normal(shape))
+    return [(f"photos/{i}.npy", f"caption {i}") for i in range(len(shapes))]
+
+
 def saved(name: str, rows: Rows) -> str:
     Path(name).write_text("".join(f"{image}\t{caption}\n" for image, caption in rows))
     return name
 
 
-def origin(**data: Any) -> Origin:
+def chosen(**data: Any) -> Experiment:
     asked = {"image_size": 8, "min_count": 1, **data} | ({} if "valid" in data else {"valid_share": 0.3})
-    return Origin.of(experiment({"task": "caption", "data": asked}))
+    return experiment({"task": "caption", "data": asked})
 
 
-def made(rows: Rows = ROWS, **data: Any) -> CaptionedData:
-    return captioned(origin(train=saved("a.tsv", rows), **data))
+def source(**data: Any) -> DataSource:
+    return DataSource.resolve(chosen(**data).data, READS).hashed()
+
+
+def stored(found: DataSource) -> ImageStore:
+    return store_images(found, image_options(found.data))

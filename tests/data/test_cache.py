@@ -1,11 +1,12 @@
 """What was made ready once is found again by what went into it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from seqloom.data import cache as module
-from seqloom.data.cache import cache_folder, cached, fingerprints, state
+from seqloom.data.cache import cache_folder, create, find, fingerprints, state
 from seqloom.spec.durable import WriteError
 from seqloom.spec.errors import DataError
 
@@ -16,45 +17,66 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-class Maker:
-    def __init__(self) -> None:
-        self.calls = 0
+def make(key: Mapping[str, object], content: str = "made") -> Path:
+    """The folder that is found once it has been made."""
+    with create(key) as folder:
+        (folder / "made").write_text(content)
+    found = find(key)
+    assert found is not None
+    return found
 
-    def __call__(self, folder: Path) -> None:
-        self.calls += 1
-        (folder / "made").write_text(str(self.calls))
 
-
-def test_the_second_time_nothing_is_made(own_cache: Path) -> None:
-    make = Maker()
-    first = cached({"a": 1, "b": [2]}, make)
-    assert cached({"b": [2], "a": 1}, make) == first
+def test_what_was_made_is_found(own_cache: Path) -> None:
+    assert find({"a": 1, "b": [2]}) is None
+    first = make({"a": 1, "b": [2]})
+    assert find({"b": [2], "a": 1}) == first
     assert first.parent == own_cache
-    assert make.calls == 1
-    assert (first / "made").read_text() == "1"
+    assert (first / "made").read_text() == "made"
+    assert list(own_cache.iterdir()) == [first]
 
 
-def test_other_ingredients_are_another_folder() -> None:
-    make = Maker()
-    folders = {cached(what, make) for what in ({"a": 1}, {"a": 2}, {"a": "1"}, {"b": 1}, {})}
-    assert len(folders) == make.calls == 5
+def test_what_is_being_made_is_not_found_yet(own_cache: Path) -> None:
+    with create({"a": 1}) as folder:
+        (folder / "made").write_text("half")
+        assert find({"a": 1}) is None
+    assert find({"a": 1}) is not None
+
+
+def test_of_two_that_make_the_same_one_stays(own_cache: Path) -> None:
+    with create({"a": 1}) as folder:
+        (folder / "made").write_text("1")
+        first = make({"a": 1}, "2")
+    assert find({"a": 1}) == first
+    assert (first / "made").read_text() == "2"
+    assert list(own_cache.iterdir()) == [first]
+
+
+def test_other_ingredients_are_another_folder(own_cache: Path) -> None:
+    keys: tuple[dict[str, object], ...] = ({"a": 1}, {"a": 2}, {"a": "1"}, {"b": 1}, {})
+    folders = {make(key, str(number)) for number, key in enumerate(keys)}
+    assert len(folders) == len(keys) == 5
+    assert folders == {*own_cache.iterdir()}
+    assert [(find(key) or own_cache).joinpath("made").read_text() for key in keys] == ["0", "1", "2", "3", "4"]
 
 
 def test_what_failed_is_made_again(own_cache: Path) -> None:
-    def fail(folder: Path) -> None:
-        (folder / "made").write_text("half")
-        raise DataError("a.csv:3", "a bad line", "Mend it")
+    def fail() -> None:
+        with create({"a": 1}) as folder:
+            (folder / "made").write_text("half")
+            raise DataError("a.csv:3", "a bad line", "Mend it")
 
     with pytest.raises(DataError, match="a bad line"):
-        cached({"a": 1}, fail)
+        fail()
     assert list(own_cache.iterdir()) == []
-    assert (cached({"a": 1}, Maker()) / "made").read_text() == "1"
+    assert find({"a": 1}) is None
+    assert (make({"a": 1}) / "made").read_text() == "made"
 
 
-def test_a_cache_that_can_not_be_written_is_a_sentence(own_cache: Path) -> None:
+def test_a_cache_that_can_not_be_written_is_refused(own_cache: Path) -> None:
     own_cache.write_text("a file where the folder should be")
+    assert find({"a": 1}) is None
     with pytest.raises(WriteError, match="could not be written"):
-        cached({"a": 1}, Maker())
+        make({"a": 1})
 
 
 def test_a_fingerprint_is_of_contents_not_of_names(tmp_path: Path) -> None:
@@ -113,7 +135,7 @@ def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, o
     assert cache_folder() == Path.home() / ".cache" / "seqloom"
 
 
-def test_a_file_that_can_not_be_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_can_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def shut(path: Path) -> str:
         raise PermissionError(13, "Permission denied")
 

@@ -1,4 +1,4 @@
-"""Parts by content, and text cut at places that depend on the text alone."""
+"""Splits by content, and text cut at places that depend on the text alone."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, Taken, at_lines, batched, check_filled, part_of
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched, check_filled, split_by_content
 from seqloom.spec.errors import DataError
 
 texts = st.text("ab\n", max_size=60)
@@ -24,34 +24,34 @@ cuts = st.lists(st.integers(0, 60), max_size=6)
 
 @pytest.mark.parametrize(("valid", "test"), [(0.1, 0.0), (0.1, 0.1), (0.5, 0.25), (0.0, 0.0)])
 def test_shares_are_about_right(valid: float, test: float) -> None:
-    counts = Counter(part_of(f"text {i}", 1, valid, test) for i in range(4000))
-    for part, share in ((VALID, valid), (TEST, test), (TRAIN, 1 - valid - test)):
-        assert abs(counts[part] / 4000 - share) < 0.03
-        assert share or not counts[part]
+    counts = Counter(split_by_content(f"text {i}", 1, valid, test) for i in range(4000))
+    for split, share in ((VALID, valid), (TEST, test), (TRAIN, 1 - valid - test)):
+        assert abs(counts[split] / 4000 - share) < 0.03
+        assert share or not counts[split]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(0, 2**63 - 1))
-def test_equal_contents_are_in_one_part(content: str, seed: int) -> None:
-    assert part_of(content, seed, 0.3, 0.3) == part_of(str(content), seed, 0.3, 0.3) in PARTS
+def test_equal_contents_are_in_one_split(content: str, seed: int) -> None:
+    assert split_by_content(content, seed, 0.3, 0.3) == split_by_content(str(content), seed, 0.3, 0.3) in SPLITS
 
 
-def test_a_larger_validation_part_holds_the_smaller_one_and_test_stays() -> None:
+def test_a_larger_validation_split_holds_the_smaller_one_and_test_stays() -> None:
     for i in range(500):
-        small, large = part_of(str(i), 1, 0.1, 0.2), part_of(str(i), 1, 0.3, 0.2)
+        small, large = split_by_content(str(i), 1, 0.1, 0.2), split_by_content(str(i), 1, 0.3, 0.2)
         assert (small == TEST) == (large == TEST)
         assert small != VALID or large == VALID
 
 
 def test_another_seed_is_another_split() -> None:
-    splits = {tuple(part_of(str(i), seed, 0.3, 0) for i in range(100)) for seed in range(5)}
+    splits = {tuple(split_by_content(str(i), seed, 0.3, 0) for i in range(100)) for seed in range(5)}
     assert len(splits) == 5
 
 
-def test_a_part_without_examples_is_refused() -> None:
+def test_a_split_without_examples_is_refused() -> None:
     check_filled("a.csv", [TRAIN, VALID])
-    for parts, missing in (([TRAIN], VALID), ([VALID, TEST], TRAIN)):
+    for splits, missing in (([TRAIN], VALID), ([VALID, TEST], TRAIN)):
         with pytest.raises(DataError, match=rf"a\.csv: no example is left for the {missing} part\. Give more"):
-            check_filled("a.csv", parts)
+            check_filled("a.csv", splits)
 
 
 @given(texts, cuts, st.lists(st.integers(0, 30), max_size=5))

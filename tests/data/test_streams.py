@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from seqloom.data import streams as module
-from seqloom.data.origin import Origin
+from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.streams import Streams, spans_of, streams
+from seqloom.data.streams import Streams, prepare_stream, spans_of, stream_to_test
 from seqloom.spec.errors import DataError
+from seqloom.tasks.language.config import READS
+from seqloom.tasks.language.data import learner
 from seqloom.tasks.registry import experiment
 
 TEXT = "".join(f"line {i} of a small text, ä\n" for i in range(200))
@@ -22,8 +24,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.txt").write_text(TEXT)
 
 
+def source(**data: Any) -> DataSource:
+    chosen = experiment({"task": "language", "data": {"train": "a.txt", **data}})
+    return DataSource.resolve(chosen.data, READS).hashed()
+
+
 def made(**data: Any) -> Streams:
-    return streams(Origin.of(experiment({"task": "language", "data": {"train": "a.txt", **data}})))
+    found = source(**data)
+    return prepare_stream(found, learner(found.data))
 
 
 def decoded(data: Streams) -> dict[str, str]:
@@ -80,7 +88,7 @@ def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     first = made()
-    monkeypatch.setattr(module, "make", None)  # not called
+    monkeypatch.setattr(module, "write_streams", None)  # not called
     again = made()
     Path("a.txt").rename("b.txt")
     renamed = made(train="b.txt")
@@ -106,16 +114,36 @@ def test_too_short_a_file_of_a_part_is_named() -> None:
 
 
 def test_a_corpus_is_text_too() -> None:
-    chosen = experiment({"task": "language", "data": {"corpus": "brackets", "examples": 50, "length": 6}})
-    origin = Origin.of(chosen)
-    told = decoded(streams(origin))
-    assert told[TRAIN] + told[VALID] == "".join(origin.text(TRAIN))
+    found = source(train=(), corpus="brackets", examples=50, length=6)
+    told = decoded(prepare_stream(found, learner(found.data)))
+    assert told[TRAIN] + told[VALID] == "".join(found.text(TRAIN))
 
 
 def test_spans_meet() -> None:
-    data = {"train": "a.txt", "valid_share": 0.33, "test_share": 0.33}
-    spans = spans_of(Origin.of(experiment({"task": "language", "data": data})), {TRAIN: len(TEXT)}.__getitem__)
+    found = source(valid_share=0.33, test_share=0.33)
+    spans = spans_of(found, {TRAIN: len(TEXT)}.__getitem__)
     assert spans[TRAIN][1] == 0
     assert spans[TRAIN][2] == spans[VALID][1]
     assert spans[VALID][2] == spans[TEST][1]
     assert spans[TEST][2] == len(TEXT)
+
+
+def to_test(text: str, folder: Path) -> Streams:
+    Path("t.txt").write_text(text)
+    found = DataSource.to_test(source().data, READS, ["t.txt"])
+    return stream_to_test(found, made().tokeniser, folder)
+
+
+def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
+    data = to_test("line 3Ω\n", tmp_path / "test")
+    assert list(data.tokens) == [TEST]
+    assert data.characters == {TEST: 8}
+    assert data.tokeniser.learned == made().tokeniser.learned
+    assert data.tokens[TEST].tolist() == data.tokeniser.encode("line 3Ω\n").tolist()
+    assert data.tokeniser.unknown in data.tokens[TEST]
+
+
+def test_a_text_to_test_on_may_be_too_short(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        to_test("a", tmp_path / "test")
+    assert str(error.value) == "t.txt: less than two tokens. Give a longer text."

@@ -12,11 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.text import Text
 
 from seqloom.lens import history
 from seqloom.lens.history import POINTS, SAMPLES, SKIPS, read_history
 from seqloom.lens.report import PARTS, report
 from seqloom.spec.errors import RunError
+from seqloom.tasks.classify.report import ClassifyReport
+from seqloom.tasks.registry import TASKS
+from seqloom.tasks.report import Remark
+from seqloom.views import terminal
 from tests.lens.run_folders import FOLDERS, classify, crashed, language, stopped, tag
 from tests.views.test_page import read
 
@@ -66,11 +71,13 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
     told = report(classify(tmp_path / "run"))
     assert (told.task, told.arch, told.parameters, told.best_step) == ("classify", "lstm", 412934, 1200)
     assert {score.name: (score.valid, score.test) for score in told.scores}["accuracy"] == (0.8784, 0.8651)
-    assert told.confusion is not None
-    assert told.confusion.counts == ((371, 57), (49, 395))
-    assert [one.label for one in told.per_class] == ["neg", "pos"]
-    assert told.worst[0].place == "dev.tsv:4"
-    assert sum(one.count for one in told.calibration) == 872
+    shown = told.details
+    assert isinstance(shown, ClassifyReport)
+    assert shown.confusion is not None
+    assert shown.confusion.counts == ((371, 57), (49, 395))
+    assert [one.label for one in shown.per_class] == ["neg", "pos"]
+    assert shown.worst[0].place == "dev.tsv:4"
+    assert sum(one.count for one in shown.calibration) == 872
     assert told.cost["peak_memory_bytes"] == 734003200
     assert [skip.step for skip in told.skipped] == [17, 612]
     assert len(told.curves["loss"]) == 200
@@ -172,8 +179,13 @@ odd_details = st.fixed_dictionaries(
         "signatures": anything,
         "by_length": st.lists(st.dictionaries(st.sampled_from(["from", "to", "sentences", "bleu"]), anything)),
         "examples": st.lists(
-            st.dictionaries(st.sampled_from(["text", "references", "translation", "place", "thumbnail"]), anything)
+            st.dictionaries(
+                st.sampled_from(["text", "image", "references", "translation", "caption", "place", "thumbnail"]),
+                anything,
+            )
         ),
+        "per_span": anything,
+        "cut": anything,
         "attention": st.dictionaries(
             st.sampled_from(["source_tokens", "tokens", "regions", "attention"]), anything | st.just([[1.0]])
         ),
@@ -182,16 +194,39 @@ odd_details = st.fixed_dictionaries(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(events=odd_events, details=odd_details | anything, other=anything)
-def test_files_with_anything_in_them(tmp_path: Path, events: list[object], details: object, other: object) -> None:
+@given(task=st.sampled_from(list(TASKS)) | anything, events=odd_events, details=odd_details | anything, other=anything)
+def test_files_with_anything_in_them(
+    tmp_path: Path, task: object, events: list[object], details: object, other: object
+) -> None:
     scores = {"details": details, "valid": other, "cost": other, "chosen_by": other, "best_step": other}
     (tmp_path / "scores.json").write_text(json.dumps(scores))
-    manifest = dict.fromkeys(("task", "files", "created", "format"), other)
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    manifest = dict.fromkeys(("files", "created", "format"), other)
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "task": task}))
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(event) for event in [*events, other]))
     told = report(tmp_path)
     read(told.html()).said.encode("utf-8")
     assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in told.lines(60))
+    shown = told.details
+    for each in (*shown.examples_shown(), *shown.remarks(), *shown.evaluation()):
+        if not isinstance(each, Remark | Text):
+            assert all(cell_len(line) <= 60 for line in terminal.draw(each, 60))
+
+
+def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Path) -> None:
+    folder = classify(tmp_path / "run")
+    for part, known in (
+        ("experiment.toml", "the task 'summarise' is not known here"),
+        ("manifest.json", "no file says"),
+    ):
+        (folder / part).unlink()
+        if part == "experiment.toml":
+            manifest = json.loads((folder / "manifest.json").read_text())
+            (folder / "manifest.json").write_text(json.dumps({**manifest, "task": "summarise"}))
+        told = report(folder)
+        (problem,) = told.problems
+        assert problem.startswith(f"scores.json has details that are left out, since {known}")
+        assert titles(told.html())[0] == "Scores"
+        assert {score.name for score in told.scores} == {"loss", "accuracy", "macro_f1"}
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

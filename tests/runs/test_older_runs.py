@@ -65,7 +65,7 @@ def test_the_seed_of_a_run_decides_nothing_about_its_data(tmp_path: Path, monkey
 
     def rows(seed: int, data_seed: int) -> list[bytes]:
         raw = {"task": "classify", "seed": seed, "data": {"train": "data/reviews.csv", "seed": data_seed}}
-        part = Sitting.of(experiment(raw)).task.data.parts["valid"]  # type: ignore[attr-defined]
-        return [bytes(part.texts[row]) for row in range(len(part))]
+        part = Sitting.of(experiment(raw)).task.data.splits["valid"]  # type: ignore[attr-defined]
+        return [bytes(part["texts"][row]) for row in range(len(part))]
 
     assert rows(1, 1) == rows(2, 1) != rows(1, 2)

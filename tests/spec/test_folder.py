@@ -128,7 +128,7 @@ def test_a_damaged_list_of_files_is_refused(run: Path, files: object) -> None:
 @pytest.mark.parametrize(
     ("key", "items"),
     [
-        ("task", [..., None, 5, ["tag"], "tga", True]),
+        ("task", [..., None, 5, ["tag"], "Tag it!", "", "t" * 61, True]),
         ("created", [..., None, 5, ["2026-01-31"], "", "yesterday", "2026-13-01", "x" * 10_000]),
         ("parameters", [..., None, "many", True, -1, 1.5, 10**16, 1e300]),
         ("versions", [..., None, [], "1", {"torch": 2}, {"torch": "x" * 10_000}]),

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.spec import names
+from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.config.toml import LARGEST, line_of, merged, placed, read_values, value, written
 from seqloom.spec.errors import ConfigError, DataError
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import TASKS, experiment
 
 cells = pytest.mark.parametrize(
     ("task", "arch"),
-    [(task, arch) for task in names.TASKS for arch in names.ARCHITECTURES if arch != "mixer"]
+    [(task, arch) for task in tuple(TASKS) for arch in tuple(ARCHITECTURES) if arch != "mixer"]
     + [("classify", "mixer"), ("tag", "mixer")],
 )
 

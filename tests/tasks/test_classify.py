@@ -10,6 +10,7 @@ import torch
 import seqloom
 from seqloom.lens.report import report
 from seqloom.spec.errors import ConfigError, UserError
+from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
@@ -62,7 +63,8 @@ def test_several_labels_from_file_to_answer(tmp_path: Path) -> None:
     told = report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
-    assert {each.label for each in told.per_class} <= {"glad", "long"}
+    assert isinstance(told.details, ClassifyReport)
+    assert {each.label for each in told.details.per_class} <= {"glad", "long"}
     evaluation = run.evaluate([str(tmp_path / "moods.csv")])
     assert evaluation.scores["micro_f1"] > 0.8
     assert "baseline" not in evaluation.details  # which one label would it be?
@@ -91,15 +93,17 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     told = report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
-    assert told.confusion is not None
-    valid = int(sum(map(sum, told.confusion.counts)))
-    assert sum(bin_.count for bin_ in told.calibration) == valid
-    assert sum(each.support or 0 for each in told.per_class) == valid
-    assert told.worst
-    for wrong in told.worst:
+    shown = told.details
+    assert isinstance(shown, ClassifyReport)
+    assert shown.confusion is not None
+    valid = int(sum(map(sum, shown.confusion.counts)))
+    assert sum(bin_.count for bin_ in shown.calibration) == valid
+    assert sum(each.support or 0 for each in shown.per_class) == valid
+    assert shown.worst
+    for wrong in shown.worst:
         assert wrong.gold != wrong.predicted
         assert wrong.place.startswith("numbers:")
-    right = sum(told.confusion.counts[i][i] for i in range(len(told.confusion.labels)))
+    right = sum(shown.confusion.counts[i][i] for i in range(len(shown.confusion.labels)))
     assert run.scores["valid"]["accuracy"] == pytest.approx(right / valid)
 
 
@@ -108,9 +112,9 @@ def test_scores_equal_those_of_predict(tmp_path: Path) -> None:
     run = start(tiny("classify"), tmp_path / "run")
     task = sitting("classify").task
     assert isinstance(task, Classify)
-    part = task.data.parts["valid"]
-    texts = [bytes(part.texts[row]).decode() for row in range(len(part))]
-    gold = [task.labels[int(part.labels[row][0])] for row in range(len(part))]
+    part = task.data.splits["valid"]
+    texts = [part.text("texts", row) for row in range(len(part))]
+    gold = [task.labels[int(part["labels"][row][0])] for row in range(len(part))]
     said = [answer["label"] for answer in run.predict(texts)]
     assert run.scores["valid"]["accuracy"] == pytest.approx(
         sum(a == b for a, b in zip(gold, said, strict=True)) / len(gold)
@@ -120,12 +124,12 @@ def test_scores_equal_those_of_predict(tmp_path: Path) -> None:
 def test_a_batch_holds_the_rows_it_names() -> None:
     task, _ = task_of()
     batch = task.batch(task.epoch(0)[0])
-    part = task.data.parts["train"]
+    part = task.data.splits["train"]
     assert batch.lengths is not None
     for row, tokens, length, label in zip(batch.rows, batch.source, batch.lengths.tolist(), batch.target, strict=True):
-        assert tokens[:length].tolist() == part.tokens[row].tolist()
+        assert tokens[:length].tolist() == part["tokens"][row].tolist()
         assert not tokens[length:].any()
-        assert [int(label)] == part.labels[row].tolist()
+        assert [int(label)] == part["labels"][row].tolist()
     shown = list(task.show(batch))
     assert len(shown) == len(batch.rows)
     assert all(line.split(" -> ")[1] in task.labels for line in shown)
@@ -179,10 +183,10 @@ def test_what_went_wrong_is_found_in_the_file_it_came_from(form: str, tmp_path: 
     for each in (moved, chosen):  # the second out of the cache, under another name
         task = Sitting.of(each).task
         assert isinstance(task, Classify)
-        for part in (task.data.parts["train"], task.data.parts["valid"]):
+        for part in (task.data.splits["train"], task.data.splits["valid"]):
             for row in range(len(part)):
                 name, _, line = task.place(part, row).rpartition(":")
                 lines = (tmp_path / Path(each.data.train[0]).name / name).read_text(encoding="utf-8").splitlines()
-                assert lines[int(line) - 1] == bytes(part.texts[row]).decode()
-        assert [task.place(task.data.parts["test"], row) for row in range(2)] == ["test.csv:2", "test.csv:3"]
+                assert lines[int(line) - 1] == part.text("texts", row)
+        assert [task.place(task.data.splits["test"], row) for row in range(2)] == ["test.csv:2", "test.csv:3"]
         (tmp_path / "moved").rename(tmp_path / "films") if each is moved else None

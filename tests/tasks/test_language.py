@@ -189,7 +189,7 @@ def test_the_pieces_of_a_text_are_the_text(tokeniser: str, tmp_path: Path, monke
     decoded: list[int] = []
     decode = task.tokeniser.decode
     monkeypatch.setattr(task.tokeniser, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
-    said = "".join(step[0] for step in task.write(model, ["A cat"], options, 5, CPU))
+    said = "".join(step[0] for step in task.stream(model, ["A cat"], options, 5, CPU))
     assert said
     assert whole.startswith(said)
     assert whole[len(said) :] in ("", "\ufffd")
@@ -219,7 +219,7 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
     """Past a Transformer's context too, which moves along."""
     task, model = ready(arch)
     with torch.inference_mode():
-        pieces = list(task.write(model, ["(("], Decode(length=12, temperature=0), 1, CPU))
+        pieces = list(task.stream(model, ["(("], Decode(length=12, temperature=0), 1, CPU))
     written = "".join(piece for step in pieces for piece in step.values())
     tokens = task.tokeniser.encode("((").tolist()
     for _ in range(6):
@@ -235,8 +235,8 @@ def test_each_prompt_is_written_on_by_itself() -> None:
     task, model = ready()
     options = Decode(length=9, temperature=1.0)
     with torch.inference_mode():
-        together = list(task.write(model, ["((", "[", "{}{}"], options, 3, CPU))
-        alone = list(task.write(model, ["(("], options, 3, CPU))
+        together = list(task.stream(model, ["((", "[", "{}{}"], options, 3, CPU))
+        alone = list(task.stream(model, ["(("], options, 3, CPU))
     assert "".join(step.get(0, "") for step in together) == "".join(step.get(0, "") for step in alone)
 
 

@@ -12,14 +12,16 @@ import pytest
 import torch
 
 import seqloom
-from seqloom.data.corpora import CORPORA
+from seqloom.data.corpora.scenes import captioned
 from seqloom.data.images import write_png
+from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.models import Writer
 from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
-from seqloom.spec.names import ARCHITECTURES, CELLS, TASKS
+from seqloom.spec.names import CELLS
 from seqloom.tasks.language.task import Language
+from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import session
 from seqloom.training.events import Average
@@ -49,8 +51,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Two scenes that a run can be asked about."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("pictures"))
-        for number, scene in enumerate(islice(CORPORA["scenes"].scenes(7, 1, 10), 2)):
-            write_png(f"{number}.png", scene.image(48))
+        for number, record in enumerate(islice(captioned(7, 1, 10), 2)):
+            write_png(f"{number}.png", record.values[0].image(48))
         yield
 
 
@@ -83,7 +85,7 @@ def answers_in_memory(task: Task, model: Writer) -> list[object]:
         told: list[object] = list(task.predict(model.eval(), TEXTS[task.name], device))
         if isinstance(task, Language):
             options = (task.experiment.decode or Decode()).model_copy(update={"length": 7})
-            told.append("".join(piece[0] for piece in task.write(model, ["(("], options, 1, device)))
+            told.append("".join(piece[0] for piece in task.stream(model, ["(("], options, 1, device)))
     return told
 
 

@@ -49,9 +49,9 @@ def test_the_references_are_those_of_the_file(
 ) -> None:
     task, model = echoing(tmp_path, monkeypatch, tokeniser=tokeniser, lowercase=lowercase)
     found = measured(task, model)
-    part = task.data.parts["valid"]
-    references = [bytes(part.target_texts[row]).decode() for row in range(len(part))]
-    said = [task.target.decode(part.target[row].tolist()) for row in range(len(part))]
+    part = task.data.splits["valid"]
+    references = [part.text("target_texts", row) for row in range(len(part))]
+    said = [task.target.decode(part["target"][row].tolist()) for row in range(len(part))]
     assert set(references) <= {target for _, target in ROWS}
     expected = sacrebleu.corpus_bleu(said, [references], lowercase=lowercase).score
     assert found.scores["bleu"] == pytest.approx(expected)
@@ -83,11 +83,11 @@ def test_a_reference_is_whole_though_tokens_are_cut(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("ended", [True, False])
 def test_answers_that_did_not_end_are_counted(ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = echoing(tmp_path, monkeypatch, ended)
-    assert measured(task, model).details["cut"] == (0 if ended else len(task.data.parts["valid"]))
+    assert measured(task, model).details["cut"] == (0 if ended else len(task.data.splits["valid"]))
 
 
 def test_an_example_is_shown_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = echoing(tmp_path, monkeypatch, copies=3)
-    rows = len(task.data.parts["valid"])
+    rows = len(task.data.splits["valid"])
     texts = [example["text"] for example in measured(task, model).details["examples"]]
     assert len(set(texts)) == len(texts) == rows / 3

@@ -12,11 +12,12 @@ from PIL import Image
 
 import seqloom
 from seqloom.data.images import normalised, read_image
-from seqloom.data.origin import Origin
+from seqloom.data.source import DataSource
 from seqloom.runs.run import Run
 from seqloom.spec.errors import DataError, RunError, UserError
+from seqloom.tasks.caption.config import READS
 from seqloom.tasks.caption.task import Caption
-from seqloom.tasks.image_source import KIND, Pictures
+from seqloom.tasks.image_source import KIND, Pictures, image_of
 from seqloom.tasks.registry import experiment
 from seqloom.verbs import start
 from tests.runs.small import recommitted
@@ -60,7 +61,7 @@ def chosen(path: Path, arch: str = "gru", model: dict[str, Any] | None = None, *
 
 def task_of(path: Path, **data: Any) -> tuple[Caption, Pictures]:
     asked = chosen(path, **data)
-    task = Caption.prepare(asked, Origin.of(asked))
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
     assert isinstance(task, Caption)
     assert isinstance(task.source, Pictures)
     return task, task.source
@@ -89,11 +90,11 @@ def photo(run: Run, name: str) -> str:
 
 def test_a_batch_of_images_is_what_their_files_hold(tmp_path: Path) -> None:
     task, source = task_of(draw(tmp_path))
-    part = task.data.parts["train"]
+    part = task.data.splits["train"]
     batch = task.batch(task.epoch(0)[0])
     assert batch.lengths is None  # all of an image is real
     for picture, row in zip(batch.source, batch.rows, strict=True):
-        path = tmp_path / part.images.name(part.image[row])
+        path = tmp_path / source.images.name(image_of(part, row))
         torch.testing.assert_close(picture, torch.from_numpy(normalised(read_image(path, 16))))
     assert set(source.lengths(part)) == {source.longest()} == {4}  # 16 pixels, halved three times
 
@@ -135,7 +136,7 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
     ):
         task_of(path)
     task, _ = task_of(path, on_bad_image="skip")
-    assert sum(len(part) for part in task.data.parts.values()) == 56
+    assert sum(len(part) for part in task.data.splits.values()) == 56
     assert "; 2 images skipped, which can't be read" in task.describe()
 
 
@@ -143,7 +144,7 @@ def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
     path, valid = draw(tmp_path), tmp_path / "v.tsv"
     valid.write_text("photos/../photos/4.png\tseen\n")
     asked = experiment({"task": "caption", "data": {"train": str(path), "valid": str(valid), "image_size": 16}})
-    task = Caption.prepare(asked, Origin.of(asked))
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
     assert "; 1 caption of valid with an image that train has too: its scores will be too good" in task.describe()
 
 
@@ -168,13 +169,13 @@ def test_what_can_not_be_looked_at(drawn: Run, name: str, sentence: str) -> None
 
 def test_grids_of_unequal_size_are_regions_in_a_row(tmp_path: Path) -> None:
     task, source = task_of(grids(tmp_path))
-    part = task.data.parts["train"]
+    part = task.data.splits["train"]
     assert (source.features, source.longest()) == (WIDTH, 9)
     sizes = set()
     for batch in map(task.batch, task.epoch(0)):
         assert batch.lengths is not None
         for regions, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):
-            of_file = np.load(tmp_path / part.images.name(part.image[row]))
+            of_file = np.load(tmp_path / source.images.name(image_of(part, row)))
             assert regions[:length].tolist() == of_file.reshape(-1, WIDTH).tolist()
             assert not regions[length:].any()
             sizes.add(length)
@@ -185,7 +186,7 @@ def test_regions_count_in_a_batch_however_many_tokens_are_read(tmp_path: Path) -
     """data.max_length cuts captions, not pictures."""
     asked = chosen(grids(tmp_path), max_length=3)
     asked = asked.model_copy(update={"train": asked.train.model_copy(update={"batch": 30})})
-    task = Caption.prepare(asked, Origin.of(asked))
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
     batches = map(task.batch, task.epoch(0))
     sizes = [(len(batch.rows), batch.source.shape[1] + batch.target.shape[1]) for batch in batches]
     assert max(count * each for count, each in sizes) <= 30

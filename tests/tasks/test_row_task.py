@@ -16,8 +16,8 @@ def task(name: str, seed: int = 1) -> Classify | Tag:
 @pytest.mark.parametrize("name", ["classify", "tag"])
 def test_an_epoch_reads_every_row_once_within_the_budget(name: str) -> None:
     some = task(name)
-    part = some.data.parts["train"]
-    lengths = part.rows.lengths()
+    part = some.data.splits["train"]
+    lengths = part[some.rows].lengths()
     batches = [batch.tolist() for batch in some.epoch(0)]
     assert sorted(row for batch in batches for row in batch) == list(range(len(part)))
     assert all(max(lengths[batch]) * len(batch) <= 40 or len(batch) == 1 for batch in batches)
@@ -34,7 +34,7 @@ def test_the_order_is_a_pure_function_of_seed_and_epoch(name: str) -> None:
 @pytest.mark.parametrize("name", ["classify", "tag"])
 def test_a_score_reads_every_row_once(name: str) -> None:
     some = task(name)
-    part = some.data.parts["valid"]
+    part = some.data.splits["valid"]
     rows = [row for batch in some.all_of(part) for row in batch.rows]
     assert sorted(rows) == list(range(len(part)))
     assert some.place(part, 0).partition(":")[0] in ("numbers", "copy")

@@ -51,8 +51,9 @@ def test_sides_are_apart_though_the_tokeniser_is_shared(kind: str, tmp_path: Pat
 def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
     task = made(tmp_path, tokeniser=kind)
     old = {name: text for name, text in task.files().items() if name != SEEN}
-    again = texts(Translate.from_files(task.experiment, old))
-    assert again.files() == old
+    restored = Translate.from_files(task.experiment, old)
+    again = texts(restored)
+    assert restored.files() == old
     assert again.unknown("漢字 语") == []
     assert again.read(["漢字 语"])[1][0]["text"] == "漢字 语"
 

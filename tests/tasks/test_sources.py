@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from seqloom.data.origin import Origin
+from seqloom.data.source import DataSource
 from seqloom.spec.errors import UserError
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import END_SIGN, Texts
+from seqloom.tasks.translate.config import READS
 from seqloom.tasks.translate.task import Translate
 
 PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green", "blue", "black", "white") * 4]
@@ -19,7 +20,7 @@ def made(folder: Path, rows: list[tuple[str, str]] = PAIRS, arch: str = "gru", *
     path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
     asked = {"train": str(path), "valid_share": 0.3, "tokeniser": "word", **data}
     chosen = experiment({"task": "translate", "model": {"arch": arch, "size": "tiny"}, "data": asked})
-    return Translate.prepare(chosen, Origin.of(chosen))
+    return Translate.prepare(chosen, DataSource.resolve(chosen.data, READS).hashed())
 
 
 def texts(task: Translate) -> Texts:
@@ -43,9 +44,11 @@ def test_a_text_is_its_tokens_and_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shared", [True, False])
 def test_files_of_a_run_give_the_same_again(shared: bool, tmp_path: Path) -> None:
     task = made(tmp_path, shared_vocabulary=shared)
-    again = texts(Translate.from_files(task.experiment, task.files()))
+    restored = Translate.from_files(task.experiment, task.files())
+    again = texts(restored)
     assert again.shared == texts(task).shared == shared
-    assert again.files() == task.files()
+    assert restored.files() == task.files()
+    assert set(task.files()) == {"source.json"} | ({"target.json"} if not shared else set())
     assert again.read(["one two red"])[1] == texts(task).read(["one two red"])[1]
     words = "for both" if shared else " and "
     assert words in again.described()
@@ -53,7 +56,7 @@ def test_files_of_a_run_give_the_same_again(shared: bool, tmp_path: Path) -> Non
 
 def test_a_part_is_told_as_it_was_written(tmp_path: Path) -> None:
     task = made(tmp_path, [(f"One  two {i}", f"Un, deux {i}") for i in range(20)], lowercase=True)
-    part = task.data.parts["train"]
+    part = task.data.splits["train"]
     shown = texts(task).shown(part, 0)["text"]
     assert shown.startswith("One  two ")
     assert texts(task).references(part, 0) == [f"Un, deux {shown.split()[-1]}"]
@@ -99,7 +102,7 @@ def test_an_encoder_with_positions_limits_a_decoder_without(tmp_path: Path) -> N
 def test_pairs_that_hardly_belong_together_are_told(on_ratio: str, tmp_path: Path) -> None:
     rows = [*PAIRS[:7], ("one", "un " * 12), ("two " * 30, "deux"), *PAIRS[7:]]
     task = made(tmp_path, rows, on_ratio=on_ratio, valid_share=0.1)
-    kept = sum(len(part) for part in task.data.parts.values())
+    kept = sum(len(part) for part in task.data.splits.values())
     dropped = len(rows) - kept
     assert (dropped > 0) == (on_ratio == "drop")
     what = f"; 2 pairs with over 9 times the tokens on one side, {dropped} of them dropped, the first at "

@@ -15,6 +15,7 @@ from seqloom.spec.errors import DataError, UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.spans import Spans, Tags
 from seqloom.tasks.registry import experiment
+from seqloom.tasks.tag.report import TagReport
 from seqloom.tasks.tag.task import Tag
 from seqloom.training.session import Sitting
 from seqloom.verbs import start
@@ -72,23 +73,25 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     run = start(tiny("tag"), tmp_path / "run")
     task = sitting("tag").task
     assert isinstance(task, Tag)
-    words = len(task.data.parts["valid"].forms.flat)
+    words = len(task.data.splits["valid"]["forms"].flat)
     told = report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
-    assert told.confusion is not None
-    assert sum(map(sum, told.confusion.counts)) == words
-    assert sum(bin_.count for bin_ in told.calibration) == words
-    assert sum(each.support or 0 for each in told.per_class) == words
-    right = sum(told.confusion.counts[i][i] for i in range(len(told.confusion.labels)))
+    shown = told.details
+    assert isinstance(shown, TagReport)
+    assert shown.confusion is not None
+    assert sum(map(sum, shown.confusion.counts)) == words
+    assert sum(bin_.count for bin_ in shown.calibration) == words
+    assert sum(each.support or 0 for each in shown.per_class) == words
+    right = sum(shown.confusion.counts[i][i] for i in range(len(shown.confusion.labels)))
     assert run.scores["valid"]["accuracy"] == pytest.approx(right / words)
-    assert told.worst
-    for wrong in told.worst:
+    assert shown.worst
+    for wrong in shown.worst:
         assert len(wrong.words) == len(wrong.gold) == len(wrong.predicted)
         assert wrong.gold != wrong.predicted
         assert wrong.place.startswith("copy:")
         assert wrong.probability is not None
-    assert [wrong.probability for wrong in told.worst] == sorted(wrong.probability or 0 for wrong in told.worst)
+    assert [wrong.probability for wrong in shown.worst] == sorted(wrong.probability or 0 for wrong in shown.worst)
 
 
 @pytest.mark.parametrize("crf", [False, True])
@@ -97,10 +100,10 @@ def test_scores_equal_those_of_predict(crf: bool, tmp_path: Path) -> None:
     run = start(tiny("tag", model={"crf": crf}), tmp_path / "run")
     task = sitting("tag").task
     assert isinstance(task, Tag)
-    part, right, words = task.data.parts["valid"], 0, 0
+    part, right, words = task.data.splits["valid"], 0, 0
     for row in range(len(part)):
-        gold = [task.tags[int(tag)] for tag in part.tags[row]]
-        (answer,) = run.predict([" ".join(task.data.words(part.forms[row]))])
+        gold = [task.tags[int(tag)] for tag in part["tags"][row]]
+        (answer,) = run.predict([" ".join(task.forms.words(part["forms"][row]))])
         right += sum(a == b for a, b in zip(gold, answer["tags"], strict=True))
         words += len(gold)
     assert run.scores["valid"]["accuracy"] == pytest.approx(right / words)
@@ -154,9 +157,9 @@ def test_a_score_is_of_every_word_of_a_long_sentence(crf: bool, tmp_path: Path) 
     trainer = long_sentences(tmp_path, most=4, crf=crf).trainer([])
     task, model = trainer.task, trainer.model.eval()
     assert isinstance(task, Tag)
-    part = task.data.parts["valid"]
-    sentences = [task.data.words(part.forms[row]) for row in range(len(part))]
-    gold = [[task.tags[tag] for tag in part.tags[row]] for row in range(len(part))]
+    part = task.data.splits["valid"]
+    sentences = [task.forms.words(part["forms"][row]) for row in range(len(part))]
+    gold = [[task.tags[tag] for tag in part["tags"][row]] for row in range(len(part))]
     assert sum(map(len, sentences)) == sum(1 + i % 11 for i in range(23))
     with torch.inference_mode():
         evaluation = task.evaluate(model, "valid", CPU)
@@ -214,14 +217,14 @@ def counted(forward: Any, calls: list[int]) -> Any:
 
 def test_a_batch_holds_the_sentences_it_names() -> None:
     task, _ = task_of()
-    batch, part = task.batch(task.epoch(0)[0]), task.data.parts["train"]
+    batch, part = task.batch(task.epoch(0)[0]), task.data.splits["train"]
     assert batch.lengths is not None
     for row, source, length, tags in zip(batch.rows, batch.source, batch.lengths.tolist(), batch.target, strict=True):
-        words = task.data.words(part.forms[row])
+        words = task.forms.words(part["forms"][row])
         assert length == len(words)
         expected = torch.from_numpy(task.spellings.rows(words))[:, : source.shape[1]]
         assert source[:length].equal(expected)
-        assert tags[:length].tolist() == part.tags[row].tolist()
+        assert tags[:length].tolist() == part["tags"][row].tolist()
     assert all("/" in line for line in task.show(batch))
 
 

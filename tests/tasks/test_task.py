@@ -1,8 +1,15 @@
-"""A batch: how many tokens it counts for, and that all of it moves."""
+"""A batch: how many tokens it counts for, and that all of it moves. A task: what it can be asked, and about what."""
 
+from pathlib import Path
+
+import pytest
 import torch
 
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.errors import UserError
+from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Batch
+from tests.training.small import sitting
 
 TOKENS = torch.ones(2, 4, dtype=torch.long)
 
@@ -25,3 +32,33 @@ def test_all_but_lengths_moves_to_a_device() -> None:
     assert moved.lengths is batch.lengths
     assert moved.target_lengths is batch.target_lengths
     assert Batch(TOKENS, TOKENS).to(torch.device("meta")).given is None
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> None:
+    task, generates, cpu = sitting(name).task, TASKS[name].interaction.generates, torch.device("cpu")
+    if generates != "answer":
+        with pytest.raises(UserError, match=rf"^{name}: this task generates no answers\. Use predict\.$"):
+            task.answer(None, ["a"], Decode(), cpu)
+    if generates != "continuation":
+        with pytest.raises(UserError, match=rf"^{name}: this task continues no text\. Use predict\.$"):
+            task.stream(None, ["a"], Decode(), 1, cpu)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None:
+    task = sitting(name).task
+    given = task.example_input(tmp_path)
+    assert given.strip()
+    if TASKS[name].interaction.file_advice.startswith("Name one image"):
+        assert Path(given).is_relative_to(tmp_path)
+        assert Path(given).exists()
+    elif TASKS[name].interaction.generates != "continuation":
+        texts = task.examples("valid", 3)
+        assert len(texts) == 3
+        assert all(texts)
+        assert task.example_input(tmp_path) in {" ".join(text.split()[:8]) for text in task.examples("valid", 20)}
+
+
+def test_a_language_model_is_tried_with_its_own_prompt(tmp_path: Path) -> None:
+    assert sitting("language", decode={"prompt": "[]"}).task.example_input(tmp_path) == "[]"

@@ -16,7 +16,7 @@ from seqloom.data.split import TRAIN, VALID
 from seqloom.runs.run import Run
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ConfigError
-from seqloom.tasks.task import Batch, Outcome
+from seqloom.tasks.task import Batch, StepOutput
 from seqloom.tasks.translate.task import Translate
 from seqloom.training.keeping import Stopped
 from seqloom.verbs import resume, start
@@ -59,14 +59,14 @@ def batches(task: Translate) -> Iterator[Batch]:
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_batch_is_both_sides_and_their_ends(shared: bool) -> None:
     task, _ = task_of(data={**NUMBERS, "shared_vocabulary": shared})
-    part, seen = task.data.parts[TRAIN], []
+    part, seen = task.data.splits[TRAIN], []
     for batch in batches(task):
         assert batch.lengths is not None
         assert batch.target_lengths is not None
         assert batch.given is not None
         seen += batch.rows
         for i, row in enumerate(batch.rows):
-            source, target = [*part.source[row], len(task.source.source)], [*part.target[row], len(task.target)]
+            source, target = [*part["source"][row], len(task.source.source)], [*part["target"][row], len(task.target)]
             read, written = batch.lengths[i], batch.target_lengths[i]
             assert batch.source[i, :read].tolist() == source
             assert batch.target[i, :written].tolist() == target
@@ -131,11 +131,11 @@ def test_one_matrix_is_saved_once_and_is_one_again(arch: str, shared: bool, tmp_
 # What is learnt ---------------------------------------------------------------------------------------------------
 
 
-def learnt(task: Translate, model: Any, done: float, seed: int = 1) -> tuple[Outcome, list[Tensor]]:
+def learnt(task: Translate, model: Any, done: float, seed: int = 1) -> tuple[StepOutput, list[Tensor]]:
     """What a batch comes to, and the gradients."""
     torch.manual_seed(seed)
-    outcome = task.outcome(model.train(), next(batches(task)), None, done)
-    return outcome, list(torch.autograd.grad(outcome.loss.total, list(model.parameters())))
+    output = task.step(model.train(), next(batches(task)), None, done)
+    return output, list(torch.autograd.grad(output.loss.total, list(model.parameters())))
 
 
 @pytest.mark.parametrize("key", ["scheduled_sampling", "doubly_stochastic"])
@@ -224,10 +224,8 @@ def test_where_one_answer_looked(run: Run) -> None:
 def test_scores_are_those_of_what_predict_says(run: Run) -> None:
     task = sitting("translate", data=NUMBERS).task
     assert isinstance(task, Translate)
-    part = task.data.parts[VALID]
-    texts, right = (
-        [bytes(side[row]).decode() for row in range(len(part))] for side in (part.source_texts, part.target_texts)
-    )
+    part = task.data.splits[VALID]
+    texts, right = ([part.text(side, row) for row in range(len(part))] for side in ("source_texts", "target_texts"))
     said = [answer["translation"] for answer in run.predict(texts)]
     same = sum(one == other for one, other in zip(said, right, strict=True))
     assert run.scores["valid"]["exact_match"] == pytest.approx(same / len(part))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.state import State
-from seqloom.tasks.task import Batch, Evaluation, Outcome
+from seqloom.tasks.task import Batch, Evaluation, StepOutput
 from seqloom.training.events import Event, Start, Step, Tick, Valid
 from seqloom.training.loop import Trainer
 from tests.training.small import sitting
@@ -97,9 +97,9 @@ def test_loss_at_the_last_step_alone() -> None:
     """Language: no position but the last has a gradient from the loss."""
     trainer = sitting("language", model=EXACT, train={"loss_at": "last"}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
-    outcome = trainer.task.outcome(trainer.model, batch, None, 0.0)
-    assert int(outcome.loss.count) == batch.source.shape[0]
-    (to_y,) = torch.autograd.grad(outcome.loss.total, outcome.y)
+    output = trainer.task.step(trainer.model, batch, None, 0.0)
+    assert int(output.loss.count) == batch.source.shape[0]
+    (to_y,) = torch.autograd.grad(output.loss.total, output.y)
     assert not to_y[:, :-1].any()
     assert to_y[:, -1].any()
 
@@ -109,9 +109,9 @@ def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -
     trainer = sitting("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
     batch = next(b for b in map(trainer.task.batch, trainer.items) if b.lengths is not None and b.lengths.min() > 1)
     assert batch.lengths is not None
-    outcome = trainer.task.outcome(trainer.model, batch, None, 0.0)
-    assert int(outcome.loss.count) == (batch.tokens if steps == "all" else len(batch.rows))
-    (to_y,) = torch.autograd.grad(outcome.loss.total, outcome.y)
+    output = trainer.task.step(trainer.model, batch, None, 0.0)
+    assert int(output.loss.count) == (batch.tokens if steps == "all" else len(batch.rows))
+    (to_y,) = torch.autograd.grad(output.loss.total, output.y)
     for row, length in zip(to_y, batch.lengths.tolist(), strict=True):
         touched = row.abs().sum(dim=1) > 0
         assert touched[length - 1]
@@ -124,7 +124,7 @@ def test_label_smoothing_is_of_training_alone(task: str) -> None:
     smooth, plain = (sitting(task, model=EXACT, train={"label_smoothing": share}).trainer([]) for share in (0.2, 0.0))
     batch = plain.task.batch(plain.items[0])
     with torch.no_grad():
-        in_training = [float(t.task.outcome(t.model.train(), batch, None, 0.0).loss.total) for t in (smooth, plain)]
+        in_training = [float(t.task.step(t.model.train(), batch, None, 0.0).loss.total) for t in (smooth, plain)]
     assert in_training[0] != pytest.approx(in_training[1], rel=1e-4)
     assert smooth.evaluate("valid").scores == plain.evaluate("valid").scores
 
@@ -201,13 +201,13 @@ def test_a_plateau_counts_validations() -> None:
 
 def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, told = sitting("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
-    outcome = trainer.task.outcome
+    step = trainer.task.step
 
-    def noting(model: nn.Module, batch: Batch, state: State | None, done: float) -> Outcome:
+    def noting(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
         told.append(done)
-        return outcome(model, batch, state, done)
+        return step(model, batch, state, done)
 
-    monkeypatch.setattr(trainer.task, "outcome", noting)
+    monkeypatch.setattr(trainer.task, "step", noting)
     trainer.run(Nowhere())
     assert sorted(set(told)) == [0.0, 0.25, 0.5, 0.75]
     assert told == sorted(told)  # the batches of a step are of one moment
@@ -216,18 +216,18 @@ def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyP
 
 
 def test_penalties_are_of_the_steps_that_the_head_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An outcome may have lengths of its own: those of what was written, not of what was read."""
+    """A step's output may have lengths of its own: those of what was written, not of what was read."""
     trainer = sitting("classify", model=EXACT, train={"activation_l2": 1.0}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
-    outcome, gradients = trainer.task.outcome, []
+    step, gradients = trainer.task.step, []
     for lengths in (None, torch.ones_like(batch.target)):
 
-        def made(model: nn.Module, batch: Batch, state: State | None, done: float) -> Outcome:
-            y = outcome(model, batch, state, done).y.detach().requires_grad_()
+        def made(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
+            y = step(model, batch, state, done).y.detach().requires_grad_()
             gradients.append(y)
-            return Outcome(Loss(0.0 * y.sum(), torch.tensor(1)), None, y, lengths)  # noqa: B023
+            return StepOutput(Loss(0.0 * y.sum(), torch.tensor(1)), None, y, lengths)  # noqa: B023
 
-        monkeypatch.setattr(trainer.task, "outcome", made)
+        monkeypatch.setattr(trainer.task, "step", made)
         trainer.backward(batch)
     of_source, of_answer = (y.grad for y in gradients)
     assert of_source[:, 1:].any()

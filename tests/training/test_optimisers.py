@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
+from seqloom.spec.config.applicability import holds
+from seqloom.spec.config.section import info_of
 from seqloom.spec.config.train import Train
-from seqloom.spec.config.uses import USED_WITH
 from seqloom.spec.names import OPTIMISERS as NAMES
 from seqloom.training.optimisers import optimiser, parted
 from tests.training.small import tiny
@@ -22,7 +23,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 def part(optimiser: str = "sgd", **more: Any) -> Train:
     """With a momentum and an epsilon of its own where the optimiser has them."""
     own = {"momentum": 0.7, "epsilon": 1e-6}
-    has = {name: value for name, value in own.items() if optimiser in USED_WITH[f"train.{name}"][0][1]}
+    used = {name: info_of(Train.model_fields[name]).only_with["train.optimiser"] for name in own}
+    has = {name: value for name, value in own.items() if holds(used[name], optimiser)}
     return tiny("language", train={"optimiser": optimiser, "lr": 0.1, **has, **more}).train
 
 
@@ -173,7 +175,7 @@ def test_what_the_config_says_is_what_steps_with_or_without_saying_it() -> None:
     """A resolved config, read back with every key spelt out, must give the same optimiser."""
     for name in NAMES:
         chosen = tiny("language", train={"optimiser": name}).train
-        told = Train.model_validate(chosen.model_dump())
+        told = type(chosen).model_validate(chosen.model_dump())
         first, second = (optimiser(Problem(), each).param_groups for each in (chosen, told))
         for one, other in zip(first, second, strict=True):
             settings = {key: value for key, value in one.items() if key != "params"}

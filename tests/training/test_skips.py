@@ -18,15 +18,15 @@ from tests.training.test_loop import Nowhere, same, weights
 
 def spoil(trainer: Trainer, steps: set[int], how: Callable[[Tensor], Tensor]) -> None:
     """Make the loss of some steps what it should not be."""
-    outcome = trainer.task.outcome
+    step = trainer.task.step
 
     def spoilt(model: Model, batch: Any, state: Any, done: float) -> Any:
-        made = outcome(model, batch, state, done)
+        made = step(model, batch, state, done)
         if trainer.progress.step + 1 in steps:
             object.__setattr__(made, "loss", made.loss._replace(total=how(made.loss.total)))
         return made
 
-    trainer.task.outcome = spoilt  # type: ignore[method-assign]
+    trainer.task.step = spoilt  # type: ignore[method-assign]
 
 
 def infinite_gradient(total: Tensor) -> Tensor:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 def work(request: "Request", own: Mapping[str, Any]) -> int:
     """Print what was found; the exit code says whether one could train on it."""
-    from seqloom.data.inspection import inspect
+    from seqloom.tasks.data_check import check_data
 
     chosen, console = request.experiment(), output()
     with waiting(console, "looking at the data …"):
-        found = inspect(chosen)
+        inspection = check_data(chosen)
     if own["json"]:
-        click.echo(json.dumps(found.told(), ensure_ascii=False))
+        click.echo(json.dumps(inspection.as_json(), ensure_ascii=False))
     else:
-        for line in found.lines():
+        for line in inspection.lines():
             text = Text(line)
             text.highlight_regex(r"^error ", "bold red")
             text.highlight_regex(r"^warning ", "bold yellow")
             console.print(text, soft_wrap=True)
-    return 0 if found.ok else MISTAKE
+    return 0 if inspection.ok else MISTAKE
 
 
 check = TaskCommand(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -14,6 +15,9 @@ from rich.padding import Padding
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from seqloom.tasks.report import Shown
 
 PROGRAM = "seqloom"
 INDENT = 9  # columns: as wide as the longest word at the left, and a space
@@ -51,6 +55,20 @@ def say(console: Console, word: str, told: str | Text, style: str = "bold cyan")
 def say_exactly(console: Console, word: str, told: str) -> None:
     """The same for what is copied: a command or a path stays in one piece, however narrow the terminal is."""
     console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), told), soft_wrap=True)
+
+
+def show(console: Console, shown: "Shown", widest: int = 120) -> None:
+    """What a task's report has for the terminal; a figure in as many columns as there are, and at most `widest`."""
+    from seqloom.tasks.report import Remark
+    from seqloom.views.terminal import characters, draw
+
+    if isinstance(shown, Remark):
+        say(console, *shown)
+    elif isinstance(shown, Text):
+        console.print(shown, soft_wrap=True)
+    else:
+        for line in draw(shown, min(console.width, widest), using=characters(console.encoding)):
+            console.print(Text(line), soft_wrap=True)
 
 
 def block(console: Console, text: Text) -> None:

@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 
 import rich_click as click
-from rich.text import Text
 
-from seqloom.cli.console import output, say, waiting
+from seqloom.cli.console import output, say, show, waiting
 from seqloom.cli.help_text import Command
 from seqloom.cli.writing_options import option_of, said, writing_options
 
-CLASSES = 40  # shown; all of them are in --json
+WIDEST = 100  # columns of a table
 OPTIONS = ("beam", "length_penalty", "length", "min_length", "no_repeat")
 HOW = "How to read the files, where that differs from training"
 
@@ -76,7 +75,7 @@ def evaluate(
     """
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import dotted_option, naming_options
-    from seqloom.data.files import expand
+    from seqloom.data.paths import expand
     from seqloom.spec.folder import check
 
     check(Path(run))
@@ -84,13 +83,11 @@ def evaluate(
     expand(files)  # a file that is missing is told at once
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.baseline import show_baseline
         from seqloom.cli.opening import opened
-        from seqloom.data.wording import counted
-        from seqloom.lens.report_figures import readable
+        from seqloom.tasks.metrics.score_names import readable
+        from seqloom.tasks.registry import TASKS
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
-        from seqloom.views.terminal import characters, draw
     told = {"format": form, "text": text, "label": label, "tag": tag, "header": header, "label_separator": separator}
     told |= {"source": source, "target": target, "max_characters": max_characters}
     told |= {"on_bad_line": on_bad_line, "on_bad_image": on_bad_image}
@@ -105,40 +102,9 @@ def evaluate(
         result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
         click.echo(json.dumps(plain(result), ensure_ascii=False))
         return
-    using, width = characters(console.encoding), min(console.width, 100)
     say(console, "run", f"{run}, on {', '.join(files)}")
     say(console, "data", found.details["data"])
-    scores = Table("", ("score", "value"), tuple((readable(name), value) for name, value in found.scores.items()))
-    classes = list(found.details.get("per_span", found.details.get("per_class", {})).items())
-    kind = "span" if "per_span" in found.details else "tag" if opened_run.experiment.task == "tag" else "label"
-    columns = (kind, "precision", "recall", "F1", "support")
-    rows = tuple((name, *(each.get(key) for key in ("precision", "recall", "f1", "support"))) for name, each in classes)
-    for table in (scores, Table("", columns, rows[:CLASSES])):
-        if table.rows:
-            for line in draw(table, width, using=using):
-                console.print(Text(line), soft_wrap=True)
-    if len(rows) > CLASSES:
-        console.print(Text(f"and {len(rows) - CLASSES:,} more, with --json", "dim"))
-    show_baseline(console, found.scores, found.details)
-    if cut := found.details.get("cut"):
-        told_cut = f"{counted(cut, 'answer')} did not end: --length, or the model, allows no more tokens"
-        say(console, "cut", told_cut, "yellow")
-    if found.scores.get("bleu") == 0 < found.scores.get("exact_match", 0):
-        say(console, "note", "BLEU counts four words in a row, and no text that is right has as many", "yellow")
-    for name, signature in found.details.get("signatures", {}).items():
-        say(console, name, signature)
-    by_length = found.details.get("by_length", [])
-    if by_length:
-        kinds = [kind for kind in ("bleu", "bleu_4", "chrf", "exact_match") if kind in by_length[0]]
-        rows = tuple((span(each), each["sentences"], *(each[kind] for kind in kinds)) for each in by_length)
-        named = ("source tokens", "sentences", *map(readable, kinds))
-        for line in draw(Table("", named, rows), width, using=using):
-            console.print(Text(line), soft_wrap=True)
-
-
-def span(of: dict[str, int]) -> str:
-    """
-    >>> span({"from": 3, "to": 7}), span({"from": 3, "to": 3})
-    ('3 to 7', '3')
-    """
-    return str(of["from"]) if of["from"] == of["to"] else f"{of['from']} to {of['to']}"
+    rows = tuple((readable(name), value) for name, value in found.scores.items())
+    details = TASKS[opened_run.experiment.task].report(plain(found.scores), plain(found.details))
+    for shown in (Table("", ("score", "value"), rows), *details.evaluation()):
+        show(console, shown, WIDEST)

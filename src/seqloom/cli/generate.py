@@ -48,15 +48,15 @@ def generate(
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
     from seqloom.spec.folder import check
-    from seqloom.tasks.registry import experiment
+    from seqloom.tasks.registry import TASKS, experiment
 
     task = check(Path(run)).task
-    if task != "language":
+    if TASKS[task].interaction.generates != "continuation":
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
     refuse_device(device)
     chosen = said(options)
     with naming_options(option_of):
-        experiment({"task": "language", "decode": chosen})  # a wrong value is told at once
+        experiment({"task": task, "decode": chosen})  # a wrong value is told at once
     console = output()
     with waiting(console, "starting torch …"):
         from seqloom.cli.opening import opened

@@ -42,13 +42,11 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
 
 def explicit(chosen: "Experiment") -> "Experiment":
     """With what would else be chosen in silence: the embedded corpus, the columns that are guessed."""
-    from seqloom.data.origin import Origin
+    from seqloom.data.source import DataSource
+    from seqloom.tasks.registry import TASKS
 
-    origin = Origin.of(chosen)
-    data = chosen.data if origin.corpus is None else chosen.data.model_copy(update={"corpus": origin.corpus})
-    columns = origin.columns()
-    if columns is not None:
-        data = columns.said_in(data).model_copy(update={"header": columns.header})
+    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)
+    data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
     return chosen.model_copy(update={"data": data})
 
 

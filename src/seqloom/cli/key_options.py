@@ -1,6 +1,5 @@
 """Every key of the config as an option of the command line, made from the schema."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,11 +8,11 @@ from rich.text import Text
 from rich_click import RichOption
 
 from seqloom.cli.naming import SHORT
-from seqloom.spec.config.experiment import USED_BY
-from seqloom.spec.config.keys import Key, all_keys, keys_of
-from seqloom.spec.names import ARCHITECTURES, SIZES, TASKS
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.spec.names import SIZES
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.keys import Key, all_keys, keys_of
+from seqloom.tasks.registry import TASKS, experiment
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
@@ -29,7 +28,7 @@ MANY = 8  # words: more than these are not all listed
 class KeyOption(RichOption):
     """A key of the config. Its value stays a word: the schema says what is wrong with it, as it does for a file."""
 
-    def __init__(self, key: Key, default: object, *, hidden: bool, task: str | None) -> None:
+    def __init__(self, key: Key, default: object, *, hidden: bool) -> None:
         names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
         several, on_off = key.kind is tuple, key.kind is bool
         super().__init__(
@@ -38,7 +37,7 @@ class KeyOption(RichOption):
             multiple=several,
             type=bool if on_off else str,
             metavar=metavar(key),
-            help=described(key, task),
+            help=described(key),
             hidden=hidden,
             panel=panel_of(key),
         )
@@ -85,22 +84,9 @@ def words_of(key: Key) -> str:
     return f"({', '.join(shown)})"
 
 
-def described(key: Key, task: str | None) -> str:
-    """A key's sentence, as this task reads it.
-
-    >>> described(all_keys()["model.pool"], "classify")
-    'How all positions become one vector.'
-    """
-    if key.dotted == "model.arch":
-        return "What learns: lstm, transformer, conv, …"
-    sentence = key.description
-    if "; else: " in sentence and task is not None:
-        mine, _, others = sentence.partition("; else: ")
-        sentence = f"{mine}." if mine.startswith(f"{task}: ") else others[:1].upper() + others[1:]
-    prefix = re.match(rf"(?:{'|'.join(TASKS)})(?:, \w+)*: ", sentence)
-    if task is None or prefix is None:
-        return sentence
-    return sentence[prefix.end() :][:1].upper() + sentence[prefix.end() + 1 :]
+def described(key: Key) -> str:
+    """A key's sentence."""
+    return "What learns: lstm, transformer, conv, …" if key.dotted == "model.arch" else key.description
 
 
 def told(default: object) -> str:
@@ -114,13 +100,20 @@ def told(default: object) -> str:
     return f"{default:g}".replace("e-0", "e-") if isinstance(default, float) else str(default)
 
 
-@cache
 def key_options(parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
-    """An option for each key; those of other parts, and those that this task and architecture have no use for, are
-    there but not shown."""
+    """An option for each key; those of other parts, and those that this task and architecture do not have, are there
+    but not shown."""
+    return options_of(parts, task, arch, size, tuple(all_keys()))
+
+
+@cache
+def options_of(
+    parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None, _known: tuple[str, ...]
+) -> tuple[KeyOption, ...]:
+    """The same, of these keys: there may be more of them the next time."""
     known = task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES)
     resolved = defaults(str(task), arch, size) if known else None
-    return tuple(option_of(key, resolved, task, key.part in parts) for key in listed())
+    return tuple(option_of(key, resolved, key.part in parts) for key in listed())
 
 
 def listed() -> Iterator[Key]:
@@ -132,19 +125,18 @@ def listed() -> Iterator[Key]:
     yield from (key for dotted, key in keys.items() if dotted not in SHORT)
 
 
-def option_of(key: Key, resolved: Experiment | None, task: str | None, acts: bool) -> KeyOption:
+def option_of(key: Key, resolved: Experiment | None, acts: bool) -> KeyOption:
     """The option of a key, with the default that it has here; not shown where it does not act."""
     if resolved is None:
         common = key.dotted in SHORT or not key.part
-        return KeyOption(key, None, hidden=not (acts and common), task=task)
-    part: Any = getattr(resolved, key.part) if key.part else resolved
-    there = part is not None and key.name in type(part).model_fields
-    used = resolved.task in USED_BY.get(key.dotted, TASKS)
-    if not (there and used and acts):
-        return KeyOption(key, None, hidden=True, task=task)
-    mine = next(each for each in keys_of(key.part, type(part)) if each.name == key.name) if key.part else key
-    words = mine if mine.dotted != "model.arch" else key
-    return KeyOption(words, getattr(part, key.name), hidden=False, task=task)
+        return KeyOption(key, None, hidden=not (acts and common))
+    if not key.part:
+        return KeyOption(key, getattr(resolved, key.name), hidden=not acts)
+    section: Any = getattr(resolved, key.part)
+    if section is None or key.name not in type(section).model_fields or not acts:
+        return KeyOption(key, None, hidden=True)
+    mine = next(each for each in keys_of(key.part, type(section), type(resolved)) if each.name == key.name)
+    return KeyOption(mine, getattr(section, key.name), hidden=False)
 
 
 def defaults(task: str, arch: str | None, size: str | None) -> Experiment:

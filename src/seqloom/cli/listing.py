@@ -8,25 +8,6 @@ from rich.text import Text
 from seqloom.cli.console import output
 from seqloom.cli.help_text import Command
 
-# One line each; `tests/cli` holds the names equal to those of the config.
-MODELS = {
-    "window": "the fixed window of Bengio 2003: the last few tokens, one hidden layer",
-    "mixer": "MLP-Mixer over tokens: a network over positions, then one over features",
-    "conv": "convolutions over time, dilated and gated, with residual connections",
-    "rnn": "the simple recurrent network of Elman 1990: h' = tanh(W x + U h + b)",
-    "rnn-relu": "the same with ReLU",
-    "rnn-sigmoid": "the same with the logistic function",
-    "rnn-linear": "the same with no activation, as in the proof of vanishing gradients",
-    "lstm": "long short-term memory with a forget gate",
-    "lstm-no-tanh": "an LSTM whose output is o ⊙ c",
-    "lstm-peephole": "an LSTM whose gates see the cell",
-    "lstm-coupled": "an LSTM that forgets just as much as it takes in",
-    "lstm-layer-norm": "an LSTM with layer norm inside",
-    "gru": "gated recurrent unit, reset gate before the product (Cho et al. 2014)",
-    "gru-after": "gated recurrent unit, reset gate after the product (cuDNN's, and faster)",
-    "transformer": "attention and feed-forward layers (Vaswani et al. 2017)",
-}
-
 
 @click.command("list", cls=Command, short_help="List the models, tasks and corpora.")
 @click.argument(
@@ -51,13 +32,12 @@ def listing(kind: str | None) -> None:
 
 def models(console: Console) -> None:
     """Architectures, and the tasks that each can do."""
-    from seqloom.spec.config.defaults import ARCHITECTURE
+    from seqloom.models.registry import ARCHITECTURES
     from seqloom.spec.errors import ConfigError
-    from seqloom.spec.names import TASKS
-    from seqloom.tasks.registry import experiment
+    from seqloom.tasks.registry import TASKS, experiment
 
     rows = []
-    for name, summary in MODELS.items():
+    for name, architecture in ARCHITECTURES.items():
         able = []
         for task in TASKS:
             try:
@@ -65,28 +45,31 @@ def models(console: Console) -> None:
             except ConfigError:
                 continue
             able.append(task)
-        usual = [task for task in able if ARCHITECTURE[task] == name]
+        usual = [task for task in able if TASKS[task].config.architecture == name]
         default = f"; the default for {', '.join(usual)}" if 0 < len(usual) < len(TASKS) else "; the default"
-        rows.append((name, f"{summary}{default if usual else ''}", ", ".join(able)))
+        rows.append((name, f"{architecture.summary}{default if usual else ''}", ", ".join(able)))
     show(console, ("--model", "what it is", "tasks"), rows)
 
 
 def tasks(console: Console) -> None:
     """What can be learned, and from which files."""
-    from seqloom.cli.teaching import LESSONS
+    from seqloom.tasks.registry import TASKS
 
-    show(
-        console,
-        ("task", "what it learns", "reads"),
-        [(name, each.summary, each.reads) for name, each in LESSONS.items()],
-    )
+    rows = [(name, each.summary, each.reads.description) for name, each in TASKS.items()]
+    show(console, ("task", "what it learns", "reads"), rows)
 
 
 def corpora(console: Console) -> None:
     """What can be learned from without a file."""
-    from seqloom.data.corpora import CORPORA
+    from seqloom.tasks.registry import TASKS
 
-    rows = [(name, f"{each.summary.split('. ')[0]}.", ", ".join(each.tasks)) for name, each in CORPORA.items()]
+    summaries: dict[str, str] = {}
+    tasks: dict[str, list[str]] = {}
+    for name, entry in TASKS.items():
+        for corpus, made in entry.reads.corpora.items():
+            summaries[corpus] = made.summary
+            tasks.setdefault(corpus, []).append(name)
+    rows = [(name, f"{summary.split('. ')[0]}.", ", ".join(tasks[name])) for name, summary in summaries.items()]
     show(console, ("--data.corpus", "what it holds", "tasks"), rows)
 
 

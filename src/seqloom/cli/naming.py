@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from seqloom.spec.config.keys import all_keys
 from seqloom.spec.errors import SeqloomError
+from seqloom.tasks.keys import all_keys
 
 # The short names of the keys that most commands are about.
 SHORT = {

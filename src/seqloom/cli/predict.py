@@ -3,20 +3,25 @@
 import json
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import errors, output, waiting
+from seqloom.cli.console import errors, output, show, waiting
 from seqloom.cli.help_text import Command
 from seqloom.cli.writing_options import option_of, said, writing_options
 from seqloom.spec.errors import DataError, TextError, UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from seqloom.tasks.interaction import Interaction
 
 TOGETHER = 64  # texts read at once from a file
 Placed = tuple[str, str]  # where a text stands, and the text
@@ -40,6 +45,7 @@ OPTIONS = (
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all probabilities.")
 @click.option(
     "--show",
+    "draw",
     type=click.Choice(["attention"]),
     help="Draw where a translation or description looked, word by word.",
 )
@@ -50,7 +56,7 @@ def predict(
     files: tuple[str, ...],
     device: str,
     as_json: bool,
-    show: str | None,
+    draw: str | None,
     **options: str | None,
 ) -> None:
     """Ask a run about texts: a classifier gives each a label, a tagger gives each word a tag (words are separated by
@@ -67,14 +73,16 @@ def predict(
     """
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
-    from seqloom.data.files import expand
-    from seqloom.spec.config.defaults import WRITTEN
+    from seqloom.data.paths import expand
     from seqloom.spec.folder import check
+    from seqloom.tasks.registry import TASKS
 
     task, chosen = check(Path(run)).task, said(options)
     refuse_device(device)
-    if (chosen or show) and task not in WRITTEN:
-        name = "--show" if show else option_of(f"decode.{next(iter(chosen))}")
+    interaction = TASKS[task].interaction
+    generates = interaction.generates == "answer"
+    if (chosen or draw) and not generates:
+        name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
         raise UserError(f"{name} is for runs that translate or describe, and {run} is one of {task}. Leave it out.")
     expand(file for file in files if file != "-")  # one that is missing is told at once
     if not texts and not files:
@@ -85,32 +93,31 @@ def predict(
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.answers import answer_lines, show_attention
         from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
         from seqloom.runs.run import decode_options
         from seqloom.training.events import plain
-    asked = opened(run, device)
-    if task in WRITTEN:
+    asked, answer_lines = opened(run, device), TASKS[task].report.answer_lines
+    if generates:
         with naming_options(option_of):
             how = decode_options(asked.experiment, chosen)
         if how.temperature > 0 and how.seed is None:
             chosen["seed"] = random.randrange(1 << 32)
     unseen = Unseen(asked.task)
-    for places, some in batches(chain(given(texts, task), *(lines_of(file, task) for file in files))):
+    for places, some in batches(chain(given(texts, interaction), *(lines_of(file, interaction) for file in files))):
         unseen.look(some)
         try:
             with naming_options(option_of):
-                answers = asked.predict(some, attention=show == "attention", **chosen)
+                answers = asked.predict(some, attention=draw == "attention", **chosen)
         except TextError as wrong:
             raise DataError(places[wrong.number - 1], wrong.what, wrong.do) from None
         for answer in answers:
             if as_json:
                 click.echo(json.dumps(plain(answer), ensure_ascii=False))
                 continue
-            for line in answer_lines(task, answer, console.width if console.is_terminal else None):
+            for line in answer_lines(answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
-            if show == "attention":
+            if draw == "attention":
                 show_attention(console, answer)
         sys.stdout.flush()
     unseen.warn(errors())
@@ -118,32 +125,31 @@ def predict(
         errors().print(Text(f"seed {chosen['seed']}", "dim"))
 
 
-def given(texts: Sequence[str], task: str) -> Iterator[Placed]:
+def given(texts: Sequence[str], interaction: "Interaction") -> Iterator[Placed]:
     """The texts of the command line."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
-            do = "Name an image's file" if task == "caption" else "Give at least one word"
-            raise UserError(f"text {number} is empty. {do}.")
+            raise UserError(f"text {number} is empty. {interaction.input_advice}.")
         if text == "-":  # as elsewhere
-            yield from lines_of(text, task)
+            yield from lines_of(text, interaction)
         else:
             yield f"text {number}", text
 
 
-def lines_of(file: str, task: str) -> Iterator[Placed]:
+def lines_of(file: str, interaction: "Interaction") -> Iterator[Placed]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
-    from seqloom.data.files import expand
     from seqloom.data.lines import read_lines, stream_lines
+    from seqloom.data.paths import expand
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
-        yield from without_blank(name, stream_lines(stream, name), task)
+        yield from without_blank(name, stream_lines(stream, name), interaction)
         return
     for path in expand([file]):
-        yield from without_blank(str(path), read_lines(path), task)
+        yield from without_blank(str(path), read_lines(path), interaction)
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]], task: str) -> Iterator[Placed]:
+def without_blank(name: str, lines: Iterable[tuple[int, str]], interaction: "Interaction") -> Iterator[Placed]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
     from seqloom.data.lines import EmptyFile
 
@@ -158,8 +164,18 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]], task: str) -> Ite
             texts += 1
             yield f"{name}:{number}", line
     if not texts:
-        do = "Name one image's file per line" if task == "caption" else "Give one text per line"
-        raise DataError(name, "nothing to read", do)
+        raise DataError(name, "nothing to read", interaction.file_advice)
+
+
+def show_attention(console: "Console", answer: Mapping[str, Any]) -> None:
+    """Where the model looked for each token that it wrote, if it looked."""
+    from seqloom.views.alignment import alignment
+
+    if "attention" in answer:
+        show(console, alignment(answer).figure)
+        console.print()
+    else:
+        console.print(Text("this model has no attention to show", "yellow"))
 
 
 def batches(texts: Iterator[Placed]) -> Iterator[tuple[list[str], list[str]]]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.cli.console import is_live, say
-from seqloom.lens.report_figures import readable
+from seqloom.tasks.metrics.score_names import readable
 from seqloom.training.events import Average, Event, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.numbers import short
 

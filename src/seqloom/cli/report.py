@@ -21,12 +21,11 @@ def report(run: str) -> None:
       $ seqloom report runs/reviews
     """
     from seqloom.lens.report import write_report
-    from seqloom.spec.folder import ATTENTION, REPORT
+    from seqloom.spec.folder import REPORT
 
     folder, console = Path(run), output()
     found = write_report(folder)
     for line in found.lines(min(console.width, 100)):
         console.print(line, soft_wrap=True)
     console.print()
-    drawn = [ATTENTION] if found.outcome.attention is not None else []
-    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *drawn)))
+    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *found.details.drawings())))

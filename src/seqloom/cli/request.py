@@ -7,15 +7,13 @@ from typing import Any
 
 from seqloom.cli.console import listed
 from seqloom.cli.naming import SHORT, dotted_option
-from seqloom.spec.config.defaults import SIZES
-from seqloom.spec.config.keys import Key, all_keys
 from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import line_of, placed, read_values, text_of
 from seqloom.spec.errors import ConfigError, UserError
-from seqloom.spec.names import TASKS
 from seqloom.spec.near import near
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.keys import Key, all_keys, sized_keys
+from seqloom.tasks.registry import TASKS, experiment
 
 Values = dict[str, Any]
 
@@ -60,7 +58,9 @@ class Request:
         if "task" in file:
             return str(file["task"]), self.words
         if not self.words:
-            raise UserError(f"which task? Name one: {listed(TASKS, 'or')}. (seqloom list tasks says what each does)")
+            raise UserError(
+                f"which task? Name one: {listed(tuple(TASKS), 'or')}. (seqloom list tasks says what each does)"
+            )
         raise UserError(not_a_task(self.words[0]))
 
     def located(self, wrong: ConfigError) -> ConfigError:
@@ -97,10 +97,8 @@ def without_overruled(file: Values, options: Values) -> Values:
     if options.get("data", {}).get("corpus"):
         data.pop("train", None)
     if "size" in options.get("model", {}):
-        for sizes in SIZES.values():
-            for name in sizes["tiny"]:
-                model.pop(name, None)
-        model.pop("character_width", None)
+        for name in sized_keys():
+            model.pop(name, None)
     changed = {name: part for name, part in (("data", data), ("model", model)) if name in file}
     return {**file, **changed}
 
@@ -109,6 +107,6 @@ def not_a_task(word: str) -> str:
     """The first word should have been a task."""
     close = near(word, TASKS)
     if not close and Path(word).exists():
-        return f"which task is {word} for? Name it before the file: {listed(TASKS, 'or')}."
+        return f"which task is {word} for? Name it before the file: {listed(tuple(TASKS), 'or')}."
     meant = f" Did you mean {close}?" if close else ""
-    return f"unknown task {word!r}.{meant} There are {listed(TASKS)}. (seqloom list tasks says what each does)"
+    return f"unknown task {word!r}.{meant} There are {listed(tuple(TASKS))}. (seqloom list tasks says what each does)"

@@ -48,11 +48,14 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
         from seqloom.cli.ending import show_ending
         from seqloom.cli.introduction import introduce, reading
         from seqloom.cli.progress import Progress
+        from seqloom.data.source import DataSource
         from seqloom.runs.run import read_experiment
+        from seqloom.tasks.registry import TASKS
         from seqloom.training import session
     chosen = session.on_device(session.with_data(read_experiment(folder), folder, moved), folder, device)
-    with waiting(console, reading(chosen)):
-        sitting = session.Sitting.of(chosen)
+    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)
+    with waiting(console, reading(source)):
+        sitting = session.Sitting.of(chosen, source)
     introduce(console, sitting)
     with Progress(console) as progress:
         done = verbs.reported(folder, lambda: session.go_to_the_end(sitting, folder, [progress]))

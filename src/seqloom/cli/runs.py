@@ -64,6 +64,7 @@ def runs(folder: str) -> None:
       $ seqloom runs experiments/2026
     """
     from seqloom.spec.errors import RunError
+    from seqloom.tasks.registry import TASKS
     from seqloom.views.figure import Table
     from seqloom.views.terminal import characters, draw
 
@@ -72,7 +73,7 @@ def runs(folder: str) -> None:
         if place.exists() or folder != "runs":
             raise RunError(f"{place}: no such folder. Name one that holds runs.")
         say(console, "none", "there are no runs here yet")
-        say_exactly(console, "next", command("train", "language"))
+        say_exactly(console, "next", command("train", next(iter(TASKS))))
         return
     rows = list(rows_of(place))
     known = [row for row in rows if row.task]

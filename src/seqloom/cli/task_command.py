@@ -10,7 +10,7 @@ from rich_click import RichArgument, RichOption
 from seqloom.cli.help_text import Command
 from seqloom.cli.teaching import taught
 from seqloom.cli.unknown import SEEN
-from seqloom.spec import names
+from seqloom.tasks.registry import TASKS
 
 if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
@@ -69,7 +69,7 @@ class TaskCommand(Command):
             seen, _, _ = self.make_parser(ctx).parse_args(list(args))
         except click.UsageError as wrong:
             wrong.ctx = wrong.ctx or ctx  # so that the sentence names this command, and its task
-            ctx.meta[SEEN] = (next((word for word in args if word in names.TASKS), None), None, None)
+            ctx.meta[SEEN] = (next((word for word in args if word in TASKS), None), None, None)
             raise
         words = seen.get("words")  # what was not given has a sentinel of click's
         task = words[0] if isinstance(words, list | tuple) and words else None

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 def work(request: "Request", own: Mapping[str, Any]) -> None:
     """Resolve the experiment, read the data, learn, and say how it went."""
-    from seqloom.cli.early import refuse_unreadable
+    from seqloom.data.source import DataSource
     from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
+    from seqloom.tasks.registry import TASKS
 
     chosen, console = request.experiment(), output()
     named = Path(own["out"]) if own["out"] else None
     refuse_taken(named or free_name(RUNS, chosen.task))
-    refuse_unreadable(chosen)
+    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)  # a file that can't be read is refused at once
     with waiting(console, "starting torch …"):
         from seqloom import verbs
         from seqloom.cli.dry_run import show_estimate
@@ -31,8 +32,8 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
         from seqloom.training import session
         from seqloom.training.estimate import estimate
         from seqloom.training.session import Sitting
-    with waiting(console, reading(chosen)):
-        sitting = Sitting.of(chosen)
+    with waiting(console, reading(source)):
+        sitting = Sitting.of(chosen, source)
     introduce(console, sitting)
     if own["dry_run"]:
         with waiting(console, "taking a few steps to measure them …"):

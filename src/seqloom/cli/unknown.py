@@ -55,8 +55,8 @@ def nearest_option(wrong: str, options: Iterable[str]) -> str | None:
     >>> nearest_option("--dry-rum", ["--dry-run", "--out"])
     '--dry-run'
     """
-    from seqloom.spec.config.keys import all_keys, nearest
     from seqloom.spec.near import near
+    from seqloom.tasks.keys import all_keys, nearest
 
     there = list(options)
     if match := near(wrong, there):

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from seqloom.data.lines import cannot_read
@@ -11,7 +12,7 @@ from seqloom.spec import durable
 from seqloom.spec.errors import DataError
 from seqloom.spec.folder import sha256
 
-FORMAT = 3  # one more whenever what is made from the same files changes
+FORMAT = 4  # one more whenever what is made from the same files changes
 LARGEST = 1 << 40  # bytes of a file or folder that are read to know it again: its path may come from a stranger's run
 State = tuple[tuple[str, int, int, int, int], ...]
 
@@ -65,10 +66,20 @@ def state(path: Path) -> State:
     return tuple((name, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns) for name, of in about)
 
 
-def cached(what: Mapping[str, object], make: Callable[[Path], None]) -> Path:
-    """The folder that `make` fills for these ingredients, made now if it is not there yet."""
-    told = json.dumps({"format": FORMAT, **what}, sort_keys=True, default=str)
-    path = cache_folder() / hashlib.sha256(told.encode()).hexdigest()[:32]
-    if not path.is_dir():
-        durable.folder(path, make)
-    return path
+def find(key: Mapping[str, object]) -> Path | None:
+    """The folder that was made from these ingredients, if there is one."""
+    path = place_of(key)
+    return path if path.is_dir() else None
+
+
+@contextmanager
+def create(key: Mapping[str, object]) -> Iterator[Path]:
+    """A folder to fill from these ingredients, which `find` finds once the block has ended well."""
+    with durable.new_folder(place_of(key)) as folder:
+        yield folder
+
+
+def place_of(key: Mapping[str, object]) -> Path:
+    """Where the folder of these ingredients lies."""
+    content = json.dumps({"format": FORMAT, **key}, sort_keys=True, default=str)
+    return cache_folder() / hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -5,15 +5,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-from seqloom.data.examples import Place
+from seqloom.data.fields import Field, text
 
-Parse = Callable[[object, Place, Any], Any]
-"""From a cell of a table or a JSON value, its location and the data section of the config, to what an example holds."""
-
-
-def as_text(value: object, _place: Place, _data: Any) -> Any:
-    """A cell as it stands."""
-    return value
+Parse = Callable[[Field, Any], Any]
+"""From a field of a record and the data section of the config to what an example holds."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,8 @@ class Role:
     guess: how it is found where no name says it: by what its values look like ("text": the longest, "label": the
         fewest distinct ones), or by its position among the columns that are left ("order")
     languages: whether the name of a language may name it
-    parse: from a cell to a value
+    parse: from a field to a value
+    required: whether an empty text is refused
     """
 
     name: str
@@ -34,7 +30,8 @@ class Role:
     synonyms: tuple[str, ...] = ()
     guess: Literal["text", "label", "order"] = "order"
     languages: bool = False
-    parse: Parse = as_text
+    parse: Parse = text
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,18 @@ class EmbeddedCorpus:
     """A corpus that needs no file: the function that makes it, as `module:function`, and its extra config keys.
 
     The function is called with data.seed, data.length, data.examples and the values of `keys`.
+
+    tokenizer: the kind that suits it, where the task leaves that to the data
     """
 
     function: str
     keys: tuple[str, ...] = ()
+    tokenizer: str | None = None
+
+    @property
+    def summary(self) -> str:
+        """What it holds: the docstring of its module as one line."""
+        return " ".join((import_module(self.function.partition(":")[0]).__doc__ or "").split())
 
     def make(self, data: Any) -> Iterator[Any]:
         """Its examples (of language: its text in chunks)."""

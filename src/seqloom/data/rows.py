@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from seqloom.data.arrays import writers
 from seqloom.data.examples import Place
-from seqloom.data.split import PARTS, batched
+from seqloom.data.split import SPLITS, batched
 
 TOGETHER = 1 << 20  # numbers written at a time, about
 FILES = "files.json"
@@ -76,7 +76,7 @@ def write_rows(folder: Path, named: Iterable[str], types: Mapping[str, str], row
     seen: dict[str, int] = {}
     ends = {f"{name}_end": "int64" for name in types}
     cut = 0
-    with writers(folder, PARTS, {**types, **ends, "file": "int32", "line": "int64"}) as opened:
+    with writers(folder, SPLITS, {**types, **ends, "file": "int32", "line": "int64"}) as opened:
         for group in batched(rows, TOGETHER, size_of):
             cut += sum(row.cut for row in group)
             for part, writer in opened.items():
@@ -86,7 +86,7 @@ def write_rows(folder: Path, named: Iterable[str], types: Mapping[str, str], row
                 writer.add("file", [seen.setdefault(row.place.file, len(seen)) for row in mine])
                 writer.add("line", [row.place.line for row in mine])
     (folder / FILES).write_text(json.dumps([Within.of(file, numbered) for file in seen]), encoding="utf-8")
-    return {"parts": [part for part, writer in opened.items() if writer.sizes["line"]], "cut": cut}
+    return {"splits": [part for part, writer in opened.items() if writer.sizes["line"]], "cut": cut}
 
 
 def files_beside(part: Path) -> tuple[Within, ...]:

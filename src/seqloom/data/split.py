@@ -7,27 +7,27 @@ from typing import TypeVar
 from seqloom.spec.errors import DataError
 
 TRAIN, VALID, TEST = "train", "valid", "test"
-PARTS = (TRAIN, VALID, TEST)
+SPLITS = (TRAIN, VALID, TEST)
 Item = TypeVar("Item")
 
 
-def part_of(content: str, seed: int, valid: float, test: float) -> str:
-    """The part of an example, from its content alone: equal examples are in one part, and others don't move them.
+def split_by_content(content: str, seed: int, valid: float, test: float) -> str:
+    """The split of an example, from its content alone: equal examples are in one split, and others don't move them.
 
-    >>> part_of("a text", 1, 0.1, 0.1) == part_of("a text", 1, 0.1, 0.1)
+    >>> split_by_content("a text", 1, 0.1, 0.1) == split_by_content("a text", 1, 0.1, 0.1)
     True
     """
-    told = f"{seed}\x1f{content}".encode()
-    place = int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little") / 2**64
+    key = f"{seed}\x1f{content}".encode()
+    place = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") / 2**64
     return TEST if place < test else VALID if place < test + valid else TRAIN
 
 
-def check_filled(name: str, parts: Iterable[str]) -> None:
+def check_filled(name: str, splits: Iterable[str]) -> None:
     """Nothing can be learnt from nothing, or chosen by nothing."""
-    for part in (TRAIN, VALID):
-        if part not in set(parts):
+    for split in (TRAIN, VALID):
+        if split not in set(splits):
             do = "Give more examples, a larger --data.valid-share, or a file of its own with --valid"
-            raise DataError(name, f"no example is left for the {part} part", do)
+            raise DataError(name, f"no example is left for the {split} part", do)
 
 
 class Taken:

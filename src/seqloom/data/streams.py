@@ -1,7 +1,7 @@
-"""Text for language models: one long row of tokens a part, split where it stands, in bounded memory."""
+"""Text for language models: one long row of tokens for each split, split where it stands, in bounded memory."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,11 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Writer, read, smallest_type
-from seqloom.data.origin import Origin
-from seqloom.data.split import PARTS, TEST, TRAIN, VALID, Taken, at_lines, batched
-from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.data.cache import create, find
+from seqloom.data.schema import TokenizerLearner
+from seqloom.data.source import DataSource
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched
+from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError
 
@@ -20,68 +22,82 @@ PIECE = 1 << 16  # characters given to a tokeniser at a time
 PIECES = 16  # of them together, for its threads
 LEAST = 2  # tokens of a part: one to read, one to predict
 
-META, SOURCE = "meta.json", "source.json"
+META, TOKENIZER_FILE = "meta.json", "source.json"
 
 
 @dataclass(frozen=True)
 class Streams:
-    """The tokens of each part, and how many characters they were."""
+    """The tokens of each split, and how many characters they were."""
 
     tokeniser: Tokeniser
     tokens: dict[str, Integer[ndarray, " n"]]
     characters: dict[str, int]
 
 
-def streams(origin: Origin) -> Streams:
-    """Text made ready, from the cache or now."""
-    folder = origin.made_ready(lambda making: make(origin, making))
-    told = json.loads((folder / META).read_text(encoding="utf-8"))
-    tokeniser = Tokeniser.from_json((folder / SOURCE).read_text(encoding="utf-8"))
-    parts = {part: read(folder / part)["tokens"] for part in told["characters"]}
-    return Streams(tokeniser, parts, told["characters"])
-
-
-def make(origin: Origin, folder: Path) -> None:
-    """Split, learn a tokeniser from the training part, write the tokens of each part."""
-    data = origin.data
-    spans = spans_of(origin, lambda part: sum(map(len, origin.text(part))))
-    tokeniser = train_tokeniser(
-        data.tokeniser or "character",
-        Taken(origin.text(TRAIN)).take(spans[TRAIN][2]),
-        vocabulary=data.vocabulary or 0,
-        min_count=data.min_count,
-        lowercase=data.lowercase,
-        sample=data.sample or 20_000_000,
+def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
+    """Text made ready, from the cache or now; never from a file that changed meanwhile."""
+    key = {**source.cache_key(), "learner": repr(learner)}
+    folder = find(key)
+    if folder is None:
+        with create(key) as making:
+            write_streams(source, learner, making)
+            source.check_unchanged()
+        folder = find(key)
+        assert folder is not None
+    meta = json.loads((folder / META).read_text(encoding="utf-8"))
+    tokeniser = learner.load((folder / TOKENIZER_FILE).read_text(encoding="utf-8"), TOKENIZER_FILE)
+    return Streams(
+        tokeniser, {split: read(folder / split)["tokens"] for split in meta["characters"]}, meta["characters"]
     )
-    texts = {part: Taken(origin.text(part)) for part in PARTS if origin.has(part)}  # of which several may be cut
+
+
+def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -> None:
+    """Split, learn a tokenizer from the training split, write the tokens of each split."""
+    spans = spans_of(source, lambda split: sum(map(len, source.text(split))))
+    tokeniser = learner.learn(Taken(source.text(TRAIN)).take(spans[TRAIN][2]), {})
+    texts = {split: Taken(source.text(split)) for split in SPLITS if source.has(split)}  # of which several may be cut
     counts: dict[str, int] = {}
-    for part, (where, start, stop) in spans.items():
-        counts[part] = 0
-        with Writer(folder / part, {"tokens": smallest_type(len(tokeniser))}) as writer:
-            for pieces in batched(at_lines(texts[where].take(stop - start), PIECE), PIECES):
-                counts[part] += sum(map(len, pieces))
-                writer.add("tokens", np.concatenate(tokeniser.encode_batch(pieces)))
-        if writer.sizes["tokens"] < LEAST:
-            name = (*origin.files[where], *origin.names())[0]
-            what = f"only {counted(counts[part], 'character')} for the part to {WHAT_FOR[part]}"
+    for split, (where, start, stop) in spans.items():
+        counts[split], tokens = write_stream(texts[where].take(stop - start), tokeniser, folder / split)
+        if tokens < LEAST:
+            name = (*source.files[where], *source.names())[0]
+            what = f"only {counted(counts[split], 'character')} for the part to {WHAT_FOR[split]}"
             raise DataError(name, what, "Give a longer text, or files of their own with --valid and --test")
-    (folder / SOURCE).write_text(tokeniser.to_json(), encoding="utf-8")
+    (folder / TOKENIZER_FILE).write_text(learner.save(tokeniser), encoding="utf-8")
     (folder / META).write_text(json.dumps({"characters": counts}), encoding="utf-8")
+
+
+def write_stream(text: Iterable[str], tokeniser: Tokeniser, folder: Path) -> tuple[int, int]:
+    """One row of tokens; how many characters it was, and how many tokens it is."""
+    characters = 0
+    with Writer(folder, {"tokens": smallest_type(len(tokeniser))}) as writer:
+        for pieces in batched(at_lines(text, PIECE), PIECES):
+            characters += sum(map(len, pieces))
+            writer.add("tokens", np.concatenate(tokeniser.encode_batch(pieces)))
+    return characters, writer.sizes["tokens"]
+
+
+def stream_to_test(source: DataSource, tokeniser: Tokeniser, folder: Path) -> Streams:
+    """The text of files to test on, in a run's tokens; `folder` is for the array."""
+    characters, tokens = write_stream(source.text(TEST), tokeniser, folder)
+    if tokens < LEAST:
+        raise DataError(source.name, "less than two tokens", "Give a longer text")
+    return Streams(tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
 
 
 WHAT_FOR = {TRAIN: "learn from", VALID: "choose by", TEST: "test on"}
 
 
-def spans_of(origin: Origin, length: Callable[[str], int]) -> dict[str, tuple[str, int, int]]:
-    """Of each part: whose text it is cut from, and from which character to which; `length` says how long a text is."""
-    cut = {part: origin.share(part) for part in (VALID, TEST)}
+def spans_of(source: DataSource, length: Callable[[str], int]) -> dict[str, tuple[str, int, int]]:
+    """Of each split: whose text it is cut from, and from which character to which; `length` says how long a text is."""
+    cut = {split: source.share(split) for split in (VALID, TEST)}
     total = length(TRAIN)
     valid_from = int(total * (1 - cut[VALID] - cut[TEST]))
     test_from = int(total * (1 - cut[TEST]))
     spans = {TRAIN: (TRAIN, 0, valid_from)}
-    for part, start, stop in ((VALID, valid_from, test_from), (TEST, test_from, total)):
-        if origin.has(part):
-            spans[part] = (part, 0, length(part))
-        elif cut[part]:
-            spans[part] = (TRAIN, start, stop)
-    return {part: spans[part] for part in PARTS if part in spans}
+    for split, start, stop in ((VALID, valid_from, test_from), (TEST, test_from, total)):
+        if source.has(split):
+            spans[split] = (split, 0, length(split))
+        elif cut[split]:
+            spans[split] = (TRAIN, start, stop)
+    return {split: spans[split] for split in SPLITS if split in spans}

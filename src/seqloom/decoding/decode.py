@@ -31,7 +31,7 @@ def decode(
     attention: bool = False,
     trees: list[Tree] | None = None,
 ) -> list[list[Hypothesis]]:
-    """What a model writes about each source, the best first, options.n_best of them.
+    """What a model writes about each source, the best first, options.wanted of them.
 
     With options.temperature above 0, samples; else the likeliest that a beam finds, which is greedy search with a beam
     of 1. A text has at most options.length steps, the end among them, and about a source no more than the model can
@@ -53,8 +53,9 @@ def decode(
     The model should be in eval mode.
 
     >>> from seqloom.nn import GRU, Model, PerPosition, Recurrent, Tokens
+    >>> from seqloom.spec.config.decode import DecodeSeveral
     >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
-    >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
+    >>> options = DecodeSeveral(temperature=0, beam=3, n_best=2, length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
     >>> first.score >= second.score
     True
@@ -111,6 +112,6 @@ def check(
     if options.beam > 1 and options.temperature > 0:
         both = f"a beam of {options.beam} and a temperature of {options.temperature:g}"
         raise ArgumentError("decode", "options", both, "temperature 0, since a beam looks for the likeliest; or beam 1")
-    if options.temperature == 0 and options.n_best > options.beam:
-        both = f"n_best {options.n_best} and a beam of {options.beam}"
-        raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {options.n_best}")
+    if options.temperature == 0 and options.wanted > options.beam:
+        both = f"n_best {options.wanted} and a beam of {options.beam}"
+        raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {options.wanted}")

@@ -24,7 +24,7 @@ from seqloom.spec.config.decode import Decode
 class Search:
     """The texts of all sources, from one step to the next.
 
-    With options.temperature above 0 each source has options.n_best samples; else options.beam places.
+    With options.temperature above 0 each source has options.wanted samples; else options.beam places.
 
     limits: the most steps of each source, the end among them
     prefixes: for each source, tokens that its texts begin with
@@ -50,9 +50,9 @@ class Search:
         self.prefixes, self.numbers = prefixes, numbers
         ends = () if end is None else (end,)
         self.constraints = Constraints(tuple(never), ends, options.min_length, options.no_repeat)
-        self.samples = options.n_best if options.temperature > 0 else 1
-        many = options.n_best if options.temperature > 0 else options.beam
-        self.places = [Places(many, options.n_best, limit, options.length_penalty) for limit in limits]
+        self.samples = options.wanted if options.temperature > 0 else 1
+        many = options.wanted if options.temperature > 0 else options.beam
+        self.places = [Places(many, options.wanted, limit, options.length_penalty) for limit in limits]
 
     def steps(
         self, source: Shaped[Tensor, "batch *rest"] | None, lengths: Int[Tensor, " batch"] | None

@@ -33,8 +33,8 @@ def write(
     >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=Decode(length=2), seed=1)]
     [[0, 1], [0, 1]]
     """
-    if options.beam > 1 or options.n_best > 1:
-        several = f"a beam of {options.beam} and n_best {options.n_best}"
+    if options.beam > 1 or options.wanted > 1:
+        several = f"a beam of {options.beam} and n_best {options.wanted}"
         raise ArgumentError("write", "options", several, "1 of both; `decode` has several texts at once")
     prefixes: list[tuple[int, ...]] = [()] * len(prompts)
     numbers = range(len(prompts)) if numbers is None else numbers

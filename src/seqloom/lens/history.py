@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from seqloom.lens.tolerant import finite, number, table, whole, words
 from seqloom.spec.regular import open_regular
 from seqloom.views.figure import Points
 from seqloom.views.numbers import memory, short
 from seqloom.views.thinning import Spread, Thinner
+from seqloom.views.tolerant import finite, number, table, whole, words
 
 POINTS = 2000  # of a curve
 SCORES = 24  # that validation may name

@@ -1,27 +1,32 @@
 """A run's report, from its folder alone: it exists after a crash too, with what there is."""
 
+import json
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.lens.history import Ending, History, Sample, Skip, read_history
-from seqloom.lens.outcome import Bin, Class, Confusion, Outcome, Score, Wrong, outcome
-from seqloom.lens.tolerant import read_json, table, whole, words
+from seqloom.lens.outcome import Outcome, Score, outcome
 from seqloom.spec import durable
 from seqloom.spec.errors import RunError
-from seqloom.spec.folder import ATTENTION, REPORT
+from seqloom.spec.folder import REPORT
 from seqloom.spec.regular import open_regular
+from seqloom.tasks.registry import TASKS
+from seqloom.tasks.report import TaskReport
+from seqloom.views import svg
 from seqloom.views.figure import Points
 from seqloom.views.text import escaped
+from seqloom.views.tolerant import table, whole, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
 
 CONFIG = 50_000  # characters of experiment.toml
+LARGEST_FILE = 64 * 2**20  # bytes; a file that is read whole
 PARTS = ("manifest.json", "experiment.toml", "metrics.jsonl", "scores.json")
 
 
@@ -101,25 +106,11 @@ class Report:
         """The final scores; of a run that did not get that far, those of its best validation."""
         return self.outcome.scores or tuple(Score(name, value, None) for name, value in self.history.best.items())
 
-    @property
-    def confusion(self) -> Confusion | None:
-        """Which labels were taken for which."""
-        return self.outcome.confusion
-
-    @property
-    def per_class(self) -> tuple[Class, ...]:
-        """Precision, recall and F1 of each label."""
-        return self.outcome.per_class
-
-    @property
-    def worst(self) -> tuple[Wrong, ...]:
-        """What the model was most sure of, and wrong about."""
-        return self.outcome.worst
-
-    @property
-    def calibration(self) -> tuple[Bin, ...]:
-        """How often it was right, by how sure it was."""
-        return self.outcome.calibration
+    @cached_property
+    def details(self) -> TaskReport:
+        """What the run's task shows beside the scores, with its data: of a classifier a `ClassifyReport`, ..."""
+        kind = TASKS[self.task].report if self.task in TASKS else TaskReport
+        return kind(self.outcome.valid, self.outcome.details)
 
     @property
     def cost(self) -> Mapping[str, float]:
@@ -161,24 +152,39 @@ def report(folder: Path) -> Report:
         raise RunError(f"{folder}: not a run ({', '.join(PARTS)}: none is here). `seqloom runs` lists the runs here.")
     problems: list[str] = []
     config, settings = _config(folder / "experiment.toml", problems)
-    return Report(
-        folder=folder,
-        manifest=read_json(folder / "manifest.json", problems),
-        config=config,
-        settings=settings,
-        history=read_history(folder / "metrics.jsonl"),
-        outcome=outcome(read_json(folder / "scores.json", problems)),
-        problems=tuple(problems),
-    )
+    manifest = _read_json(folder / "manifest.json", problems)
+    scores = outcome(_read_json(folder / "scores.json", problems))
+    history = read_history(folder / "metrics.jsonl")
+    found = Report(folder, manifest, config, settings, history, scores, problems=())
+    if scores.details and found.task not in TASKS:
+        known = f"the task {found.task!r} is not known here" if found.task else "no file says which task the run has"
+        problems.append(f"scores.json has details that are left out, since {known}.")
+    return replace(found, problems=tuple(problems))
 
 
 def write_report(folder: Path) -> Report:
-    """report.html, from what the folder holds; beside it attention.svg, where the run looked while it wrote."""
+    """report.html, from what the folder holds; beside it the drawings of the run's task, such as attention.svg."""
     found = report(folder)
     durable.write(folder / REPORT, found.html())
-    if found.outcome.attention is not None:
-        durable.write(folder / ATTENTION, found.outcome.attention.svg())
+    for name, drawing in found.details.drawings().items():
+        durable.write(folder / name, svg.alone(drawing))
     return found
+
+
+def _read_json(path: Path, problems: list[str]) -> Mapping[str, Any]:
+    """A file with one object; empty, with a note where there is something to say, if it can't be had."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            problems.append(f"{path.name} is too large to be read, and is left out.")
+            return {}
+        return table(json.loads(content))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError):
+        problems.append(f"{path.name} can't be read, and is left out.")
+        return {}
 
 
 def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, Any]]:

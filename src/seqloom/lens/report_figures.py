@@ -1,37 +1,14 @@
 """The figures of a run's report. Each is None, or no part of a list, where the run does not tell enough."""
 
-import re
 from collections.abc import Iterator, Mapping
-from math import sqrt
 
 from seqloom.lens.report import Report
-from seqloom.views.figure import Bars, Curves, Grid, Mark, Points, Series, Table
+from seqloom.tasks.metrics.score_names import readable
+from seqloom.views.figure import Curves, Mark, Points, Series
 from seqloom.views.numbers import short
 
-NAMES = {
-    "loss": "loss",
-    "accuracy": "accuracy",
-    "perplexity": "perplexity",
-    "bits_per_character": "bits a character",
-    "macro_f1": "macro F1",
-    "micro_f1": "micro F1",
-    "span_f1": "span F1",
-    "bleu": "BLEU",
-    "chrf": "chrF",
-}
-BLEU_ORDER = re.compile(r"bleu[_-]?(\d)")
 TRAINING, VALIDATION = 1, 2  # colours
 LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the end
-
-
-def readable(score: str) -> str:
-    """A score's name for a person.
-
-    >>> readable("macro_f1"), readable("tag_accuracy"), readable("bleu_4")
-    ('macro F1', 'tag accuracy', 'BLEU-4')
-    """
-    order = BLEU_ORDER.fullmatch(score)
-    return f"BLEU-{order[1]}" if order else NAMES.get(score, score.replace("_", " "))
 
 
 def loss(report: Report) -> Curves | None:
@@ -109,56 +86,6 @@ def _over_steps(name: str, points: Points) -> Curves:
     title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
     line = Series("validation", points, colour=VALIDATION)
     return Curves(title, (line,), x="step", y=name, log=_spans(points), caption="validation")
-
-
-def confusion(report: Report) -> Grid | None:
-    """Which label was taken for which; a cell is as dark as the root of its share, so that rare mistakes show."""
-    if report.confusion is None:
-        return None
-    labels, counts = report.confusion.labels, report.confusion.counts
-    return Grid(
-        "Confusion matrix",
-        labels,
-        labels,
-        counts,
-        row_axis="gold",
-        column_axis="predicted",
-        shades=tuple(tuple(sqrt(max(cell, 0.0) / (sum(row) or 1.0)) for cell in row) for row in counts),
-        diagonal="special",
-        caption="counts; the darker, the larger its share of the row",
-    )
-
-
-def mistakes(report: Report) -> Table | None:
-    """The most frequent confusions, where the matrix is too large to find them."""
-    if report.confusion is None or len(report.confusion.labels) < 4:
-        return None
-    rows = tuple(report.confusion.mistakes(10))
-    return Table("Most frequent confusions", ("gold", "predicted", "count"), rows) if rows else None
-
-
-def per_class(report: Report) -> Table | None:
-    """Precision, recall and F1 of each label."""
-    rows = tuple((one.label, one.precision, one.recall, one.f1, one.support) for one in report.per_class)
-    return Table("By class", ("class", "precision", "recall", "F1", "support"), rows) if rows else None
-
-
-def calibration(report: Report) -> tuple[Curves, Bars] | None:
-    """How often the model was right, by how sure it was; and how many predictions that rests on."""
-    if not report.calibration:
-        return None
-    points = tuple((one.confidence, one.accuracy) for one in report.calibration)
-    ece = report.outcome.ece
-    curve = Curves(
-        "Calibration",
-        (Series("as sure as right", ((0.0, 0.0), (1.0, 1.0)), "reference"), Series("model", points)),
-        x="confidence",
-        y="accuracy",
-        limits=(0.0, 1.0),
-        caption=f"expected calibration error {short(ece)}" if ece is not None else "",
-    )
-    counts = tuple((f"{short(one.low)} to {short(one.high)}", float(one.count)) for one in report.calibration)
-    return curve, Bars("How sure it was", counts, unit="predictions, by confidence")
 
 
 def speed(report: Report) -> Curves | None:

@@ -5,31 +5,28 @@ from datetime import datetime
 from textwrap import wrap
 
 from seqloom.lens import report_figures as figures
-from seqloom.lens import report_translation as translation
 from seqloom.lens.history import Sample
-from seqloom.lens.outcome import Wrong
 from seqloom.lens.report import Report
-from seqloom.lens.tolerant import table, words
+from seqloom.tasks.metrics.score_names import readable
 from seqloom.views import terminal
 from seqloom.views.figure import Table
 from seqloom.views.numbers import duration, memory, short
 from seqloom.views.page import (
     Across,
     Block,
-    Example,
     Facts,
     Folded,
     Paragraph,
     Row,
     Section,
     Status,
-    Word,
     Written,
     page,
 )
 from seqloom.views.text import one_line
+from seqloom.views.tolerant import table, words
 
-SHOWN_SAMPLES, SHOWN_SKIPS, SHOWN_CLASSES, SHOWN_WORST = 3, 50, 30, 8
+SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50
 
 
 def report_page(report: Report) -> str:
@@ -38,12 +35,7 @@ def report_page(report: Report) -> str:
         Section("Scores", _scores(report)),
         Section("Training", _training(report)),
         Section("Samples", _samples(report)),
-        Section("Classes", _classes(report)),
-        Section("Worst examples", _worst(report)),
-        Section("Calibration", _calibration(report)),
-        Section("By length", translation.by_length(report)),
-        Section("Examples", translation.examples(report)),
-        Section("Attention", translation.attention(report)),
+        *report.details.sections(),
         Section("Cost", _cost(report)),
         Section("Config", (Folded("experiment.toml", (Written(report.config),)),) if report.config else ()),
         Section("Versions", _versions(report)),
@@ -101,13 +93,13 @@ def day(written: str) -> str:
 def _best(report: Report) -> str:
     name = report.outcome.chosen_by or "loss"
     found = next((score for score in report.scores if score.name == name and score.valid is not None), None)
-    return f"validation {figures.readable(name)} {short(found.valid)}" if found else ""
+    return f"validation {readable(name)} {short(found.valid)}" if found else ""
 
 
 def _score_table(report: Report) -> Table | None:
     tested = any(score.test is not None for score in report.scores)
     header = ("score", "validation", "test") if tested else ("score", "validation")
-    rows = tuple((figures.readable(score.name), score.valid, score.test)[: len(header)] for score in report.scores)
+    rows = tuple((readable(score.name), score.valid, score.test)[: len(header)] for score in report.scores)
     return Table("All scores", header, rows) if rows else None
 
 
@@ -121,16 +113,15 @@ def _scores(report: Report) -> tuple[Block, ...]:
     for score in (chosen + others)[:4]:
         data, value = ("test", score.test) if score.test is not None else ("validation", score.valid)
         more = f"test; validation {short(score.valid)}" if data == "test" and score.valid is not None else data
-        facts.append((figures.readable(score.name), short(value), more))
-    by = f", chosen by {figures.readable(report.outcome.chosen_by)}" if report.outcome.chosen_by else ""
+        facts.append((readable(score.name), short(value), more))
+    by = f", chosen by {readable(report.outcome.chosen_by)}" if report.outcome.chosen_by else ""
     steps = [f"Weights of step {report.best_step:,}{by}."] if report.best_step is not None else []
     if report.outcome.averaged:
         steps = [f"The mean of the weights at steps {', '.join(f'{step:,}' for step in report.outcome.averaged)}{by}."]
-    simplest = [f"On validation data, {report.outcome.baseline.sentence()}."] if report.outcome.baseline else []
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(all_scores)
-    return (*blocks, *map(Paragraph, [*steps, *simplest]), *translation.signatures(report))
+    return (*blocks, *map(Paragraph, steps), *report.details.score_notes())
 
 
 def _training(report: Report) -> tuple[Block, ...]:
@@ -161,54 +152,6 @@ def _samples(report: Report) -> tuple[Block, ...]:
 def _sample(sample: Sample) -> Written:
     prompt = f", prompt {json.dumps(sample.prompt, ensure_ascii=False)}" if sample.prompt else ""
     return Written(sample.text, f"Step {sample.step:,}{prompt}")
-
-
-def _classes(report: Report) -> tuple[Block, ...]:
-    grid, mistakes, classes = figures.confusion(report), figures.mistakes(report), figures.per_class(report)
-    blocks: list[Block] = []
-    if grid is not None and classes is not None and len(grid.rows) <= 5:
-        blocks.append(Row((grid, classes)))
-        classes = None
-    elif grid is not None:
-        blocks.append(grid)
-    if mistakes is not None and classes is not None and len(classes.rows) <= SHOWN_CLASSES:
-        return (*blocks, Row((classes, mistakes)))
-    if mistakes is not None:
-        blocks.append(mistakes)
-    if classes is not None:
-        blocks.append(
-            classes if len(classes.rows) <= SHOWN_CLASSES else Folded(f"{len(classes.rows)} classes", (classes,))
-        )
-    return tuple(blocks)
-
-
-def _worst(report: Report) -> tuple[Block, ...]:
-    if not report.worst:
-        return ()
-    shown = tuple(map(_example, report.worst))
-    first = Paragraph("Where the model was most sure, and wrong.")
-    rest = shown[SHOWN_WORST:]
-    return (first, *shown[:SHOWN_WORST], *([Folded(f"{len(rest)} more", rest)] if rest else []))
-
-
-def _example(wrong: Wrong) -> Example:
-    right = f"the right answer had probability {short(wrong.probability)}" if wrong.probability is not None else ""
-    if len(wrong.words) == len(wrong.gold) == len(wrong.predicted) and len(wrong.words) > 1:
-        pairs = zip(wrong.words, wrong.gold, wrong.predicted, strict=True)
-        told = tuple(
-            Word(word, gold if gold == predicted else f"{gold}, not {predicted}", gold != predicted)
-            for word, gold, predicted in pairs
-        )
-        parts: tuple[str, ...] = (right, wrong.place)
-    else:
-        told = tuple(Word(word) for word in wrong.words)
-        parts = (f"gold {' '.join(wrong.gold)}", f"predicted {' '.join(wrong.predicted)}", right, wrong.place)
-    return Example(told, " · ".join(part for part in parts if part))
-
-
-def _calibration(report: Report) -> tuple[Block, ...]:
-    pair = figures.calibration(report)
-    return () if pair is None else (Row(pair),)
 
 
 def _cost(report: Report) -> tuple[Block, ...]:

@@ -17,26 +17,13 @@ from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.language.task import Language
+from seqloom.tasks.interaction import Interaction
+from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Built, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
-HOW_TO_READ = (
-    "format",
-    "header",
-    "label",
-    "label_separator",
-    "max_characters",
-    "on_bad_image",
-    "on_bad_line",
-    "source",
-    "tag",
-    "target",
-    "text",
-)  # keys of `data` that are a file's own
 
 
 class Run:
@@ -50,6 +37,11 @@ class Run:
         self.folder = Path(folder)
         self.device = device_of(device)
         self.manifest: Manifest = check(self.folder)
+        if self.manifest.task not in TASKS:
+            known = f"{', '.join(list(TASKS)[:-1])} and {list(TASKS)[-1]}"
+            raise RunError(
+                f"{self.folder}: a run of {self.manifest.task}, a task that is not there. There are {known}."
+            )
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
@@ -74,6 +66,11 @@ class Run:
         except (DataError, RunError) as damaged:  # it begins with the file's name
             raise RunError(f"{self.folder / VOCABULARY}/{damaged}") from None
 
+    @property
+    def interaction(self) -> Interaction:
+        """How it is used: whether it continues text, or generates its answers."""
+        return TASKS[self.experiment.task].interaction
+
     @cached_property
     def model(self) -> Built:
         """The best weights, ready to answer."""
@@ -96,16 +93,16 @@ class Run:
         return read_json(path) if path.exists() else {}
 
     def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[dict[str, Any]]:
-        """An answer for each text, in order; for captions, texts are the paths of images.
+        """An answer for each text, in order; where a run is about images, texts are their paths.
 
-        A run that translates or describes says with `attention` where it looked, and takes as `options` the keys of
+        A run that generates its answers says with `attention` where it looked, and takes as `options` the keys of
         `decode`: beam, n_best, temperature, prompt, ...
         """
         if isinstance(texts, str):
             raise UserError("predict: give a list of texts, even of one: predict([text]).")
         for number, text in enumerate(texts, 1):
             if not text.strip():
-                raise UserError(f"predict: text {number} is empty. Give at least one word.")
+                raise UserError(f"predict: text {number} is empty. {self.interaction.input_advice}.")
             if len(text) > LONGEST_TEXT:
                 raise TextError(number, f"{len(text):,} characters; at most {LONGEST_TEXT:,}", "Split it")
         answers: list[dict[str, Any]] = []
@@ -121,7 +118,7 @@ class Run:
     def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
         """What answers some texts, as the options say; a sentence where they have no use."""
         task = self.task
-        if isinstance(task, GenerationTask):
+        if self.interaction.generates == "answer":
             chosen = decode_options(self.experiment, options)
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
@@ -136,11 +133,11 @@ class Run:
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
         """The same, piece by piece as it is written."""
         task = self.task
-        if not isinstance(task, Language):
+        if self.interaction.generates != "continuation":
             raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
         chosen = decode_options(self.experiment, options)
         seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
-        for pieces in task.write(self.model, [prompt], chosen, seed, self.device):
+        for pieces in task.stream(self.model, [prompt], chosen, seed, self.device):
             yield from pieces.values()
 
     def evaluate(
@@ -151,7 +148,7 @@ class Run:
     ) -> Evaluation:
         """Scores on another file, or several; its details say under `data` what was read.
 
-        decode: how a run that translates or describes should write, where not as it was trained to: beam, ...
+        decode: how a run that generates its answers should do so, where not as it was trained to: beam, ...
         data: how these files are written, where it is not as the run's own were: format, text, label, header,
             label_separator, tag, source, target, max_characters; and what to do with what can't be read: on_bad_line,
             on_bad_image. A None lets it be guessed again.
@@ -159,7 +156,7 @@ class Run:
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
         chosen = reading(self.experiment, names, data or {})
         if decode:
-            if not isinstance(self.task, GenerationTask):
+            if self.interaction.generates != "answer":
                 raise UserError(f"evaluate: {next(iter(decode))} has no use, since {self.task.name} does not write.")
             chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
         task = self.task_by(chosen)
@@ -183,9 +180,10 @@ def read_experiment(folder: Path) -> Experiment:
 
 def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
     """The config of a run, with what is said anew of how files are written."""
+    anew = sorted(key.name for key in all_keys().values() if key.of_file)
     for name in data:
-        if name not in HOW_TO_READ:
-            known = f"{', '.join(HOW_TO_READ[:-1])} and {HOW_TO_READ[-1]}"
+        if name not in anew:
+            known = f"{', '.join(anew[:-1])} and {anew[-1]}"
             raise UserError(f"evaluate: data.{name} is the run's, and can't be said anew; {known} can.")
     # Whether it can be said is judged by itself: what the run says of its own files has no part in that.
     said = experiment({"task": chosen.task, "data": {"train": files, "format": chosen.data.format, **data}}).data

@@ -51,6 +51,13 @@ def put(number: int, content: bytes) -> None:
 
 def folder(path: Path, fill: Callable[[Path], None]) -> None:
     """A folder with all that `fill` puts into it, or no folder. If someone else was faster, theirs stays."""
+    with new_folder(path) as making:
+        fill(making)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which takes its place once the block has ended well; if another was faster, theirs stays."""
     with sentence(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(f"{MARK}*-{escape(path.name)}"):
@@ -58,7 +65,7 @@ def folder(path: Path, fill: Callable[[Path], None]) -> None:
                 if is_abandoned(left):
                     remove(left)  # by a rename first: a maker that lives after all fails, and commits no half
         with workplace(path) as making:
-            fill(making)
+            yield making
             for inside in sorted([making, *making.rglob("*")]):
                 sync_path(inside)
             take_place(making, path)

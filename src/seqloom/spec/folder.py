@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from seqloom.spec import durable, names
+from seqloom.spec import durable
 from seqloom.spec.errors import RunError
 from seqloom.spec.regular import NotRegular, open_regular
 
@@ -132,8 +132,13 @@ def are_files(value: object) -> bool:
     )
 
 
+def is_name(value: object) -> bool:
+    """A short word, as tasks have: whether there is such a task, is for who opens the run to know."""
+    return isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_-]{0,59}", value) is not None
+
+
 RIGHT: dict[str, Callable[[object], bool]] = {
-    "task": lambda value: value in names.TASKS,
+    "task": is_name,
     "created": is_time,
     "parameters": is_count,
     "versions": are_texts,

@@ -83,20 +83,15 @@ SCHEMES: tuple[str, ...] = get_args(Scheme)
 Norm = Literal["layer", "layer-plain", "rms", "batch", "group", "instance", "none"]
 NORMS: tuple[str, ...] = get_args(Norm)
 
+NORMS_OVER_TIME = ("group", "instance")
+"""Norms whose means are over all positions of a sequence."""
+
 Pool = Literal["last", "mean", "max", "attention"]
 POOLS: tuple[str, ...] = get_args(Pool)
 
 RECORDS = ("attention", "gates", "states")
 
 BACKENDS = ("vendor", "reference")
-
-Task = Literal["language", "classify", "tag", "translate", "caption"]
-TASKS: tuple[str, ...] = get_args(Task)
-
-ARCHITECTURES = ("window", "mixer", "conv", *CELLS, "transformer")
-
-Encoder = Literal["none", "window", "mixer", "conv", Cell, "transformer"]
-ENCODERS: tuple[str, ...] = get_args(Encoder)
 
 Attention = Literal["none", Score]
 """"none", or a score."""
@@ -108,11 +103,6 @@ ImageStem = Literal["grid", "patches"]
 
 Size = Literal["tiny", "small", "base"]
 SIZES: tuple[str, ...] = get_args(Size)
-
-Corpus = Literal["numbers", "python", "copy", "brackets", "scenes"]
-CORPORA: tuple[str, ...] = get_args(Corpus)
-
-Format = Literal["text", "csv", "tsv", "jsonl", "folder", "conllu", "conll"]
 
 Tokeniser = Literal["character", "byte", "word", "bpe"]
 TOKENISERS: tuple[str, ...] = get_args(Tokeniser)

@@ -1,3 +1,240 @@
-"""One experiment: everything that decides how a run ends, in one frozen value."""
+"""One experiment: all that decides how a run ends, in one frozen value, composed for a task and a model family."""
 
-from seqloom.spec.config.experiment import Experiment as Experiment
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from pydantic import SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
+
+from seqloom.data.formats import AUTO, formats_read
+from seqloom.data.reads import Reads
+from seqloom.models.family import Family, Use
+from seqloom.spec.config.applicability import useless, without
+from seqloom.spec.config.data import DataSection
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.section import Section, Values, key, with_defaults
+from seqloom.spec.config.train import Train
+from seqloom.spec.names import SIZES
+from seqloom.spec.registry import not_a_choice
+from seqloom.tasks.interaction import Interaction
+from seqloom.tasks.registry import TASKS
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a task is, for someone who meets it for the first time.
+
+    paragraph: what it learns, what it reads, what is measured, and how the trained model is used
+    file: a name that such a file may have
+    option: that one would try
+    more: files of other splits
+    """
+
+    paragraph: str
+    file: str
+    option: str
+    more: str
+
+
+class Experiment(Section):
+    """Task, seed, data, model, training, and how texts are written: what the config of every task has.
+
+    A task's own is `Config` in its folder: it gives the sections their own keys, and says these:
+
+    reads: the files, columns and corpora
+    interaction: how people use its runs
+    help: what it is
+    architecture: the one that is taken unless said
+    use: what it asks of a model
+    sized: keys of the model, beside those of the family, whose default follows from its size
+
+    >>> from seqloom.tasks.registry import experiment
+    >>> tagger = experiment({"task": "tag", "data": {"train": "train.conllu"}})
+    >>> tagger.model.arch, tagger.model.bidirectional, tagger.train.optimiser
+    ('lstm', True, 'adam')
+    """
+
+    reads: ClassVar[Reads]
+    interaction: ClassVar[Interaction] = Interaction()
+    help: ClassVar[Help]
+    architecture: ClassVar[str]
+    use: ClassVar[Use]
+    sized: ClassVar[tuple[str, ...]] = ()
+
+    task: str = key(description="What to learn (`seqloom list tasks`).")
+    seed: int = key(
+        1, ge=0, lt=2**63, description="Decides weights, order and dropout: the same seed gives the same run."
+    )
+    data: DataSection = key(description="Files in, tokens out.")
+    model: Family = key(description="The model that learns (`seqloom list models`).")
+    train: Train = key(description="How it learns.")
+    decode: Decode | None = key(None, description="How texts are written, by a task that writes any.")
+
+    # What a task says ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        """The keys that the model has beside those of its family."""
+        return ()
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        """Of `data`, given what was said there: of these the keys that the task has."""
+        usual = {"vocabulary": 20_000, "sample": 20_000_000, "max_length": family.default_max_length}
+        return {name: value for name, value in usual.items() if name in cls.sections()["data"].model_fields}
+
+    @classmethod
+    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        """Of `model`; those of the family win over them."""
+        return {"dropout": 0.1, "word_dropout": 0.0}
+
+    @classmethod
+    def train_defaults(cls, family: type[Family], size: str) -> Values:
+        """Of `train`."""
+        usual = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "batch": 2048}
+        return usual | family.train_defaults(size, cls.use)
+
+    @classmethod
+    def decode_defaults(cls, data: Values, said: Values) -> Values:
+        """Of `decode`, given what was said there; of a task that writes."""
+        return {}
+
+    @classmethod
+    def longest(cls, data: Values, train: Values) -> object:
+        """How many positions the model must be able to read."""
+        return data.get("max_length")
+
+    def conflicts(self) -> Iterator[str]:
+        """Sentences on sections that don't fit each other; the first one is said."""
+        yield from self.data_conflicts()
+        if self.train.epochs is None and self.train.steps is None:
+            yield "train.epochs and train.steps are both none, so training would never end. Give one of them"
+        if self.decode is not None:
+            yield from self.decode.conflicts()
+        yield from self.model.conflicts(self.use)
+        longest, limit = getattr(self.data, "max_length", None), self.model.max_length
+        if limit is not None and (longest or 0) > limit:
+            name = f"model.{self.model.max_length_key}"
+            yield f"data.max_length is {longest}, more than {name}, {limit}. Make them equal"
+
+    def data_conflicts(self) -> Iterator[str]:
+        """The same, of files, corpora and splits."""
+        data = self.data
+        if data.format not in (formats := self.choices("data.format")):
+            yield not_a_choice("data.format", data.format, formats)
+        if data.corpus is not None and data.corpus not in (corpora := self.choices("data.corpus")):
+            yield not_a_corpus(self.task, data.corpus, corpora)
+        if data.train and data.corpus is not None:
+            yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
+        if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
+            what = f"data.valid_share and data.test_share are {data.valid_share} and {data.test_share}"
+            yield f"{what}, which leaves nothing to learn from. Make them smaller"
+
+    def describe_model(self) -> str:
+        """The model in a few words, for a person."""
+        return self.model.describe()
+
+    # Composition -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def with_family(cls, family: type[Family]) -> type[Self]:
+        """The config of this task with a model of this family: a key that does not apply does not exist there."""
+        composed: type[Self] = compose(cls, family)
+        return composed
+
+    @classmethod
+    def sections(cls) -> dict[str, type[Section]]:
+        """data, model, train, decode: those that this task has, and their kinds."""
+        kinds = {name: field.annotation for name, field in cls.model_fields.items()}
+        return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Section)}
+
+    @classmethod
+    def choices(cls, dotted: str) -> tuple[str, ...]:
+        """The words that a key takes: of formats and corpora those that the task reads."""
+        if dotted == "data.format":
+            return (AUTO, *(form.name for form in formats_read(cls.reads)))
+        return tuple(cls.reads.corpora) if dotted == "data.corpus" else super().choices(dotted)
+
+    # Validation ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def filled(cls, raw: Mapping[str, Any]) -> Values:
+        """`raw` with every default put in that depends on the task, the family or the size."""
+        kinds = cls.sections()
+        said = {name: raw.get(name) or {} for name in ("data", "model", "train", "decode")}
+        if not all(isinstance(section, Mapping) for section in said.values()):
+            return dict(raw)  # the schema says what is wrong, here and below
+        family: Any = kinds["model"]
+        size = str(said["model"].get("size") or "small")
+        if size not in SIZES:
+            return {**raw, "model": {"arch": cls.architecture, **said["model"]}}
+        data = with_defaults(kinds["data"], said["data"], cls.data_defaults(family, size, said["data"]))
+        train = cls.filled_train(family, size, said["train"])
+        values = {"arch": cls.architecture, "size": size, **family.sizes[size]}
+        values |= cls.model_defaults(family, size, said["model"]) | family.defaults(size, cls.use)
+        if family.max_length_key is not None:
+            values[family.max_length_key] = cls.longest(data, train) or family.default_max_length
+        model = cls.filled_model(with_defaults(family, said["model"], values), said["model"])
+        whole = {**raw, "data": data, "model": model, "train": train, "decode": said["decode"] or None}
+        if "decode" in kinds:
+            defaults = cls.decode_defaults(data, said["decode"])
+            whole["decode"] = with_defaults(kinds["decode"], said["decode"], defaults)
+        return whole
+
+    @classmethod
+    def filled_train(cls, family: type[Family], size: str, said: Values) -> Values:
+        """`train`, with defaults that follow from each other."""
+        train = with_defaults(cls.sections()["train"], said, cls.train_defaults(family, size))
+        if train.get("optimiser") == "rmsprop" and "momentum" not in said:
+            train["momentum"] = 0.0
+        if train.get("optimiser") != "adamw" and "decay" not in said:
+            train.pop("decay", None)
+        if train.get("steps") is not None and "epochs" not in said:
+            train["epochs"] = None
+        return train
+
+    @classmethod
+    def filled_model(cls, model: Values, said: Values) -> Values:
+        """`model`, with defaults that follow from other keys of it, given what was said there."""
+        return model
+
+    @model_validator(mode="before")
+    @classmethod
+    def fill(cls, raw: Any) -> Any:
+        """Defaults that depend on the task, the family or the size."""
+        return cls.filled(raw) if isinstance(raw, Mapping) else raw
+
+    @model_validator(mode="after")
+    def agree(self) -> Self:
+        """The sections fit each other."""
+        for wrong in self.conflicts():
+            raise ValueError(wrong)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: its class is composed anew there."""
+        from seqloom.tasks.registry import experiment
+
+        return experiment, (self.model_dump(),)
+
+    @model_serializer(mode="wrap")
+    def acting(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Nested values, without the keys that change nothing: what can be given to `experiment` again."""
+        return without(dump(self), {each.key for each in useless(self)})
+
+
+@cache
+def compose(config: type[Experiment], family: type[Family]) -> Any:
+    """The config of a task with the model of a family: both kinds of keys in one section."""
+    model = create_model(family.__name__, __base__=(*config.model_keys(family), family), __module__=family.__module__)
+    field = key(description=config.model_fields["model"].description or "")
+    return create_model(config.__name__, __base__=config, __module__=config.__module__, model=(model, field))
+
+
+def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> str:
+    """A corpus that this task can't learn from: of other tasks, or of none."""
+    others = [other for other in TASKS if name in TASKS[other].reads.corpora]
+    if not others:
+        return not_a_choice("data.corpus", name, corpora)
+    return f"the corpus {name} has nothing for {task} (it has {', '.join(others)}). Use {' or '.join(corpora)}"

@@ -2,8 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -11,61 +10,73 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.batches import by_length
-from seqloom.data.origin import Origin
+from seqloom.data.prepare import Dataset, Split, prepare
+from seqloom.data.schema import Encoders
+from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.kernels.linear import Packing
+from seqloom.models import encoder_decoder
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.record import over_memory, record
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.section import keys
 from seqloom.tasks.attention_penalty import doubly_stochastic
-from seqloom.tasks.bodies import started
-from seqloom.tasks.encoder_decoder import encoder_decoder
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.generation_config import GenerationTrain
+from seqloom.tasks.generation_report import SHOWN
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.translation import Translations
 from seqloom.tasks.reach import beginning, cut_by
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.scheduled import mixed
-from seqloom.tasks.task import Batch, Evaluation, Outcome
+from seqloom.tasks.task import Batch, Evaluation, StepOutput
 from seqloom.tasks.text_source import Read, Source, ended
 
 EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
-SHOWN = 5  # of the first ones, at the end of training; for one of them also where the model looked
 READABLE = 12  # tokens of a source whose attention is easily seen
 
 
-class GenerationTask(RowTask[Any, Any]):
+class GenerationTask(RowTask):
     """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p a token, the end included."""
 
     made_of: ClassVar[str] = "tokens"
-    sources: ClassVar[type[Source[Any]]]  # what is read
+    rows: ClassVar[str] = "target"
+    sources: ClassVar[type[Source]]  # what is read
     metrics: ClassVar[type[Translations]]
     higher_is_better = True
 
     def __init__(
-        self, experiment: Experiment, source: Source[Any], data: Any = None, origin: Origin | None = None
+        self,
+        experiment: Experiment,
+        encoders: Encoders,
+        data: Dataset | None = None,
+        source: DataSource | None = None,
+        *,
+        reads: Source,
     ) -> None:
-        super().__init__(experiment, data, origin)
-        self.source = source
+        """reads: what is read, a text or an image"""
+        super().__init__(experiment, encoders, data, source)
+        self.source = reads
 
     # Data ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> "GenerationTask":
-        origin = origin.saying_columns()
-        experiment = experiment.model_copy(update={"data": origin.data})
-        source, data = cls.sources.prepare(experiment, origin)
-        return cls(experiment, source, data, origin)
+    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
+        experiment = experiment.model_copy(update={"data": source.data})
+        data = prepare(source, cls.schema(experiment))
+        return cls(experiment, data.encoders, data, source, reads=cls.sources.learned(experiment, data, None))
 
     @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "GenerationTask":
-        return cls(experiment, cls.sources.from_files(experiment, files))
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
+        learners = cls.schema(experiment).learners
+        encoders = {file: learner.load(files[file], file) for file, learner in learners.items()}
+        return cls(experiment, encoders, reads=cls.sources.from_files(experiment, encoders, files))
 
     @property
     def target(self) -> Tokeniser:
@@ -78,30 +89,27 @@ class GenerationTask(RowTask[Any, Any]):
         return len(self.target)
 
     def files(self) -> dict[str, str]:
-        return self.source.files()
-
-    def read(self, files: Sequence[str], folder: Path) -> None:
-        self._origin = Origin.to_test(self.experiment, files)
-        self._data = self.source.to_test(self._origin, folder)
+        return super().files() | self.source.files()
 
     def told_in(self) -> str:
-        return f"{self.source.described()}{self.source.reported(self.data)}"
+        names = self._data_source.names() if self._data_source is not None else []
+        return f"{self.source.described()}{self.source.reported(self.data, names)}"
 
-    def lengths(self, part: Any) -> Integer[ndarray, "rows 2"]:
-        return np.stack([self.source.lengths(part), part.target.lengths() + 1], axis=1)
+    def lengths(self, part: Split) -> Integer[ndarray, "rows 2"]:
+        return np.stack([self.source.lengths(part), part["target"].lengths() + 1], axis=1)
 
-    def collate(self, part: Any, rows: Integer[ndarray, " batch"]) -> Batch:
+    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
         source, lengths = self.source.batch(part, rows)
-        target, target_lengths = padded([ended(part.target[row], self.target) for row in rows])
+        target, target_lengths = padded([ended(part["target"][row], self.target) for row in rows])
         given = torch.cat([torch.full((len(rows), 1), self.end), target[:, :-1]], dim=1)
         places = tuple(int(row) for row in rows)
         return Batch(source, target, lengths, rows=places, given=given, target_lengths=target_lengths)
 
     def show(self, batch: Batch) -> Iterator[str]:
-        part = self.data.parts[TRAIN]
+        part = self.data.splits[TRAIN]
         for row in batch.rows:
             source = next(iter(self.source.shown(part, row).values()))
-            yield f"{source} -> {self.target.decode(part.target[row].tolist())}"
+            yield f"{source} -> {self.target.decode(part['target'][row].tolist())}"
 
     # Model -----------------------------------------------------------------------------------------------------
 
@@ -109,13 +117,13 @@ class GenerationTask(RowTask[Any, Any]):
         part, train = self.experiment.model, self.experiment.train
         stem, target = self.source.stems(part)
         longest = self.source.longest()
-        model = encoder_decoder(part, stem, target, longest=longest, smoothing=train.label_smoothing)
+        model = encoder_decoder.build(part, stem, target, longest=longest, smoothing=train.label_smoothing)
         if self._data is not None:  # a model that is to learn: a mistake is told before it does
             beginning(self.experiment.decode or Decode(), model.longest, self.source)
-        return started(model, part)
+        return part.initialised(model)
 
-    def outcome(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> Outcome:
-        train = self.experiment.train
+    def step(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> StepOutput:
+        train = keys(self.experiment.train, GenerationTrain)
         given = batch.given
         if train.scheduled_sampling and given is not None:
             with torch.no_grad():
@@ -123,7 +131,7 @@ class GenerationTask(RowTask[Any, Any]):
                 given = mixed(given, model.head(first), train.scheduled_sampling * done)
         if not train.doubly_stochastic:
             y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
-            return Outcome(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
+            return StepOutput(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
         with record("attention") as seen:
             y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
         total, count = model.head.loss(y, batch.target, batch.target_lengths)
@@ -131,7 +139,7 @@ class GenerationTask(RowTask[Any, Any]):
         if looked:
             missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
             total = total + train.doubly_stochastic * missed
-        return Outcome(Loss(total, count), None, y, batch.target_lengths)
+        return StepOutput(Loss(total, count), None, y, batch.target_lengths)
 
     # Scores ----------------------------------------------------------------------------------------------------
 
@@ -146,7 +154,7 @@ class GenerationTask(RowTask[Any, Any]):
 
     def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
         """How likely the right answers are, and how good those are that the model writes."""
-        part = self.data.parts[name]
+        part = self.data.splits[name]
         likely = self.likelihood(model, part, device)
         written = self.metrics(lowercase=self.target.learned.lowercase, spaced=self.target.written)
         sizes = self.source.lengths(part) - self.source.ends
@@ -176,8 +184,8 @@ class GenerationTask(RowTask[Any, Any]):
         return Evaluation({**written.scores(), **likely}, details)
 
     def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
-        """Where the model looked while it wrote one of the answers that are shown, if it can look."""
-        part = self.data.parts[name]
+        """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""
+        part = self.data.splits[name]
         rows = self.source.first(part, SHOWN)
         row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
         read = self.source.batch(part, np.array([row]))
@@ -186,7 +194,7 @@ class GenerationTask(RowTask[Any, Any]):
         told = self.told(best, about, attention=True)
         return {"attention": {**about, **told}} if "attention" in told else {}
 
-    def likelihood(self, model: EncoderDecoder, part: Any, device: torch.device) -> dict[str, float]:
+    def likelihood(self, model: EncoderDecoder, part: Split, device: torch.device) -> dict[str, float]:
         """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
         measured, right, count = Likelihood(), 0, 0
         for batch in (each.to(device) for each in self.all_of(part)):
@@ -197,14 +205,14 @@ class GenerationTask(RowTask[Any, Any]):
             count += int(loss.count)
         return {**measured.scores(), "token_accuracy": right / max(1, count)}
 
-    def decoding_batches(self, part: Any, options: Decode) -> Iterator[Integer[ndarray, " batch"]]:
+    def decoding_batches(self, part: Split, options: Decode) -> Iterator[Integer[ndarray, " batch"]]:
         """The distinct sources of a part, those of like length together."""
         rows = self.source.distinct(part)
         budget = max(1, self.experiment.train.batch // options.beam)
         for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
             yield rows[some]
 
-    def example(self, part: Any, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
+    def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
         """One answer, for a report."""
         told = {**self.source.shown(part, row), "references": references, self.source.answer: said, "right": right}
         return {**told, "place": self.place(part, row)}
@@ -263,7 +271,7 @@ class GenerationTask(RowTask[Any, Any]):
                 {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.longest)}
                 for hypothesis in hypotheses
             ]
-            answers.append({**about, **each[0], **({"n_best": each} if options.n_best > 1 else {})})
+            answers.append({**about, **each[0], **({"n_best": each} if options.wanted > 1 else {})})
         return answers
 
     def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:

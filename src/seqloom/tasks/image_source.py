@@ -4,32 +4,33 @@ import base64
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 import torch
 from jaxtyping import Integer, Shaped, UInt8
 from numpy import ndarray
 
-from seqloom.data.captioned import TARGET, CaptionedData, CaptionedPart, captioned, to_test
+from seqloom.data.image_store import Images
 from seqloom.data.images import MOST_VALUES, normalised, read_source
-from seqloom.data.origin import Origin
-from seqloom.data.split import TRAIN
+from seqloom.data.prepare import Dataset, Split
+from seqloom.data.schema import Encoders
+from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.wording import counted, named
+from seqloom.models.encoder_decoder import encoder_of
+from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.vision import ImageGrid, ImageStem, Patches
-from seqloom.spec.config.encoder import encoder_of
-from seqloom.spec.config.model import AnyModel, Mixer
+from seqloom.spec.config.section import keys
 from seqloom.spec.errors import DataError, RunError, UserError
-from seqloom.tasks.bodies import stem_dropout, tokens
+from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.seen import Seen, characters
-from seqloom.tasks.text_source import Read, Source
+from seqloom.tasks.text_source import TARGET_FILE, Read, Source
 
 KIND = "pictures.json"  # what a model looks at: the width of features, 0 for images; and the most regions
 THUMBNAIL = 128  # pixels a side, in a report
@@ -37,7 +38,7 @@ THUMBNAIL = 128  # pixels a side, in a report
 Picture = Shaped[ndarray, "_ _ _"]  # of any size, each its own
 
 
-class Pictures(Source[CaptionedPart]):
+class Pictures(Source):
     """Regions of an image, or of a grid of features.
 
     features: how long the vectors are that stand for regions; 0 where there are images
@@ -45,23 +46,28 @@ class Pictures(Source[CaptionedPart]):
     """
 
     answer = "caption"
+    images: Images  # of the data, where there are any
 
     def __init__(
         self, experiment: Experiment, target: Tokeniser, features: int, regions: int, seen: Seen = Source.seen
     ) -> None:
         self.experiment, self.target, self.features, self.regions = experiment, target, features, regions
         self.seen = seen
-        self.size = experiment.data.image_size or 0
+        self.size = keys(experiment.data, CaptionData).image_size
+        self._by_image: tuple[Split, Integer[ndarray, " rows"], Integer[ndarray, " rows"]] | None = None
 
     @classmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> tuple["Pictures", CaptionedData]:
-        data = captioned(origin)
-        regions = int(data.images.shapes[:, :2].prod(axis=1).max()) if data.features else 0
-        seen = Seen(target=characters(data.parts[TRAIN].target_texts, data.target))
-        return cls(experiment, data.target, data.features, regions, seen), data
+    def learned(cls, experiment: Experiment, data: Dataset, images: Images | None) -> "Pictures":
+        assert images is not None
+        regions = int(images.shapes[:, :2].prod(axis=1).max()) if images.features else 0
+        target = data.encoders[TARGET_FILE]
+        seen = Seen(target=characters(data.splits[TRAIN]["target_texts"], target))
+        source = cls(experiment, target, images.features, regions, seen)
+        source.images = images
+        return source
 
     @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Pictures":
+    def from_files(cls, experiment: Experiment, encoders: Encoders, files: Mapping[str, str]) -> "Pictures":
         saved = files[KIND]
         try:
             told = json.loads(saved)
@@ -70,63 +76,68 @@ class Pictures(Source[CaptionedPart]):
             sizes = [None]
         if not all(type(size) is int and 0 <= size <= MOST_VALUES for size in sizes):
             raise RunError(f"{KIND}: not the sizes of pictures, so it is damaged. Restore the file from a copy.")
-        return cls(experiment, Tokeniser.from_json(files[TARGET], TARGET), sizes[0], sizes[1], Seen.from_files(files))
+        return cls(experiment, encoders[TARGET_FILE], sizes[0], sizes[1], Seen.from_files(files))
 
     def files(self) -> dict[str, str]:
         kind = {"features": self.features, "regions": self.regions}
-        return {TARGET: self.target.to_json(), KIND: json.dumps(kind), **self.seen.files()}
+        return {KIND: json.dumps(kind), **self.seen.files()}
 
-    def to_test(self, origin: Origin, folder: Path) -> CaptionedData:
-        data = to_test(origin, folder, self.target, self.features)
-        for part in data.parts.values():
+    def look_at(self, images: Images, data: Dataset, names: Sequence[str]) -> None:
+        """The images of files to test on, all of which the model must have room for."""
+        self.images = images
+        for part in data.splits.values():
             sizes = self.lengths(part)
             row = int(sizes.argmax())
-            place = f"{part.files[part.file[row]].name(origin.names())}:{part.line[row]}"
+            place = f"{part.files[part.file[row]].name(names)}:{part.line[row]}"
             self.check_size(place, int(sizes[row]))
-        return data
 
     def described(self) -> str:
         what = f"features of width {self.features:,}" if self.features else f"images of {self.size} pixels a side"
         return f"{what}, {len(self.target):,} {self.target.kind} tokens"
 
-    def reported(self, data: CaptionedData) -> str:
-        bad = f"; {counted(data.bad_images, 'image')} skipped, which can't be read" if data.bad_images else ""
+    def reported(self, data: Dataset, names: Sequence[str]) -> str:
+        bad_images = data.notes.get("bad_images", 0)
+        bad = f"; {counted(bad_images, 'image')} skipped, which can't be read" if bad_images else ""
         return bad + "".join(
-            f"; {counted(count, 'caption')} of {part} with an image that {other} has too: its scores will be too good"
-            for part, other, count in data.shared()
+            f"; {counted(count, 'caption')} of {split} with an image that {other} has too: its scores will be too good"
+            for split, other, count in shared_images(data)
         )
 
     def longest(self) -> int:
         return self.regions if self.features else int(np.prod(self.grid(self.experiment.model)))
 
-    def grid(self, part: AnyModel) -> tuple[int, int]:
+    def grid(self, part: Family) -> tuple[int, int]:
         """How many regions down and across an image has."""
-        side = -(-self.size // (part.patch or 1 if part.stem == "patches" else 2 ** (part.stages or 1)))
+        own = keys(part, ImageKeys)
+        side = -(-self.size // (own.patch if own.stem == "patches" else 2**own.stages))
         return side, side
 
-    def stems(self, part: AnyModel) -> tuple[Layer | ImageStem, Tokens]:
-        target = tokens(part, len(self.target) + 1, longest=(self.experiment.data.max_length or 128) + 1)
+    def stems(self, part: Family) -> tuple[Layer | ImageStem, Tokens]:
+        target = part.tokens(
+            len(self.target) + 1, longest=(keys(self.experiment.data, CaptionData).max_length or 128) + 1
+        )
         return self.stem(part), target
 
-    def stem(self, part: AnyModel) -> Layer | ImageStem:
+    def stem(self, part: Family) -> Layer | ImageStem:
         """Vectors of regions, each of which knows where it is."""
         if self.features:
             positions = Sinusoidal(part.width)
-            return frames(self.features, part.width, positions=positions, dropout=stem_dropout(part))
+            return frames(self.features, part.width, positions=positions, dropout=part.stem_dropout)
         placed = LearnedPositions(part.width, self.longest())
-        if part.stem == "patches":
-            return Patches(3, part.width, part.patch or 1, positions=placed)
-        widths = [(part.image_width or 1) * 2**stage for stage in range(part.stages or 1)]
+        own = keys(part, ImageKeys)
+        if own.stem == "patches":
+            return Patches(3, part.width, own.patch, positions=placed)
+        widths = [own.image_width * 2**stage for stage in range(own.stages)]
         return ImageGrid(3, part.width, widths=widths, positions=placed)
 
-    def lengths(self, part: CaptionedPart) -> Integer[ndarray, " rows"]:
+    def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
         if not self.features:
             return np.full(len(part), self.longest())
-        regions: Integer[ndarray, " rows"] = part.images.shapes[:, :2].prod(axis=1)[part.image]
+        regions: Integer[ndarray, " rows"] = self.images.shapes[:, :2].prod(axis=1)[image_numbers(part)]
         return regions
 
-    def batch(self, part: CaptionedPart, rows: Integer[ndarray, " batch"]) -> Read:
-        return self.together([part.images[part.image[row]] for row in rows])
+    def batch(self, part: Split, rows: Integer[ndarray, " batch"]) -> Read:
+        return self.together([self.images[image_of(part, row)] for row in rows])
 
     def together(self, pictures: Sequence[Picture]) -> Read:
         """Pictures as one tensor: images of one size, or regions in a row, zeros after them."""
@@ -136,20 +147,29 @@ class Pictures(Source[CaptionedPart]):
         lengths = torch.tensor([len(regions) for regions in flat])
         return Read(torch.nn.utils.rnn.pad_sequence(flat, batch_first=True), lengths)
 
-    def distinct(self, part: CaptionedPart) -> Integer[ndarray, " sources"]:
-        first: Integer[ndarray, " sources"] = np.unique(part.image, return_index=True)[1]
+    def distinct(self, part: Split) -> Integer[ndarray, " sources"]:
+        first: Integer[ndarray, " sources"] = np.unique(image_numbers(part), return_index=True)[1]
         return first
 
-    def references(self, part: CaptionedPart, row: int) -> list[str]:
-        return part.references(int(part.image[row]))
+    def references(self, part: Split, row: int) -> list[str]:
+        return self.captions_of(part, image_of(part, row))
 
-    def shown(self, part: CaptionedPart, row: int) -> dict[str, Any]:
-        number = int(part.image[row])
-        told = {"image": part.images.name(number)}
-        return told if self.features else {**told, "thumbnail": thumbnail(part.images[number])}
+    def captions_of(self, part: Split, image: int) -> list[str]:
+        """All captions that an image has in this split, in the order of the file."""
+        if self._by_image is None or self._by_image[0] is not part:
+            order = np.argsort(image_numbers(part), kind="stable")
+            self._by_image = part, order, image_numbers(part)[order]
+        _, order, images = self._by_image
+        first, end = np.searchsorted(images, [image, image + 1])
+        return [part.text("target_texts", row) for row in order[first:end]]
 
-    def about(self, part: CaptionedPart, row: int) -> dict[str, Any]:
-        return {"regions": list(self.shape(part.images[part.image[row]]))}
+    def shown(self, part: Split, row: int) -> dict[str, Any]:
+        number = image_of(part, row)
+        told = {"image": self.images.name(number)}
+        return told if self.features else {**told, "thumbnail": thumbnail(self.images[number])}
+
+    def about(self, part: Split, row: int) -> dict[str, Any]:
+        return {"regions": list(self.shape(self.images[image_of(part, row)]))}
 
     def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
         pictures = [read_source(path, self.size) for path in given]
@@ -174,7 +194,8 @@ class Pictures(Source[CaptionedPart]):
 
     def limit(self) -> int | None:
         """The most regions that the encoder can read; None for any number."""
-        return self.longest() if isinstance(encoder_of(self.experiment.model, self.longest()), Mixer) else None
+        reads = encoder_of(self.experiment.model, self.longest())
+        return self.longest() if reads is not None and reads.bounded_itself else None
 
     def check_size(self, place: str, regions: int) -> None:
         """A sentence for a grid with more regions than that."""
@@ -182,6 +203,26 @@ class Pictures(Source[CaptionedPart]):
         if limit is not None and regions > limit:
             what = f"{regions:,} regions, and the model's positions allow {limit:,}"
             raise DataError(place, what, "Make the grid smaller, or train with another --model.encoder, such as gru")
+
+
+def image_numbers(part: Split) -> Integer[ndarray, " rows"]:
+    """The image of each row, by its number."""
+    numbers: Integer[ndarray, " rows"] = part["image"].flat
+    return numbers
+
+
+def image_of(part: Split, row: SupportsIndex) -> int:
+    """The image of a row."""
+    return int(image_numbers(part)[row])
+
+
+def shared_images(data: Dataset) -> Iterator[tuple[str, str, int]]:
+    """Two splits, and how many captions of the first are of images that the second has too, where there are any."""
+    for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
+        if split in data.splits and other in data.splits:
+            count = int(np.isin(image_numbers(data.splits[split]), image_numbers(data.splits[other])).sum())
+            if count:
+                yield split, other, count
 
 
 def thumbnail(image: UInt8[ndarray, "3 height width"]) -> str:

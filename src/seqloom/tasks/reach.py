@@ -1,7 +1,5 @@
 """How far a model can write about a source: what may be asked of it, and what stopped it."""
 
-from typing import Any
-
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import UserError
@@ -9,7 +7,7 @@ from seqloom.tasks.seen import says_nothing
 from seqloom.tasks.text_source import Source
 
 
-def beginning(options: Decode, longest: int | None, source: Source[Any]) -> list[int]:
+def beginning(options: Decode, longest: int | None, source: Source) -> list[int]:
     """The tokens that every answer begins with; a sentence if it can't be written as asked.
 
     longest: the model's positions; None for one without

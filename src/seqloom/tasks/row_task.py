@@ -2,95 +2,98 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from pathlib import Path, PurePath
+from typing import ClassVar, Self
 
 import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged
 from seqloom.data.batches import by_length
-from seqloom.data.origin import Origin
-from seqloom.data.rows import Placed
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
+from seqloom.data.schema import Encoders, Schema, TextColumn
+from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.spec.config.data import RowData
+from seqloom.spec.config.section import keys
 from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Task
 
 
-class Part(Protocol):
-    """Rows, and where each stood."""
+class RowTask(Task):
+    """A task whose examples are rows of unequal length, read in batches by length.
 
-    @property
-    def rows(self) -> Ragged:
-        """What is read of each."""
-
-    @property
-    def file(self) -> Integer[ndarray, " rows"]:
-        """By its number among the files of the part."""
-
-    @property
-    def line(self) -> Integer[ndarray, " rows"]:
-        """In that file."""
-
-    def __len__(self) -> int: ...
-
-
-SomePart = TypeVar("SomePart", bound=Part)
-PartRead = TypeVar("PartRead", bound=Part, covariant=True)
-
-
-class Parts(Protocol[PartRead]):
-    """All parts, and what had to be left out of them."""
-
-    @property
-    def parts(self) -> Mapping[str, PartRead]:
-        """train, valid, test: those that there are."""
-
-    @property
-    def cut(self) -> int:
-        """Rows longer than the most that is read."""
-
-    @property
-    def skipped(self) -> int:
-        """Lines that could not be read."""
-
-
-SomeData = TypeVar("SomeData", bound=Parts[Any])
-
-
-class RowTask(Task, Generic[SomeData, SomePart]):
-    """A task whose examples are rows of unequal length, read in batches by length."""
+    A task says its `schema`, and by it data are prepared, saved and read again; `rows` is the column that has a length.
+    """
 
     items: ClassVar[str]  # what rows are, and
     made_of: ClassVar[str]  # what they are made of, for a person
+    rows: ClassVar[str]  # the column that the model reads
 
-    def __init__(self, experiment: Experiment, data: SomeData | None, origin: Origin | None) -> None:
+    def __init__(
+        self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
+    ) -> None:
         super().__init__(experiment)
-        self._data, self._origin = data, origin
-        self.most = experiment.data.max_length or 1 << 62  # tokens or words of a row that are read together
+        self.encoders, self._data, self._data_source = encoders, data, source
+        self.most = keys(experiment.data, RowData).max_length or 1 << 62  # tokens or words that are read together
+
+    @classmethod
+    @abstractmethod
+    def schema(cls, experiment: Experiment) -> Schema:
+        """How examples become rows of numbers."""
+
+    @classmethod
+    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
+        experiment = experiment.model_copy(update={"data": source.data})
+        data = prepare(source, cls.schema(experiment))
+        return cls(experiment, data.encoders, data, source)
+
+    @classmethod
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
+        learners = cls.schema(experiment).learners
+        return cls(experiment, {file: learner.load(files[file], file) for file, learner in learners.items()})
+
+    def files(self) -> dict[str, str]:
+        learners = self.schema(self.experiment).learners
+        return {file: learner.save(self.encoders[file]) for file, learner in learners.items()}
+
+    def read(self, files: Sequence[str], folder: Path) -> None:
+        self._data_source = self.source_to_test(files)
+        self._data = prepare_to_test(self._data_source, self.schema(self.experiment), self.encoders, folder)
+
+    def source_to_test(self, files: Sequence[str]) -> DataSource:
+        """Other files, read as the run's own were."""
+        return DataSource.to_test(self.experiment.data, self.experiment.reads, files)
 
     @property
-    def data(self) -> SomeData:
+    def data(self) -> Dataset:
         """What was read; a task that only predicts has none."""
         if self._data is None:
             raise UserError(f"{self.name}: this task was opened to predict, and has read no data.")
         return self._data
 
-    @abstractmethod
+    @property
+    def data_source(self) -> DataSource:
+        """Where the data come from; a task that only predicts has none."""
+        if self._data_source is None:
+            raise UserError(f"{self.name}: this task was opened to predict, and has read no data.")
+        return self._data_source
+
     def told_in(self) -> str:
         """The vocabularies, for a person."""
+        return ", ".join(f"{len(encoder):,} {PurePath(file).stem}" for file, encoder in self.encoders.items())
 
     @abstractmethod
-    def collate(self, part: SomePart, rows: Integer[ndarray, " batch"]) -> Batch:
+    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some rows of a part as tensors."""
 
     def parts(self) -> tuple[str, ...]:
-        return tuple(self.data.parts)
+        return tuple(self.data.splits)
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
-        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.parts.items())
+        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.splits.items())
         cut = f"; {self.cut():,} cut at {self.most:,} {self.made_of}" if self.cut() else ""
         lines = "line" if self.data.skipped == 1 else "lines"
         skipped = f"; {self.data.skipped:,} bad {lines} skipped" if self.data.skipped else ""
@@ -100,24 +103,38 @@ class RowTask(Task, Generic[SomeData, SomePart]):
         """How many rows are not read to their end."""
         return self.data.cut
 
-    def lengths(self, part: SomePart) -> Integer[ndarray, "rows *sides"]:
+    def lengths(self, part: Split) -> Integer[ndarray, "rows *sides"]:
         """How much each row takes in a batch: of what is read, or of what is read and what is written."""
-        lengths: Integer[ndarray, " rows"] = np.minimum(part.rows.lengths(), self.most)
+        lengths: Integer[ndarray, " rows"] = np.minimum(part[self.rows].lengths(), self.most)
         return lengths
 
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
-        lengths = self.lengths(self.data.parts[TRAIN])
+        lengths = self.lengths(self.data.splits[TRAIN])
         return by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
-        return self.collate(self.data.parts[TRAIN], item)
+        return self.collate(self.data.splits[TRAIN], item)
 
-    def all_of(self, part: SomePart) -> Iterator[Batch]:
+    def all_of(self, part: Split) -> Iterator[Batch]:
         """A part in batches that fit where a training batch fits: the order does not matter to a score."""
         for rows in by_length(self.lengths(part), self.experiment.train.batch, seed=0, epoch=0):
             yield self.collate(part, rows)
 
-    def place(self, part: Placed, row: int) -> str:
+    def show(self, batch: Batch) -> Iterator[str]:
+        part = self.data.splits[TRAIN]
+        for row in batch.rows:
+            yield " -> ".join(part.text(name, row) for name in self.text_columns) or self.place(part, row)
+
+    def examples(self, split: str, most: int) -> list[str]:
+        part = self.data.splits[split]
+        return [part.text(name, row) for name in self.text_columns[:1] for row in range(min(most, len(part)))]
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that hold texts as they were written."""
+        return [column.name for column in self.schema(self.experiment).columns if isinstance(column, TextColumn)]
+
+    def place(self, part: Split, row: int) -> str:
         """Where a row stood."""
-        named = self._origin.names() if self._origin is not None else []
+        named = self._data_source.names() if self._data_source is not None else []
         return f"{part.files[part.file[row]].name(named)}:{part.line[row]}"

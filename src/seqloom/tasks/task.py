@@ -4,17 +4,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from seqloom.data.origin import Origin
+from seqloom.data.source import DataSource
+from seqloom.data.split import VALID
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
+from seqloom.views.text import one_line
 
 Built = Any  # the model that a task's own `build` makes, a `Writer`; each says in its signatures of which kind
 
@@ -65,7 +69,7 @@ def counted(tokens: Shaped[Tensor, "batch time *rest"], lengths: Int[Tensor, " b
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepOutput:
     """What a model made of a batch: its loss, the state after it, and the outputs that its head reads."""
 
     loss: Loss
@@ -88,19 +92,22 @@ class Task(ABC):
     A task with data (`prepare`) trains; one with its vocabularies alone (`from_files`) predicts.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
     chosen_by: str  # the score by which the best model is known
     higher_is_better: bool
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
 
+    @property
+    def name(self) -> str:
+        """As the registry has it."""
+        return self.experiment.task
+
     # Data ------------------------------------------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> "Task":
+    def prepare(cls, experiment: Experiment, source: DataSource) -> "Task":
         """Read the data, as the config says."""
 
     @classmethod
@@ -143,7 +150,7 @@ class Task(ABC):
         """A fresh model."""
 
     @abstractmethod
-    def outcome(self, model: Built, batch: Batch, state: State | None, done: float) -> Outcome:
+    def step(self, model: Built, batch: Batch, state: State | None, done: float) -> StepOutput:
         """The loss of a training batch; `done` is the share of training that is over, from 0 to 1."""
 
     @abstractmethod
@@ -154,13 +161,39 @@ class Task(ABC):
         """Scores on a part in the course of training, to choose by: a task may have a quicker way to them."""
         return self.evaluate(model, part, device)
 
+    # Answers ---------------------------------------------------------------------------------------------------
+
     @abstractmethod
     def predict(self, model: Built, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
-        """An answer for each text."""
+        """An answer for each text, or for each file that it names; one that is generated, as the run was trained to."""
+
+    def answer(
+        self, model: Built, texts: Sequence[str], options: Decode, device: torch.device, *, attention: bool = False
+    ) -> list[dict[str, Any]]:
+        """The same of a task that generates its answers (see `Interaction`), as these options say.
+
+        attention: whether an answer says where the model looked
+        """
+        raise UserError(f"{self.name}: this task generates no answers. Use predict.")
+
+    def stream(
+        self, model: Built, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
+    ) -> Iterator[dict[int, str]]:
+        """Of a task that continues text (see `Interaction`): what follows each prompt, piece by piece, by number."""
+        raise UserError(f"{self.name}: this task continues no text. Use predict.")
 
     def unknown(self, text: str) -> list[str]:
-        """The characters or words of a prompt that a model which writes has never seen, each once."""
+        """The characters or words of a text that the model has never seen, each once, where that can be said."""
         return []
+
+    def examples(self, split: str, most: int) -> list[str]:
+        """Some inputs of a split, as a person would give them."""
+        return []
+
+    def example_input(self, folder: Path) -> str:
+        """An input to try the run in this folder with, short and easily quoted. If it must be a file, it is made."""
+        texts = [" ".join(text.split()[:8]) for text in self.examples(VALID, 20) if text.strip()]
+        return min(map(one_line, texts), key=lambda text: ("'" in text, abs(len(text) - 30)), default="a text")
 
     def samples(self, model: Built, device: torch.device) -> Iterator[dict[str, str]]:
         """Texts for the log, each with its prompt; a task that does not write has none."""

@@ -2,33 +2,37 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Int, Integer, Shaped
 from numpy import ndarray
 from torch import Tensor
 
-from seqloom.data.origin import Origin
-from seqloom.data.paired import SOURCE, TARGET, PairedData, PairedPart, paired, paired_to_test
+from seqloom.data.examples import Place
+from seqloom.data.prepare import Dataset, Split
+from seqloom.data.rows import Within
+from seqloom.data.schema import Encoders
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.wording import counted
+from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
+from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import Tokens
 from seqloom.nn.vision import ImageStem
-from seqloom.spec.config.encoder import encoder_of
-from seqloom.spec.config.model import AnyModel, Mixer, Transformer
+from seqloom.spec.config.section import keys
 from seqloom.spec.errors import TextError
-from seqloom.tasks.bodies import tokens
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.rows import padded
 from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
+from seqloom.tasks.translate.config import TranslateData
 
+if TYPE_CHECKING:
+    from seqloom.data.image_store import Images
+
+SOURCE_FILE, TARGET_FILE = "source.json", "target.json"
 END_SIGN = "</s>"  # how the end is shown
-
-SomePart = TypeVar("SomePart")
 
 
 class Read(NamedTuple):
@@ -38,7 +42,7 @@ class Read(NamedTuple):
     lengths: Int[Tensor, " batch"] | None
 
 
-class Source(ABC, Generic[SomePart]):
+class Source(ABC):
     """One kind of source.
 
     target: the tokeniser of what is written about it
@@ -52,28 +56,24 @@ class Source(ABC, Generic[SomePart]):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> tuple["Source[Any]", Any]:
-        """The kind of source that the data have, and the data."""
+    def learned(cls, experiment: Experiment, data: Dataset, images: "Images | None") -> Self:
+        """The kind of source that the data have; `images` are those that the data name, if they name any."""
 
     @classmethod
     @abstractmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Source[Any]":
+    def from_files(cls, experiment: Experiment, encoders: Encoders, files: Mapping[str, str]) -> Self:
         """From the files of a run's vocabulary folder."""
 
-    @abstractmethod
     def files(self) -> dict[str, str]:
-        """The vocabulary folder."""
-
-    @abstractmethod
-    def to_test(self, origin: Origin, folder: Path) -> Any:
-        """Files to test on, read as this run's were; `folder` is for arrays."""
+        """What the vocabulary folder holds beside the encoders."""
+        return self.seen.files()
 
     @abstractmethod
     def described(self) -> str:
         """The vocabularies, for a person."""
 
     @abstractmethod
-    def reported(self, data: Any) -> str:
+    def reported(self, data: Dataset, names: Sequence[str]) -> str:
         """What of the data is odd or could not be used, for a person; nothing where all is well."""
 
     @abstractmethod
@@ -81,35 +81,35 @@ class Source(ABC, Generic[SomePart]):
         """The most positions that the model is built for."""
 
     @abstractmethod
-    def stems(self, part: AnyModel) -> tuple[Layer | ImageStem, Tokens]:
+    def stems(self, part: Family) -> tuple[Layer | ImageStem, Tokens]:
         """Of the source and of the target."""
 
     @abstractmethod
-    def lengths(self, part: SomePart) -> Integer[ndarray, " rows"]:
+    def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
         """Of the sources of all rows."""
 
     @abstractmethod
-    def batch(self, part: SomePart, rows: Integer[ndarray, " batch"]) -> Read:
+    def batch(self, part: Split, rows: Integer[ndarray, " batch"]) -> Read:
         """The sources of some rows."""
 
     @abstractmethod
-    def distinct(self, part: SomePart) -> Integer[ndarray, " sources"]:
+    def distinct(self, part: Split) -> Integer[ndarray, " sources"]:
         """A row for each source that is to be answered once."""
 
-    def first(self, part: SomePart, many: int) -> Integer[ndarray, " shown"]:
+    def first(self, part: Split, many: int) -> Integer[ndarray, " shown"]:
         """The first rows, in order, to be shown as examples."""
         return np.sort(self.distinct(part)[:many])
 
     @abstractmethod
-    def references(self, part: SomePart, row: int) -> list[str]:
+    def references(self, part: Split, row: int) -> list[str]:
         """All that the answer to a row's source might be."""
 
     @abstractmethod
-    def shown(self, part: SomePart, row: int) -> dict[str, Any]:
+    def shown(self, part: Split, row: int) -> dict[str, Any]:
         """A row's source in a report."""
 
     @abstractmethod
-    def about(self, part: SomePart, row: int) -> dict[str, Any]:
+    def about(self, part: Split, row: int) -> dict[str, Any]:
         """What of a row's source is looked at, as an answer says it: its tokens, or how many regions it has."""
 
     def unknown(self, given: str) -> list[str]:
@@ -121,7 +121,7 @@ class Source(ABC, Generic[SomePart]):
         """What a person gave, and what an answer says of each; a sentence if it can't be used."""
 
 
-class Texts(Source[PairedPart]):
+class Texts(Source):
     """Tokens, then the end. With a shared vocabulary both tokenisers are one."""
 
     answer = "translation"
@@ -129,82 +129,76 @@ class Texts(Source[PairedPart]):
 
     def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen = Source.seen) -> None:
         self.experiment, self.source, self.target, self.seen = experiment, source, target, seen
-        self.most = experiment.data.max_length or 1 << 20
+        self.most = keys(experiment.data, TranslateData).max_length or 1 << 20
 
     @classmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> tuple["Texts", PairedData]:
-        data = paired(origin)
-        learnt = data.parts[TRAIN]
-        seen = Seen(characters(learnt.source_texts, data.source), characters(learnt.target_texts, data.target))
-        return cls(experiment, data.source, data.target, seen), data
+    def learned(cls, experiment: Experiment, data: Dataset, images: "Images | None") -> "Texts":
+        source, target = sides(data.encoders)
+        learnt = data.splits[TRAIN]
+        seen = Seen(characters(learnt["source_texts"], source), characters(learnt["target_texts"], target))
+        return cls(experiment, source, target, seen)
 
     @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Texts":
-        source = Tokeniser.from_json(files[SOURCE], SOURCE)
-        target = source if experiment.data.shared_vocabulary else Tokeniser.from_json(files[TARGET], TARGET)
-        return cls(experiment, source, target, Seen.from_files(files))
+    def from_files(cls, experiment: Experiment, encoders: Encoders, files: Mapping[str, str]) -> "Texts":
+        return cls(experiment, *sides(encoders), Seen.from_files(files))
 
     @property
     def shared(self) -> bool:
         """Whether both languages have one vocabulary."""
         return self.source is self.target
 
-    def files(self) -> dict[str, str]:
-        told = {SOURCE: self.source.to_json(), **self.seen.files()}
-        return told if self.shared else {**told, TARGET: self.target.to_json()}
-
-    def to_test(self, origin: Origin, folder: Path) -> PairedData:
-        return paired_to_test(origin, folder, self.source, self.target)
-
     def described(self) -> str:
         if self.shared:
             return f"{len(self.source):,} {self.source.kind} tokens for both"
         return f"{len(self.source):,} and {len(self.target):,} {self.source.kind} tokens"
 
-    def reported(self, data: PairedData) -> str:
-        if not data.odd:
+    def reported(self, data: Dataset, names: Sequence[str]) -> str:
+        odd, at = data.notes["odd"], data.notes["odd_at"]
+        if not odd:
             return ""
-        what = f"{counted(data.odd, 'pair')} with over {self.experiment.data.max_ratio:g} times the tokens on one side"
-        return f"; {what}, {data.dropped:,} of them dropped, the first at {data.odd_at}"
+        place = Place(Within(*at[0]).name(names), at[1])
+        ratio = keys(self.experiment.data, TranslateData).max_ratio
+        what = f"{counted(odd, 'pair')} with over {ratio:g} times the tokens on one side"
+        return f"; {what}, {data.notes['dropped']:,} of them dropped, the first at {place}"
 
     def longest(self) -> int:
         return self.most + 1  # and the end
 
-    def stems(self, part: AnyModel) -> tuple[Tokens, Tokens]:
+    def stems(self, part: Family) -> tuple[Tokens, Tokens]:
         longest = self.longest()
         reads = encoder_of(part, longest) or part
-        target = tokens(part, len(self.target) + 1, longest=longest)
-        tied = target if self.shared and part.tied else None
-        return tokens(reads, len(self.source) + 1, longest=longest, tied=tied), target
+        target = part.tokens(len(self.target) + 1, longest=longest)
+        tied = target if self.shared and keys(part, EncoderDecoderKeys).tied else None
+        return reads.tokens(len(self.source) + 1, longest=longest, tied=tied), target
 
-    def lengths(self, part: PairedPart) -> Integer[ndarray, " rows"]:
-        return part.source.lengths() + 1
+    def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
+        return part["source"].lengths() + 1
 
-    def batch(self, part: PairedPart, rows: Integer[ndarray, " batch"]) -> Read:
-        return Read(*padded([ended(part.source[row], self.source) for row in rows]))
+    def batch(self, part: Split, rows: Integer[ndarray, " batch"]) -> Read:
+        return Read(*padded([ended(part["source"][row], self.source) for row in rows]))
 
-    def distinct(self, part: PairedPart) -> Integer[ndarray, " sources"]:
+    def distinct(self, part: Split) -> Integer[ndarray, " sources"]:
         return np.arange(len(part))
 
-    def first(self, part: PairedPart, many: int) -> Integer[ndarray, " shown"]:
+    def first(self, part: Split, many: int) -> Integer[ndarray, " shown"]:
         texts: dict[bytes, int] = {}  # a text may come several times, and is shown once
         for row in range(len(part)):
-            texts.setdefault(bytes(part.source_texts[row]), row)
+            texts.setdefault(bytes(part["source_texts"][row]), row)
             if len(texts) == many:
                 break
         return np.array(list(texts.values()))
 
-    def references(self, part: PairedPart, row: int) -> list[str]:
-        return [bytes(part.target_texts[row]).decode()]
+    def references(self, part: Split, row: int) -> list[str]:
+        return [part.text("target_texts", row)]
 
-    def shown(self, part: PairedPart, row: int) -> dict[str, Any]:
-        return {"text": bytes(part.source_texts[row]).decode()}
+    def shown(self, part: Split, row: int) -> dict[str, Any]:
+        return {"text": part.text("source_texts", row)}
 
     def unknown(self, given: str) -> list[str]:
         return unseen(given, self.source, self.seen.source)
 
-    def about(self, part: PairedPart, row: int) -> dict[str, Any]:
-        return self.tokens_of(part.source[row])
+    def about(self, part: Split, row: int) -> dict[str, Any]:
+        return self.tokens_of(part["source"][row])
 
     def tokens_of(self, row: Integer[ndarray, " time"]) -> dict[str, Any]:
         """As a person reads them, the end included."""
@@ -229,9 +223,14 @@ class Texts(Source[PairedPart]):
 
     def limit(self) -> int | None:
         """The most tokens of a text that the encoder can read; None for any number."""
-        part = self.experiment.model
-        limited = isinstance(encoder_of(part, self.longest()), Transformer | Mixer)
-        return self.most if limited else None
+        reads = encoder_of(self.experiment.model, self.longest())
+        return None if reads is None or reads.max_length is None else self.most
+
+
+def sides(encoders: Encoders) -> tuple[Tokeniser, Tokeniser]:
+    """The tokenizers of source and target, which may be one."""
+    source: Tokeniser = encoders[SOURCE_FILE]
+    return source, encoders.get(TARGET_FILE, source)
 
 
 def ended(row: Integer[ndarray, " time"], tokeniser: Tokeniser) -> Integer[ndarray, " time+1"]:

@@ -123,11 +123,11 @@ class Trainer:
         """The sum of a batch's losses, and over how many items; gradients of the sum are added to those there are."""
         carried = self.state.detach() if self.state is not None and batch.goes_on else None
         with precision(self.part, self.device):
-            outcome = self.task.outcome(self.model, batch, carried, self.done())
-            self.state = outcome.state
-            lengths = batch.lengths if outcome.lengths is None else outcome.lengths
-            extra = penalty(outcome.y, lengths, self.part)
-        total, count = outcome.loss
+            output = self.task.step(self.model, batch, carried, self.done())
+            self.state = output.state
+            lengths = batch.lengths if output.lengths is None else output.lengths
+            extra = penalty(output.y, lengths, self.part)
+        total, count = output.loss
         (total if extra is None else total + extra * count).backward()
         return Loss(total.detach(), count)
 

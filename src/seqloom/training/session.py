@@ -14,8 +14,8 @@ import torch
 
 from seqloom.data.cache import fingerprints
 from seqloom.data.corpora.versions import made_with
-from seqloom.data.origin import Origin
-from seqloom.data.split import PARTS
+from seqloom.data.source import DataSource
+from seqloom.data.split import SPLITS
 from seqloom.runs.devices import device_of
 from seqloom.runs.making import create
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
@@ -40,15 +40,17 @@ class Sitting:
 
     experiment: Experiment
     task: Task
-    origin: Origin
+    source: DataSource
     device: torch.device
 
     @staticmethod
-    def of(experiment: Experiment) -> "Sitting":
-        """Read the data that the config names."""
-        origin = Origin.of(experiment)
-        task = TASKS[experiment.task].task.prepare(experiment, origin)
-        return Sitting(task.experiment, task, origin, device_of(experiment.train.device))
+    def of(experiment: Experiment, source: DataSource | None = None) -> "Sitting":
+        """Read the data that the config names; `source`, if they are resolved already."""
+        entry = TASKS[experiment.task]
+        source = (source or DataSource.resolve(experiment.data, entry.reads)).hashed()
+        task = entry.task.prepare(experiment, source)
+        source.forget_heads()
+        return Sitting(task.experiment, task, source, device_of(experiment.train.device))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
         """A fresh model, ready to learn: its weights depend on the seed alone."""
@@ -64,8 +66,8 @@ def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
 
 def local(sitting: Sitting) -> dict[str, object]:
     """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
-    made = made_with(sitting.origin.corpus)
-    return {**sitting.origin.local(), "made_with": made, "device": sitting.device.type}
+    made = made_with(sitting.source.corpus)
+    return {**sitting.source.local(), "made_with": made, "device": sitting.device.type}
 
 
 def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (), device: str | None = None) -> Run:
@@ -118,10 +120,10 @@ def tidy(folder: Path, keep: int) -> None:
 
 def same_images(sitting: Sitting, folder: Path) -> None:
     """What the data files name must be what it was, as they must; a corpus names nothing."""
-    then, now_named = read_json(folder / LOCAL).get("images"), sitting.origin.named.get("images")
+    then, now_named = read_json(folder / LOCAL).get("images"), sitting.source.named.get("images")
     if then is not None and then != now_named:
         do = "Put the old ones back, or name the file beside them with `--data PATH`"
-        raise RunError(f"{sitting.origin.name}: its images changed since the run began. {do}.")
+        raise RunError(f"{sitting.source.name}: its images changed since the run began. {do}.")
 
 
 def same_words(sitting: Sitting, folder: Path) -> None:
@@ -131,7 +133,7 @@ def same_words(sitting: Sitting, folder: Path) -> None:
     if now == {**now, **then}:  # an older run has none of what came later
         return
     made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-    what = f"the corpus {sitting.origin.corpus!r} differs" if sitting.origin.corpus else "its data are read differently"
+    what = f"the corpus {sitting.source.corpus!r} differs" if sitting.source.corpus else "its data are read differently"
     raise RunError(f"{folder}: {what} now from when the run began, with {made_by}. Resume it with those versions.")
 
 
@@ -189,7 +191,7 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
         lay = {
             part: [(Path(file["path"]), str(file["sha256"])) for file in files]
             for part, files in noted["files"].items()
-            if part in PARTS
+            if part in SPLITS
         }
     except (AttributeError, KeyError, TypeError):  # no manifest vouches for it
         what = f"{folder / LOCAL}: damaged, so it does not say where the data lay"
@@ -197,7 +199,7 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
     for part, files in lay.items():
         found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
     corpus = noted.get("corpus")
-    if corpus is not None and corpus not in names.CORPORA:
+    if corpus is not None and corpus not in experiment.reads.corpora:
         raise RunError(f"{folder / LOCAL}: damaged, there is no corpus {corpus!r}. Restore the file from a copy.")
     then, now_made = noted.get("made_with"), made_with(corpus)
     if isinstance(then, dict) and then != now_made:

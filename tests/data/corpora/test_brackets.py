@@ -42,9 +42,9 @@ def test_lines_have_every_length() -> None:
 
 def test_tags_are_depths() -> None:
     deepest = 0
-    for sentence in brackets.sentences(2, 40, 200):
-        depths = follow("".join(sentence.words))
-        assert sentence.tags == tuple(str(depth) if depth < 8 else "8+" for depth in depths)
+    for (words, tags), _ in brackets.sentences(2, 40, 200):
+        depths = follow("".join(words))
+        assert tags == tuple(str(depth) if depth < 8 else "8+" for depth in depths)
         deepest = max(deepest, *depths)
     assert deepest > 8
 

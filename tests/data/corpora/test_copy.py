@@ -19,16 +19,16 @@ def test_lines_say_it_twice(length: int | None) -> None:
 
 
 def test_a_blank_is_tagged_with_its_letter() -> None:
-    for sentence in copy.sentences(5, 6, 100):
-        size = sentence.words.index(">")
-        letters = sentence.words[:size]
-        assert sentence.words[size:] == (">", *"_" * size)
-        assert sentence.tags == (*"-" * (size + 1), *letters)
+    for (words, tags), _ in copy.sentences(5, 6, 100):
+        size = words.index(">")
+        letters = words[:size]
+        assert words[size:] == (">", *"_" * size)
+        assert tags == (*"-" * (size + 1), *letters)
         assert 1 <= size <= 6
 
 
 def test_letters_are_translated_into_themselves() -> None:
-    pairs = list(copy.pairs(5, 6, 300))
-    assert all(pair.source == pair.target for pair in pairs)
-    assert {len(pair.source.split()) for pair in pairs} == set(range(1, 7))
-    assert all(len(letter) == 1 for pair in pairs for letter in pair.source.split(" "))
+    pairs = [pair for pair, _ in copy.pairs(5, 6, 300)]
+    assert all(source == target for source, target in pairs)
+    assert {len(source.split()) for source, _ in pairs} == set(range(1, 7))
+    assert all(len(letter) == 1 for source, _ in pairs for letter in source.split(" "))

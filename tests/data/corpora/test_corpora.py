@@ -1,61 +1,71 @@
-"""What every embedded corpus promises: the tasks it names, the same each time, as many as asked."""
+"""What every embedded corpus promises: the same each time, as many as asked, whole examples for its tasks."""
 
-from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import pytest
 
-from seqloom.data.corpora import CORPORA, Corpus, default_corpus
 from seqloom.data.corpora.scenes import Scene
-from seqloom.data.examples import Labelled, Pair, Place, Sentence
-from seqloom.spec import names
-from seqloom.spec.errors import UnknownName, UserError
+from seqloom.data.examples import Place, Record
+from seqloom.data.reads import EmbeddedCorpus
+from seqloom.spec.errors import ConfigError, UnknownName
+from seqloom.tasks.registry import TASKS, experiment
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "language": Corpus.text,
-    "classify": Corpus.labelled,
-    "tag": Corpus.sentences,
-    "translate": Corpus.pairs,
-    "caption": Corpus.scenes,
-}
-EVERY = [(name, task) for name, corpus in CORPORA.items() for task in corpus.tasks]
+EVERY = [(name, task) for task, entry in TASKS.items() for name in entry.reads.corpora]
+NAMES = sorted({name for name, _ in EVERY})
 every_corpus_and_task = pytest.mark.parametrize(("name", "task"), EVERY)
 
 
-def made(name: str, task: str, seed: int, length: int | None = None, examples: int | None = None) -> list[Any]:
-    return list(islice(METHODS[task](CORPORA[name], seed, length, examples), 50))
+def corpus(name: str, task: str) -> EmbeddedCorpus:
+    return TASKS[task].reads.corpora[name]
 
 
-def test_the_registry_has_the_names_of_the_spec() -> None:
-    assert tuple(CORPORA) == names.CORPORA
-    assert [corpus.name for corpus in CORPORA.values()] == list(CORPORA)
+def made(name: str, task: str, seed: int, examples: int) -> list[Any]:
+    data = experiment({"task": task, "data": {"corpus": name, "seed": seed, "examples": examples}}).data
+    return list(islice(corpus(name, task).make(data), 50))
 
 
-def test_every_task_has_a_default_that_has_it() -> None:
-    for task in names.TASKS:
-        assert task in CORPORA[default_corpus(task)].tasks
-    assert [default_corpus(task) for task in names.TASKS] == ["python", "numbers", "python", "numbers", "scenes"]
+def test_what_each_task_has() -> None:
+    assert {task: list(entry.reads.corpora) for task, entry in TASKS.items()} == {
+        "language": ["python", "copy", "brackets"],
+        "classify": ["numbers"],
+        "tag": ["python", "copy", "brackets"],
+        "translate": ["numbers", "copy"],
+        "caption": ["scenes"],
+    }
+
+
+def test_every_task_has_a_default() -> None:
+    defaults = {task: entry.reads.default_corpus for task, entry in TASKS.items()}
+    assert defaults == {
+        "language": "python",
+        "classify": "numbers",
+        "tag": "python",
+        "translate": "numbers",
+        "caption": "scenes",
+    }
     with pytest.raises(UnknownName, match="Did you mean 'tag'"):
-        default_corpus("tagg")
+        TASKS["tagg"]
 
 
-def test_summaries_are_one_line() -> None:
-    for corpus in CORPORA.values():
-        assert len(corpus.summary) > 100
-        assert "\n" not in corpus.summary
+@every_corpus_and_task
+def test_summaries_are_one_line_and_the_same_for_each_task(name: str, task: str) -> None:
+    summary = corpus(name, task).summary
+    assert len(summary) > 100
+    assert "\n" not in summary
+    assert {corpus(name, other).summary for one, other in EVERY if one == name} == {summary}
 
 
-@pytest.mark.parametrize("name", list(CORPORA))
-@pytest.mark.parametrize("task", names.TASKS)
-def test_a_task_that_it_lacks_is_a_sentence_that_names_others(name: str, task: str) -> None:
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("task", list(TASKS))
+def test_a_task_that_it_lacks_is_refused_with_the_names_of_others(name: str, task: str) -> None:
     if (name, task) in EVERY:
         return
-    with pytest.raises(UserError) as error:
-        METHODS[task](CORPORA[name], 0)
-    having = " or ".join(other for other, its in EVERY if its == task)
-    assert str(error.value).startswith(f"the corpus {name} has nothing for {task} (it has ")
-    assert str(error.value).endswith(f"Use {having}.")
+    with pytest.raises(ConfigError) as error:
+        experiment({"task": task, "data": {"corpus": name}})
+    owners = ", ".join(other for other in TASKS if name in TASKS[other].reads.corpora)
+    having = " or ".join(TASKS[task].reads.corpora)
+    assert str(error.value) == f"the corpus {name} has nothing for {task} (it has {owners}). Use {having}."
 
 
 @every_corpus_and_task
@@ -77,23 +87,25 @@ def test_as_many_as_asked(name: str, task: str) -> None:
 @every_corpus_and_task
 def test_examples_are_whole(name: str, task: str) -> None:
     for number, example in enumerate(made(name, task, seed=4, examples=40), start=1):
-        match example:
-            case str():
-                assert example
-            case Labelled():
-                assert example.text == " ".join(example.text.split()) != ""
-                assert len(example.labels) == 1
-                assert example.place == Place(name, number)
-            case Sentence():
-                assert len(example.words) == len(example.tags) > 1
-                assert all(word and not any(map(str.isspace, word)) for word in example.words)
-                assert example.place == Place(name, number)
-            case Pair():
-                for side in (example.source, example.target):
+        if task == "language":
+            assert isinstance(example, str)
+            assert example
+            continue
+        assert isinstance(example, Record)
+        assert example.place == Place(name, number)
+        match task, example.values:
+            case "classify", (str() as text, (str() as label,)):
+                assert text == " ".join(text.split()) != ""
+                assert label
+            case "tag", (tuple() as words, tuple() as tags):
+                assert len(words) == len(tags) > 1
+                assert all(word and not any(map(str.isspace, word)) for word in words)
+            case "translate", (str() as source, str() as target):
+                for side in (source, target):
                     assert side == " ".join(side.split()) != ""
-                assert example.place == Place(name, number)
-            case Scene():
-                assert example.caption.split()
-                assert example.number == number
+            case "caption", (Scene() as scene, str() as caption):
+                assert caption.split()
+                assert caption == scene.caption
+                assert scene.number == number
             case _:
                 raise AssertionError(example)

@@ -54,7 +54,7 @@ def test_lines_are_drawn_from_all_files(library: Path) -> None:
     (library / "tests").mkdir()
     (library / "tests" / "some.py").write_text("never = 1\n")
     sentences = list(python.sentences(1, None, 41))
-    words = [sentence.words for sentence in sentences]
+    words = [words for (words, _), _ in sentences]
     assert len(set(words)) == len(words) == 41
     by_file = [sum(word[0].startswith(name) and word[0] != "few" for word in words) for name in "abcd"]
     assert sum(by_file) in (40, 41)
@@ -65,13 +65,12 @@ def test_lines_are_drawn_from_all_files(library: Path) -> None:
 
 def test_long_lines_are_cut(library: Path) -> None:
     (library / "long.py").write_text("x = [" + "1, " * 100 + "]\n")
-    assert [len(sentence.words) for sentence in python.sentences(0, None, 10)] == [100]
+    assert [len(words) for (words, _), _ in python.sentences(0, None, 10)] == [100]
     [sentence] = python.sentences(0, 4, 10)
-    assert sentence.words == ("x", "=", "[", "1")
-    assert sentence.tags == ("name", "operator", "operator", "number")
+    assert sentence.values == (("x", "=", "[", "1"), ("name", "operator", "operator", "number"))
 
 
-def test_no_source_is_a_sentence(library: Path) -> None:
+def test_no_source_is_refused(library: Path) -> None:
     with pytest.raises(UserError, match="without the source"):
         python.text(0, None, None)
     library.rmdir()

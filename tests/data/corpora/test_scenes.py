@@ -15,7 +15,7 @@ from seqloom.spec.errors import UserError
 
 
 def scenes(seed: int = 1, length: int | None = 3, examples: int = 200) -> list[Scene]:
-    return list(captioned(seed, length, examples))
+    return [scene for (scene, _), _ in captioned(seed, length, examples)]
 
 
 def coverage(shape: str, side: int = 96) -> float:
@@ -116,7 +116,7 @@ def test_every_word_is_used_and_every_number_of_things() -> None:
     said = {word for scene in several for word in scene.caption.split()}
     assert said == {"a", "large", "small", "left", "of", "above", *COLOURS, *SHAPES}
     assert {len(scene.things) for scene in several} == {1, 2, 3}
-    assert {len(scene.things) for scene in captioned(1, None, 100)} == {1, 2}
+    assert {len(scene.things) for (scene, _), _ in captioned(1, None, 100)} == {1, 2}
     assert sum(1 for _ in captioned(1, 1, None)) == 6000
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
 
-from seqloom.data.examples import Place, Sentence
+from seqloom.data.examples import Place, Record
 
 LENGTH, LINES, SENTENCES = 12, 20_000, 10_000
 PAIRS = ("()", "[]", "{}", "<>")
@@ -25,17 +25,17 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
         yield word + "\n"
 
 
-def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Sentence]:
+def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
     """Brackets, each tagged with its depth.
 
-    >>> first = next(sentences(0, 5, 1))
-    >>> print(*first.words)
+    >>> (words, tags), _ = next(sentences(0, 5, 1))
+    >>> print(*words)
     { } [ ] [ { } ]
-    >>> print(*first.tags)
+    >>> print(*tags)
     1 1 1 1 1 2 2 1
     """
     for number, word in enumerate(drawn(seed, length or LENGTH, examples or SENTENCES), start=1):
-        yield Sentence(words=tuple(word), tags=depths(word), place=Place("brackets", number))
+        yield Record((tuple(word), depths(word)), Place("brackets", number))
 
 
 def depths(word: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from string import ascii_lowercase
 
-from seqloom.data.examples import Pair, Place, Sentence
+from seqloom.data.examples import Place, Record
 
 LENGTH, LINES, SENTENCES, PAIRS = 8, 20_000, 10_000, 10_000
 MARK, BLANK, NOTHING = ">", "_", "-"
@@ -24,33 +24,30 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
         yield f"{letters}{MARK}{letters}\n"
 
 
-def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Sentence]:
+def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
     """Letters, the mark and blanks; the tag of a blank is the letter that belongs there.
 
-    >>> first = next(sentences(0, 5, 1))
-    >>> print(*first.words)
+    >>> (words, tags), _ = next(sentences(0, 5, 1))
+    >>> print(*words)
     t k g n > _ _ _ _
-    >>> print(*first.tags)
+    >>> print(*tags)
     - - - - - t k g n
     """
     for number, letters in enumerate(drawn(seed, length or LENGTH, examples or SENTENCES), start=1):
         size = len(letters)
-        yield Sentence(
-            words=(*letters, MARK, *[BLANK] * size),
-            tags=(*[NOTHING] * (size + 1), *letters),
-            place=Place("copy", number),
-        )
+        words, tags = (*letters, MARK, *[BLANK] * size), (*[NOTHING] * (size + 1), *letters)
+        yield Record((words, tags), Place("copy", number))
 
 
-def pairs(seed: int, length: int | None, examples: int | None) -> Iterator[Pair]:
+def pairs(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
     """Letters with spaces between them, on both sides the same.
 
     >>> next(pairs(0, 5, 1))
-    Pair(source='t k g n', target='t k g n', place=Place(file='copy', line=1))
+    Record(values=('t k g n', 't k g n'), place=Place(file='copy', line=1))
     """
     for number, letters in enumerate(drawn(seed, length or LENGTH, examples or PAIRS), start=1):
         spaced = " ".join(letters)
-        yield Pair(spaced, spaced, Place("copy", number))
+        yield Record((spaced, spaced), Place("copy", number))
 
 
 def drawn(seed: int, length: int, examples: int) -> Iterator[str]:

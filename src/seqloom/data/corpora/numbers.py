@@ -12,7 +12,7 @@ from random import Random
 
 from num2words import num2words
 
-from seqloom.data.examples import Labelled, Pair, Place
+from seqloom.data.examples import Place, Record
 from seqloom.spec.config.data import FAMILIAR
 from seqloom.spec.errors import UserError
 
@@ -24,11 +24,11 @@ COPIES = {1: 20, 2: 3}  # of a pair, by its digits: seen once among thousands of
 
 def labelled(
     seed: int, length: int | None, examples: int | None, languages: Sequence[str] = FAMILIAR
-) -> Iterator[Labelled]:
+) -> Iterator[Record]:
     """Numbers in words with the code of their language; each text once, and none that two languages share.
 
-    >>> for example in labelled(0, None, 3):
-    ...     print(example.text, *example.labels)
+    >>> for (text, labels), _ in labelled(0, None, 3):
+    ...     print(text, *labels)
     setenta y cinco es
     sextusen åttahundrasextiosex sv
     sekstusinde og ottehundrede og seksogtreds da
@@ -41,18 +41,18 @@ def labelled(
     texts = list(distinct(numbers, languages).items())
     random.shuffle(texts)
     return (
-        Labelled(text, (language,), Place("numbers", number))
+        Record((text, (language,)), Place("numbers", number))
         for number, (text, language) in enumerate(texts[:wanted], start=1)
     )
 
 
 def pairs(
     seed: int, length: int | None, examples: int | None, source_language: str = "en", target_language: str = "fr"
-) -> Iterator[Pair]:
+) -> Iterator[Record]:
     """Numbers in two languages, short ones several times.
 
-    >>> for pair in pairs(0, 4, 3):
-    ...     print(pair.source, pair.target, sep=" | ")
+    >>> for pair, _ in pairs(0, 4, 3):
+    ...     print(*pair, sep=" | ")
     seven thousand, eight hundred and ninety | sept mille huit cent quatre-vingt-dix
     fifty-nine | cinquante-neuf
     eight hundred and seventy-six | huit cent soixante-seize
@@ -63,7 +63,7 @@ def pairs(
     numbers = [number for number in spread(random, digits, wanted) for _ in range(COPIES.get(len(str(number)), 1))]
     random.shuffle(numbers)
     return (
-        Pair(in_words(number, source_language), in_words(number, target_language), Place("numbers", line))
+        Record((in_words(number, source_language), in_words(number, target_language)), Place("numbers", line))
         for line, number in enumerate(numbers[:wanted], start=1)
     )
 

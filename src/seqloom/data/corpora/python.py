@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from seqloom.data.corpora.python_tokens import logical_lines
-from seqloom.data.examples import Place, Sentence
+from seqloom.data.examples import Place, Record
 from seqloom.spec.errors import UserError
 
 CHARACTERS = 2_000_000
@@ -46,7 +46,7 @@ def chunks(files: list[Path], characters: int) -> Iterator[str]:
             return
 
 
-def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Sentence]:
+def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
     """Logical lines of two tokens or more, each once: of every file the same number, where it has as many."""
     random = Random(seed)
     files, wanted, longest = shuffled(random), examples or SENTENCES, length or WORDS
@@ -61,7 +61,7 @@ def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[S
             if len(words) < 2 or cut in seen:
                 continue
             seen.add(cut)
-            yield Sentence(cut, tags[:longest], Place("python", len(seen)))
+            yield Record((cut, tags[:longest]), Place("python", len(seen)))
             if len(seen) == enough:
                 break
         if len(seen) == wanted:

@@ -15,6 +15,7 @@ from jaxtyping import Float, UInt8
 from numpy import ndarray
 
 from seqloom.data.corpora.drawing import SHAPES, Figure, in_bytes, paint
+from seqloom.data.examples import Place, Record
 from seqloom.spec.errors import UserError
 
 NAME = "scenes"
@@ -75,7 +76,7 @@ class Thing(NamedTuple):
 class Scene:
     """Things in the order in which they are named, and how each lies to the next.
 
-    >>> scene = next(captioned(seed=5, length=2, examples=1))
+    >>> scene, caption = next(captioned(seed=5, length=2, examples=1)).values
     >>> scene.caption
     'a large green ring left of a small green triangle'
     >>> {scene.caption.split()[word]: box.pixels(48) for word, box in scene.boxes.items()}
@@ -111,15 +112,19 @@ class Scene:
         return in_bytes(image + SHADE * random.standard_normal(image.shape))
 
 
-def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[Scene]:
-    """Scenes with up to so many things, each number of them as likely as any other; no two are drawn alike."""
+def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+    """Scenes with their captions.
+
+    Each number of things up to `length` is as likely as any other, and no two scenes are drawn alike.
+    """
     most, wanted = length or OBJECTS, examples or SCENES
     if most > MOST_OBJECTS:
         raise UserError(f"data.length is {most}, and a scene has room for {MOST_OBJECTS} objects. Ask for fewer.")
     if wanted > MOST_SCENES:
         raise UserError(f"data.examples is {wanted}, and the corpus scenes has up to {MOST_SCENES}. Ask for fewer.")
     random = Random(seed)
-    return (arranged(random, number, random.randint(1, most), seed) for number in range(1, wanted + 1))
+    scenes = (arranged(random, number, random.randint(1, most), seed) for number in range(1, wanted + 1))
+    return (Record((scene, scene.caption), Place(NAME, scene.number)) for scene in scenes)
 
 
 def arranged(random: Random, number: int, count: int, seed: int) -> Scene:

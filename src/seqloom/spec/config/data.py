@@ -3,10 +3,10 @@
 from difflib import get_close_matches
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from seqloom.spec import names
-from seqloom.spec.config.part import Part
+from seqloom.spec.config.section import AllBut, Section, key
 
 LANGUAGES = (
     *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
@@ -68,161 +68,128 @@ Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(
 Language = Annotated[str, AfterValidator(one_spoken)]
 
 
-class DataSection(Part):
+NO_FILES: tuple[object, ...] = ((),)
+LEARNED = AllBut(("byte",))
+
+
+class DataSection(Section):
     """Which files, or which embedded corpus, and how they are split: the keys of every task."""
 
-    train: Files = Field((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
-    valid: Files = Field(
+    train: Files = key((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
+    valid: Files = key(
         (), description="Files to choose the best model by; without them, a share of `train` is set aside."
     )
-    test: Files = Field((), description="Files to measure the chosen model on, once, at the end.")
-    corpus: names.Corpus | None = Field(
-        None, description="A built-in corpus, instead of files (`seqloom list corpora`)."
+    test: Files = key((), description="Files to measure the chosen model on, once, at the end.")
+    corpus: str | None = key(None, description="A built-in corpus, instead of files (`seqloom list corpora`).")
+    length: int | None = key(
+        None,
+        ge=1,
+        le=100_000,
+        description="How long the examples of the built-in corpus are.",
+        only_with={"data.train": NO_FILES},
     )
-    length: int | None = Field(None, ge=1, le=100_000, description="How long the examples of the built-in corpus are.")
-    examples: int | None = Field(
+    examples: int | None = key(
         None,
         ge=10,
         le=10_000_000,
-        description="How many examples the built-in corpus has; for `python` in language, how many characters.",
+        description="How many examples the built-in corpus has.",
+        only_with={"data.train": NO_FILES},
     )
-    seed: int = Field(
+    seed: int = key(
         1,
         ge=0,
         lt=2**63,
         description="Decides which examples are kept back to choose and to test by, and what an embedded corpus holds.",
     )
-    format: Literal["auto", names.Format] = Field(
-        "auto", description="The format of the files; `auto` goes by their names."
-    )
-    valid_share: float = Field(
+    format: str = key("auto", of_file=True, description="The format of the files; `auto` goes by their names.")
+    valid_share: float = key(
         0.1,
         gt=0,
         lt=1,
         description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
         "Unless given, 0.1 of files.",
+        only_with={"data.valid": NO_FILES},
     )
-    test_share: float = Field(
+    test_share: float = key(
         0.0,
         ge=0,
         lt=1,
         description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
+        only_with={"data.test": NO_FILES},
     )
 
 
 class RowData(DataSection):
     """Keys of tasks whose examples are rows: texts, sentences, pairs."""
 
-    on_bad_line: Literal["refuse", "skip"] = Field(
-        "refuse", description="Whether a line that can't be read stops everything, or is skipped and counted."
+    on_bad_line: Literal["refuse", "skip"] = key(
+        "refuse",
+        of_file=True,
+        description="Whether a line that can't be read stops everything, or is skipped and counted.",
     )
-    max_length: int | None = Field(
+    max_length: int | None = key(
         None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
     )
-    max_characters: int = Field(
-        1_000_000, ge=1, description="A text with more characters than this is refused as a likely mistake."
+    max_characters: int = key(
+        1_000_000,
+        of_file=True,
+        ge=1,
+        description="A text with more characters than this is refused as a likely mistake.",
     )
 
 
 class TableData(RowData):
     """Keys of tasks that read tables."""
 
-    header: bool | None = Field(
-        None, description="classify, translate, caption: whether the first row names the columns. Guessed unless given."
+    header: bool | None = key(
+        None,
+        of_file=True,
+        description="Whether the first row names the columns. Guessed unless given.",
+        only_with={"data.format": AllBut(("jsonl", "folder", "text"))},
     )
 
 
-class VocabularyData(Part):
+class VocabularyData(Section):
     """Keys of tasks that count words."""
 
-    vocabulary: int | None = Field(
-        None, ge=8, le=1_000_000, description="The largest number of different tokens that are distinguished."
+    vocabulary: int | None = key(
+        None,
+        ge=8,
+        le=1_000_000,
+        description="The largest number of different tokens that are distinguished.",
+        only_with={"data.tokeniser": LEARNED},
     )
-    min_count: int = Field(
-        1, ge=1, le=1_000_000, description="Words or characters seen less often than this are treated as unknown."
+    min_count: int = key(
+        1,
+        ge=1,
+        le=1_000_000,
+        description="Words or characters seen less often than this are treated as unknown.",
+        only_with={"data.tokeniser": LEARNED},
     )
-    lowercase: bool = Field(False, description="Whether capital letters are made small.")
+    lowercase: bool = key(False, description="Whether capital letters are made small.")
 
 
 class TokenizedData(VocabularyData):
     """Keys of tasks with a tokenizer."""
 
-    tokeniser: names.Tokeniser | None = Field(
+    tokeniser: names.Tokeniser | None = key(
         None,
-        description="language, classify, translate, caption: what a token is. Unless given: characters for language, "
-        "pieces of words (bpe) for translate, words for caption and for classify, there characters where most texts "
-        "are a single word.",
+        description="What a token is.",
     )
-    sample: int | None = Field(
+    sample: int | None = key(
         None,
         ge=1000,
         description="The tokeniser learns from at most this many characters of the training data.",
+        only_with={"data.tokeniser": LEARNED},
     )
 
 
-class Data(TableData, TokenizedData):
-    """Files in, tokens out."""
+class TaggedColumn(RowData):
+    """Keys of tasks that read CoNLL files."""
 
-    languages: Languages = Field(
-        FAMILIAR,
-        description="classify: the languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
-    )
-    source_language: Language = Field(
-        "en", description="translate: the language that the corpus `numbers` is translated from, by its code."
-    )
-    target_language: Language = Field(
-        "fr", description="translate: the language that the corpus `numbers` is translated into, by its code."
-    )
-    text: str | None = Field(
+    tag: str | None = key(
         None,
-        coerce_numbers_to_str=True,
-        description="classify: the column of the text, by its name or its number from 1. Guessed unless given.",
-    )
-    label: str | None = Field(
-        None,
-        coerce_numbers_to_str=True,
-        description="classify: the column of the label, by its name or its number from 1. Guessed unless given.",
-    )
-    label_separator: str | None = Field(
-        None,
-        min_length=1,
-        max_length=8,
-        description="classify: what separates the labels of a row that has several, such as '|'.",
-    )
-    source: str | None = Field(
-        None,
-        coerce_numbers_to_str=True,
-        description="translate: the column of the text to translate; caption: of the image's path. Unless given, the "
-        "first.",
-    )
-    target: str | None = Field(
-        None,
-        coerce_numbers_to_str=True,
-        description="translate: the column of the translation; caption: of the caption. Unless given, the second.",
-    )
-    tag: str | None = Field(
-        None,
-        coerce_numbers_to_str=True,
-        description="tag: the column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
-    )
-    on_rare_label: Literal["refuse", "skip", "keep"] | None = Field(
-        None, description="classify: whether a label with a single example stops everything, or is skipped or kept."
-    )
-    max_ratio: float = Field(
-        9.0,
-        ge=1,
-        description="translate: a pair is reported in which one side has over this many times the tokens of the other.",
-    )
-    on_ratio: Literal["keep", "drop"] = Field(
-        "keep", description="translate: whether such a pair is kept or dropped in training; valid and test keep it."
-    )
-    on_bad_image: Literal["refuse", "skip"] = Field(
-        "refuse",
-        description="caption: whether an image that can't be read stops everything, or is skipped and counted.",
-    )
-    image_size: int | None = Field(
-        None, ge=8, le=1024, description="caption: images are cut to a square and resized to this many pixels a side."
-    )
-    shared_vocabulary: bool | None = Field(
-        None, description="translate: whether both languages have one vocabulary, learned from both together."
+        description="The column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
+        of_file=True,
+        numbers_are_text=True,
     )

@@ -1,48 +1,91 @@
 """How a model writes: from next-token scores to a text."""
 
-from pydantic import Field
+from collections.abc import Iterator
 
-from seqloom.spec.config.part import Part
+from seqloom.spec.config.section import Section, key
+
+DRAW = "Leave it out, or draw a text with decode.temperature"
 
 
-class Decode(Part):
+class Decode(Section):
     """Which of the likely tokens is taken, and how many."""
 
-    temperature: float = Field(
+    temperature: float = key(
         0.8,
         ge=0,
         le=10,
         description="How boldly to choose: below 1 is safer, above 1 is bolder, 0 always takes the likeliest token.",
     )
-    top_k: int | None = Field(None, ge=1, description="Choose only among this many of the likeliest tokens.")
-    top_p: float | None = Field(
+    top_k: int | None = key(
+        None,
+        ge=1,
+        description="Choose only among this many of the likeliest tokens.",
+        only_with={"decode.beam": (1,)},
+        instead=DRAW,
+    )
+    top_p: float | None = key(
         None,
         gt=0,
         le=1,
         description="Choose only among the likeliest tokens that together have this probability (after top_k).",
+        only_with={"decode.beam": (1,)},
+        instead=DRAW,
     )
-    min_p: float | None = Field(
+    min_p: float | None = key(
         None,
         gt=0,
         lt=1,
         description="Choose only among tokens at least this times as likely as the likeliest (after top_k and top_p).",
+        only_with={"decode.beam": (1,)},
+        instead=DRAW,
     )
-    beam: int = Field(
+    beam: int = key(
         1, ge=1, le=256, description="How many texts are followed side by side, to find the likeliest; 1 follows one."
     )
-    n_best: int = Field(1, ge=1, le=256, description="How many of the texts found are given, the best first.")
-    length_penalty: float = Field(
+    length_penalty: float = key(
         1.0,
         ge=0,
         le=10,
         description="With a beam: texts are ranked by log p / length to this power; 0 ranks them by log p itself.",
     )
-    min_length: int = Field(0, ge=0, le=100_000, description="The fewest tokens to write before the end.")
-    no_repeat: int = Field(
+    min_length: int = key(0, ge=0, le=100_000, description="The fewest tokens to write before the end.")
+    no_repeat: int = key(
         0, ge=0, le=100, description="No sequence of this many tokens is written twice; 0 allows repetition."
     )
-    length: int = Field(400, ge=1, le=100_000, description="The most tokens to write.")
-    seed: int | None = Field(
-        None, ge=0, lt=2**63, description="The same seed writes the same text; unless given, another each time."
+    length: int = key(400, ge=1, le=100_000, description="The most tokens to write.")
+    seed: int | None = key(
+        None,
+        ge=0,
+        lt=2**63,
+        description="The same seed writes the same text; unless given, another each time.",
+        only_with={"decode.beam": (1,)},
+        instead=DRAW,
     )
-    prompt: str = Field("", description="The text to continue; in translate and caption, how every answer begins.")
+    prompt: str = key("", description="The text to continue.")
+
+    @property
+    def wanted(self) -> int:
+        """How many of the texts found are given."""
+        return 1
+
+    def conflicts(self) -> Iterator[str]:
+        """What does not go together."""
+        if self.beam > 1 and self.temperature > 0:
+            both = f"decode.beam is {self.beam} and decode.temperature {self.temperature:g}"
+            yield f"{both}: a beam looks for the likeliest text, a temperature draws one. Give one of them"
+        if self.temperature == 0 and self.wanted > self.beam:
+            both = f"decode.n_best is {self.wanted}, more than decode.beam, {self.beam}"
+            yield f"{both}. Widen the beam, or draw texts with decode.temperature"
+        if self.min_length > self.length:
+            yield f"decode.min_length is {self.min_length}, more than decode.length, {self.length}. Make it smaller"
+
+
+class DecodeSeveral(Decode):
+    """The same for answers about a source, of which several may be given."""
+
+    n_best: int = key(1, ge=1, le=256, description="How many of the texts found are given, the best first.")
+    prompt: str = key("", description="How every answer begins.")
+
+    @property
+    def wanted(self) -> int:
+        return self.n_best

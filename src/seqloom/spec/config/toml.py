@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seqloom.spec.config.defaults import filled
-from seqloom.spec.config.experiment import Experiment
+from seqloom.spec.config.applicability import useless
 from seqloom.spec.config.layers import merged as merged
-from seqloom.spec.config.part import NONE, Part
-from seqloom.spec.config.uses import useless
+from seqloom.spec.config.section import NONE, Section
 from seqloom.spec.errors import ConfigError, DataError
 from seqloom.spec.regular import NotRegular, open_regular
 
@@ -94,24 +92,24 @@ def placed(wrong: ConfigError, path: Path) -> ConfigError:
     return ConfigError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}", wrong.key)
 
 
-def written(experiment: Experiment, *, comments: bool = False) -> str:
+def written(experiment: Section, *, comments: bool = False) -> str:
     """The resolved experiment as TOML: the keys that do something; with `comments`, what each means, and the others."""
-    lines = [f"{name} = {value(getattr(experiment, name))}" for name in ("task", "seed")]
-    unsaid = filled(experiment.model_dump(exclude_none=True))
+    sections = {name: section for name, section in experiment if isinstance(section, Section)}
+    plain = {name: item for name, item in experiment if name not in sections and item is not None}
+    lines = [f"{name} = {value(item)}" for name, item in plain.items()]
+    unsaid = experiment.filled(experiment.model_dump(exclude_none=True))
     idle = {each.key for each in useless(experiment)}
-    for name in ("data", "model", "train", "decode"):
-        part = getattr(experiment, name)
-        if part is not None:
-            acting = [key for key in type(part).model_fields if f"{name}.{key}" not in idle]
-            lines += ["", f"[{name}]", *part_lines(part, acting, unsaid[name], comments)]
+    for name, section in sections.items():
+        acting = [key for key in type(section).model_fields if f"{name}.{key}" not in idle]
+        lines += ["", f"[{name}]", *section_lines(section, acting, unsaid[name], comments)]
     return "\n".join(lines) + "\n"
 
 
-def part_lines(part: Part, acting: Sequence[str], unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
-    """The keys of one part, `arch` first; a None is said where the default, if nobody says, is something else."""
-    fields = type(part).model_fields
+def section_lines(section: Section, acting: Sequence[str], unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
+    """The keys of one section, `arch` first; a None is said where the default, if nobody says, is something else."""
+    fields = type(section).model_fields
     for name in sorted(fields, key=lambda name: name != "arch"):
-        current = getattr(part, name)
+        current = getattr(section, name)
         if comments and fields[name].description:
             yield f"# {fields[name].description}"
         if name in acting and current is not None:

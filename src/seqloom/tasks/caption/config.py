@@ -1,6 +1,29 @@
-"""What a model that describes images reads."""
+"""The config of a model that describes images."""
 
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from seqloom.data import fields
+from seqloom.data.formats import table_formats
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.models.encoder_decoder import NO_ENCODER
+from seqloom.models.family import Family, Width
+from seqloom.spec import names
+from seqloom.spec.config.data import TableData, TokenizedData
+from seqloom.spec.config.section import Section, Values, key, keys
+from seqloom.tasks.experiment import Help
+from seqloom.tasks.generation_config import GenerationConfig
+from seqloom.tasks.interaction import Interaction
+
+
+def image_path(field: fields.Field, data: object) -> str:
+    """The path of an image, always written in the same way."""
+    path = fields.stripped_text(field, data)
+    return str(PurePath(path)) if path else ""
+
 
 READS = Reads(
     "caption",
@@ -12,14 +35,116 @@ READS = Reads(
             "source",
             ("image", "path", "file", "filename", "photo", "picture", "source", "features"),
             languages=True,
+            parse=image_path,
+            required=True,
         ),
         Role(
             "caption",
             "target",
             ("caption", "description", "text", "sentence", "comment", "target", "title"),
             languages=True,
+            parse=fields.stripped_text,
+            required=True,
         ),
     ),
     corpora={"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")},
     suffix=".tsv",
 )
+
+# The CNN over an image, and its pixels, by the model's size.
+IMAGE: dict[str, Values] = {
+    "tiny": {"stages": 3, "image_width": 8, "patch": 8},
+    "small": {"stages": 3, "image_width": 32, "patch": 8},
+    "base": {"stages": 4, "image_width": 64, "patch": 16},
+}
+IMAGE_SIZE = {"tiny": 48, "small": 48, "base": 224}
+
+
+class CaptionData(TableData, TokenizedData):
+    """Images and captions in, pixels and tokens out."""
+
+    source: str | None = key(
+        None,
+        description="The column of the image's path. Unless given, the first.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    target: str | None = key(
+        None,
+        description="The column of the caption. Unless given, the second.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    on_bad_image: Literal["refuse", "skip"] = key(
+        "refuse",
+        description="Whether an image that can't be read stops everything, or is skipped and counted.",
+        of_file=True,
+    )
+    image_size: int = key(
+        ge=8, le=1024, description="Images are cut to a square and resized to this many pixels a side."
+    )
+
+
+class ImageKeys(Section):
+    """How an image becomes regions."""
+
+    stem: names.ImageStem = key("grid", description="How an image becomes regions: a CNN's grid, or square patches.")
+    stages: Annotated[int, Field(ge=1, le=8)] = key(
+        description="The stages of the CNN, each of which halves height and width (stem grid).",
+        only_with={"model.stem": ("grid",)},
+    )
+    image_width: Width = key(
+        description="The width of the CNN's first stage; each later one has twice as much (stem grid).",
+        only_with={"model.stem": ("grid",)},
+    )
+    patch: Annotated[int, Field(ge=1, le=1024)] = key(
+        description="The pixels of a patch's side; it must divide data.image_size (stem patches).",
+        only_with={"model.stem": ("patches",)},
+    )
+
+
+class Config(GenerationConfig):
+    """Describe an image in words."""
+
+    reads = READS
+    interaction = Interaction(
+        generates="answer",
+        input_advice="Name an image's file",
+        file_advice="Name one image's file per line",
+    )
+    help = Help(
+        "Learns to describe pictures. Reads a table with the path of an image and a caption in each row "
+        "(an image may have several), or paths of .npy grids of features that another network made. A "
+        "small CNN makes regions of an image, and the decoder looks at them word by word. The measures "
+        "are BLEU-1 to BLEU-4 and chrF, by sacreBLEU, and the share that is exactly right. The trained "
+        "model describes images with `seqloom predict`.",
+        file="captions.tsv",
+        option="--data.image-size 96",
+        more="train.tsv --valid dev.tsv --data.on-bad-image skip",
+    )
+    architecture = "gru"
+    sized: ClassVar[tuple[str, ...]] = ("stages", "image_width", "patch")
+
+    data: CaptionData = key(description="Files in, tokens out.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return (*super().model_keys(family), ImageKeys)
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        values = {"tokeniser": "word", "min_count": 2, "lowercase": True, "image_size": IMAGE_SIZE[size]}
+        return super().data_defaults(family, size, said) | values
+
+    @classmethod
+    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        values = super().model_defaults(family, size, said) | IMAGE[size]
+        return values if family.cross_attends else values | {"encoder": NO_ENCODER}
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        own, side = keys(self.model, ImageKeys), self.data.image_size
+        if own.stem == "patches" and side % own.patch:
+            yield f"model.patch is {own.patch}, and does not divide data.image_size, {side}. Give a divisor"

@@ -1,14 +1,125 @@
-"""What a classifier reads."""
+"""The config of a classifier."""
 
+from collections.abc import Iterator
+from typing import Literal
+
+from seqloom.data.column_guess import LABEL_NAMES, TEXT_NAMES
+from seqloom.data.fields import labels
+from seqloom.data.formats import table_formats
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.models.family import Family, Probability, Use
+from seqloom.spec import names
+from seqloom.spec.config.data import FAMILIAR, NO_FILES, Languages, TableData, TokenizedData
+from seqloom.spec.config.section import Section, Values, key, keys
+from seqloom.spec.config.train import Train
+from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(
     "classify",
     "CSV, TSV, JSONL, or a folder with one sub-folder or one file per class",
     ("table", "folder"),
     roles=(
-        Role("text", "text", guess="text"),
-        Role("label", "label", guess="label"),
+        Role("text", "text", TEXT_NAMES, guess="text"),
+        Role("label", "label", LABEL_NAMES, guess="label", parse=labels),
     ),
-    corpora={"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labelled", ("languages",))},
+    corpora={"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labelled", ("languages",), tokenizer="character")},
 )
+
+
+class ClassifyData(TableData, TokenizedData):
+    """Texts and labels in, tokens out."""
+
+    tokeniser: names.Tokeniser | None = key(
+        None, description="What a token is. Unless given: words, or characters where most texts are a single word."
+    )
+    languages: Languages = key(
+        FAMILIAR,
+        description="The languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
+        only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
+    )
+    text: str | None = key(
+        None,
+        description="The column of the text, by its name or its number from 1. Guessed unless given.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    label: str | None = key(
+        None,
+        description="The column of the label, by its name or its number from 1. Guessed unless given.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    label_separator: str | None = key(
+        None,
+        description="What separates the labels of a row that has several, such as '|'.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        min_length=1,
+        max_length=8,
+    )
+    on_rare_label: Literal["refuse", "skip", "keep"] = key(
+        "refuse", description="Whether a label with a single example stops everything, or is skipped or kept."
+    )
+
+
+class ClassifyModel(Section):
+    """Keys of every model here, beside its family's."""
+
+    pool: names.Pool = key("mean", description="How all positions become one vector.")
+
+
+class ClassifyTrain(Train):
+    """What counts in the loss."""
+
+    loss_at: Literal["every", "last"] = key(
+        "last", description="Whether every token of a row counts in the loss, or only its last."
+    )
+    label_smoothing: Probability = key(
+        0.1,
+        description="The share of each target spread over all classes in training (not with several labels).",
+        only_with={"data.label_separator": (None,)},
+    )
+
+
+class Config(Experiment):
+    """Choose a label for a text."""
+
+    reads = READS
+    help = Help(
+        "Learns to choose a label for a text (or several). Reads CSV, TSV or JSONL, whose columns are "
+        "guessed and shown, or a folder with one file or one sub-folder per class; a tenth is held back, "
+        "to choose the best model by. The measures are accuracy and F1. The trained model labels texts "
+        "with `seqloom predict`.",
+        file="reviews.csv",
+        option="--data.text review --data.label stars",
+        more="train.tsv --valid dev.tsv --test test.tsv",
+    )
+    architecture = "lstm"
+    use = Use.ENCODE
+
+    data: ClassifyData = key(description="Files in, tokens out.")
+    train: ClassifyTrain = key(description="How it learns.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return (ClassifyModel,)
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return super().data_defaults(family, size, said) | {"min_count": 2}
+
+    @classmethod
+    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return {"dropout": 0.5, "word_dropout": 0.1}
+
+    @classmethod
+    def train_defaults(cls, family: type[Family], size: str) -> Values:
+        return super().train_defaults(family, size) | {"lr": 1e-3}
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        pool = keys(self.model, ClassifyModel).pool
+        if self.train.loss_at == "every" and pool != "last":
+            yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {pool}"

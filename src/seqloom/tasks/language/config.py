@@ -1,6 +1,16 @@
-"""What a language model reads."""
+"""The config of a language model."""
+
+from collections.abc import Iterator
+from typing import Literal
 
 from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.models.family import Family, Use
+from seqloom.spec.config.data import NO_FILES, DataSection, TokenizedData
+from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.section import Section, Values, key, keys
+from seqloom.spec.config.train import Train
+from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.interaction import Interaction
 
 READS = Reads(
     "language",
@@ -12,3 +22,93 @@ READS = Reads(
         "brackets": EmbeddedCorpus("seqloom.data.corpora.brackets:text"),
     },
 )
+
+
+class LanguageData(DataSection, TokenizedData):
+    """Text in, tokens out."""
+
+    examples: int | None = key(
+        None,
+        ge=10,
+        le=10_000_000,
+        description="How many examples the built-in corpus has; for `python`, how many characters.",
+        only_with={"data.train": NO_FILES},
+    )
+
+
+class LanguageModel(Section):
+    """Keys of every model here, beside its family's."""
+
+    tied: bool = key(False, description="Whether the output layer shares its matrix with the embedding.")
+
+
+class LanguageTrain(Train):
+    """How a text is read in stretches."""
+
+    batch: int = key(ge=1, le=16_777_216, description="How many stretches of text are read together.")
+    bptt: int = key(ge=1, le=1_000_000, description="How many tokens back the gradient goes (truncated BPTT).")
+    bptt_drawn: bool = key(
+        False,
+        description="Whether that number is drawn at random around `bptt` for each batch; only with `carry`.",
+        only_with={"train.carry": (True,)},
+    )
+    carry: bool = key(description="Whether the state is carried from batch to batch; otherwise each batch starts anew.")
+    loss_at: Literal["every", "last"] = key(
+        "every", description="Whether every token of a row counts in the loss, or only its last."
+    )
+    samples: int = key(1, ge=0, le=20, description="How many sample texts are written at each validation.")
+
+
+class Config(Experiment):
+    """Predict the next token."""
+
+    reads = READS
+    interaction = Interaction(generates="continuation")
+    help = Help(
+        "Learns to predict the next token of a text from those before it, and so to write texts like it. "
+        "Reads plain text; the last tenth is held back, to choose the best model by. The measure is "
+        "perplexity: the number of equally likely tokens among which the model would be as unsure. The "
+        "trained model writes with `seqloom generate`.",
+        file="corpus.txt",
+        option="--model transformer",
+        more="'books/*.txt' --data.tokeniser bpe",
+    )
+    architecture = "lstm"
+    use = Use.GENERATE
+
+    data: LanguageData = key(description="Files in, tokens out.")
+    train: LanguageTrain = key(description="How it learns.")
+    decode: Decode = key(description="How texts are written.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return (LanguageModel,)
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return super().data_defaults(family, size, said) | {"tokeniser": "character"}
+
+    @classmethod
+    def train_defaults(cls, family: type[Family], size: str) -> Values:
+        return {**super().train_defaults(family, size), "batch": 32, "bptt": 64, "carry": family.carries_state}
+
+    @classmethod
+    def decode_defaults(cls, data: Values, said: Values) -> Values:
+        return {"temperature": 0.0} if str(said.get("beam", 1)) != "1" else {}
+
+    @classmethod
+    def longest(cls, data: Values, train: Values) -> object:
+        return train["bptt"]
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        model, train = self.model, self.train
+        if train.carry and not model.carries_state:
+            what = f"train.carry would let a {model.arch}'s cache grow without end"
+            yield f"{what}. Leave it out, or take an {self.architecture}"
+        if model.max_length is not None and train.bptt > model.max_length:
+            name = f"model.{model.max_length_key}"
+            yield f"train.bptt is {train.bptt}, more than {name}, {model.max_length}. Make them equal"
+        if keys(model, LanguageModel).tied and model.output_width != model.width:
+            what = f"model.tied needs an output ({model.output_width}) as wide as a token's vector"
+            yield f"{what}, model.width ({model.width})"

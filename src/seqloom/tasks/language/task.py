@@ -1,21 +1,19 @@
 """Language modelling: which token comes next."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seqloom.data.arrays import Writer, read, smallest_type
 from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
-from seqloom.data.files import expand, format_of
-from seqloom.data.origin import Origin
-from seqloom.data.readers.text import read_text
-from seqloom.data.split import TEST, TRAIN, VALID, at_lines
-from seqloom.data.streams import PIECE, SOURCE, Streams, streams
+from seqloom.data.source import DataSource
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.streams import TOKENIZER_FILE, Streams, prepare_stream, stream_to_test
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.streaming import collect, write
@@ -24,13 +22,14 @@ from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.model import Transformer
-from seqloom.spec.errors import DataError, NotFinite, UserError
-from seqloom.tasks.bodies import body, started, tokens
+from seqloom.spec.config.section import keys
+from seqloom.spec.errors import NotFinite, UserError
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
+from seqloom.tasks.language.data import learner
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.scoring import Scored, scored
-from seqloom.tasks.task import Batch, Evaluation, Outcome, Task
+from seqloom.tasks.task import Batch, Evaluation, StepOutput, Task
 
 UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
 
@@ -38,8 +37,6 @@ UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but 
 class Language(Task):
     """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
 
-    name: ClassVar[str] = "language"
-    summary: ClassVar[str] = "Predict the next token of a text, and so write texts like it. Reads plain text."
     chosen_by, higher_is_better = "loss", False
 
     def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
@@ -54,32 +51,23 @@ class Language(Task):
         return self._data
 
     @classmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> "Language":
-        data = streams(origin)
+    def prepare(cls, experiment: Experiment, source: DataSource) -> "Language":
+        data = prepare_stream(source, learner(keys(experiment.data, LanguageData)))
         return cls(experiment, data.tokeniser, data)
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Language":
-        return cls(experiment, Tokeniser.from_json(files[SOURCE], SOURCE))
+        return cls(experiment, Tokeniser.from_json(files[TOKENIZER_FILE], TOKENIZER_FILE))
 
     def files(self) -> dict[str, str]:
-        return {SOURCE: self.tokeniser.to_json()}
+        return {TOKENIZER_FILE: self.tokeniser.to_json()}
 
     def parts(self) -> tuple[str, ...]:
         return tuple(self.data.tokens)
 
     def read(self, files: Sequence[str], folder: Path) -> None:
-        paths = expand(files)
-        for path in paths:
-            format_of(path, "language", self.experiment.data.format)
-        characters = 0
-        with Writer(folder, {"tokens": smallest_type(len(self.tokeniser))}) as writer:
-            for piece in at_lines(read_text(paths), PIECE):
-                writer.add("tokens", self.tokeniser.encode(piece))
-                characters += len(piece)
-        if writer.sizes["tokens"] < 2:
-            raise DataError(paths[0], "less than two tokens", "Give a longer text")
-        self._data = Streams(self.tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
+        source = DataSource.to_test(self.experiment.data, self.experiment.reads, files)
+        self._data = stream_to_test(source, self.tokeniser, folder)
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
@@ -87,11 +75,10 @@ class Language(Task):
         return f"{counts} (characters; {len(self.tokeniser):,} different {self.tokeniser.kind} tokens)"
 
     def epoch(self, number: int) -> Sequence[Stretch]:
-        train, seed = self.experiment.train, self.experiment.seed
-        size, k = len(self.data.tokens[TRAIN]), train.bptt or 1
+        train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
+        size, k = len(self.data.tokens[TRAIN]), train.bptt
         if train.carry:
-            drawn = bool(train.bptt_drawn)
-            return CarriedEpoch(size, train.batch, k, drawn=drawn, seed=seed, epoch=number)
+            return CarriedEpoch(size, train.batch, k, drawn=train.bptt_drawn, seed=seed, epoch=number)
         return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
 
     def batch(self, item: Stretch) -> Batch:
@@ -103,17 +90,17 @@ class Language(Task):
 
     def build(self) -> Model:
         part, train = self.experiment.model, self.experiment.train
-        stem = tokens(part, len(self.tokeniser))
-        layers = body(part, part.width, causal=True)
-        tied = stem.embedding if part.tied else None
+        stem = part.tokens(len(self.tokeniser))
+        layers = part.build(part.width, causal=True)
+        tied = stem.embedding if keys(part, LanguageModel).tied else None
         head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
-        return started(Model(stem, layers, head), part)
+        return part.initialised(Model(stem, layers, head))
 
-    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
+    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, after = model(batch.source, batch.lengths, state)
-        if self.experiment.train.loss_at == "last":
-            return Outcome(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)
-        return Outcome(model.head.loss(y, batch.target, batch.lengths), after, y)
+        if keys(self.experiment.train, LanguageTrain).loss_at == "last":
+            return StepOutput(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)
+        return StepOutput(model.head.loss(y, batch.target, batch.lengths), after, y)
 
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         whole = self.data.tokens[part]
@@ -124,7 +111,7 @@ class Language(Task):
             unknown += self.unknown_among(batch.target)
             batch = batch.to(device)
             y, after = model(batch.source, None, state if item.goes_on else None)
-            state = after if self.experiment.train.carry else None
+            state = after if keys(self.experiment.train, LanguageTrain).carry else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
         given = len(self.tokeniser.decode(whole[:1].tolist()))
@@ -168,8 +155,7 @@ class Language(Task):
 
     def context(self) -> int | None:
         """The most tokens that the model reads at once; None for any number."""
-        part = self.experiment.model
-        return part.context if isinstance(part, Transformer) else None
+        return self.experiment.model.max_length
 
     def never(self) -> list[int]:
         """What is not to be written: the token that stands for all unknown ones says nothing."""
@@ -183,10 +169,9 @@ class Language(Task):
         ids = self.tokeniser.encode(text or "\n").tolist()
         return ids or [0]
 
-    def write(
+    def stream(
         self, model: Model, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
-        """Text after each prompt, piece by piece as it comes, by the prompt's number."""
         if options.beam > 1:
             yield self.searched(model, prompts, options)
             return
@@ -201,9 +186,17 @@ class Language(Task):
         found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
         return {row: self.tokeniser.decode(best.tokens) for row, (best, *_) in enumerate(found)}
 
+    def example_input(self, folder: Path) -> str:
+        """The run's own prompt, or a word of the validation split."""
+        if self.experiment.decode is not None and self.experiment.decode.prompt:
+            return self.experiment.decode.prompt
+        text = self.tokeniser.decode(self.data.tokens[VALID][:200].tolist())
+        words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the split may begin in the middle of one
+        return f"{words[0][:20]} " if words else "the "
+
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options = self.experiment.decode or Decode()
-        count = self.experiment.train.samples or 0
+        count = keys(self.experiment.train, LanguageTrain).samples
         for number in range(min(count, 1) if options.beam > 1 else count):  # a beam finds one and the same
             try:
                 text = self.sample(model, options, number)
@@ -230,8 +223,8 @@ def stretch(tokens: Any, item: Stretch) -> Batch:
 
 def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Stretch]:
     """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
-    train = experiment.train
-    k = train.bptt or 1
+    train = keys(experiment.train, LanguageTrain)
+    k = train.bptt
     if train.carry:
         streams = CarriedEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
         yield from streams

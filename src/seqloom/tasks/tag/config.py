@@ -1,6 +1,15 @@
-"""What a tagger reads."""
+"""The config of a tagger."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.models.family import Family, Probability, Use, Width
+from seqloom.spec import names
+from seqloom.spec.config.data import TaggedColumn, VocabularyData
+from seqloom.spec.config.section import AllBut, Section, Values, key, keys
+from seqloom.spec.config.train import Train
+from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(
     "tag",
@@ -13,3 +22,92 @@ READS = Reads(
     },
     suffix=".conllu",
 )
+
+CHARACTER_WIDTH = {"tiny": 16, "small": 128, "base": 256}
+
+
+class TagData(TaggedColumn, VocabularyData):
+    """Words with their tags in, numbers out."""
+
+
+class TagModel(Section):
+    """Keys of every model here, beside its family's."""
+
+    crf: bool = key(False, description="Whether a sentence's tags are chosen together (CRF), not one by one.")
+    characters: Literal["none", names.CharacterEncoder] = key(
+        "lstm", description="What reads the letters of each word, in addition to its own vector."
+    )
+    character_width: Width = key(
+        description="The size of the vector made from a word's letters.",
+        only_with={"model.characters": AllBut(("none",))},
+    )
+
+
+class TagTrain(Train):
+    """How a tagger learns."""
+
+    label_smoothing: Probability = key(
+        0.0,
+        description="The share of each target spread over all classes in training (not with a CRF).",
+        only_with={"model.crf": (False,)},
+    )
+
+
+class Config(Experiment):
+    """Give each word of a sentence a tag."""
+
+    reads = READS
+    help = Help(
+        "Learns to give each word of a sentence a tag: its part of speech, or whether a name begins or "
+        "continues there. Reads CoNLL-U, or files with a word and its tag on each line and a blank line "
+        "between sentences. The model sees each word and the characters it is made of. The measures are "
+        "accuracy and, for tags such as B-PER, F1 of whole names. The trained model tags sentences with "
+        "`seqloom predict`.",
+        file="train.conllu",
+        option="--model.crf",
+        more="train.conllu --valid dev.conllu --data.tag xpos",
+    )
+    architecture = "lstm"
+    use = Use.ENCODE
+    sized: ClassVar[tuple[str, ...]] = ("character_width",)
+
+    data: TagData = key(description="Files in, tokens out.")
+    train: TagTrain = key(description="How it learns.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return (TagModel,)
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        # Letters tell capitals; a word seen once teaches the unknown one.
+        return super().data_defaults(family, size, said) | {"lowercase": True, "min_count": 2}
+
+    @classmethod
+    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        values: Values = {"dropout": 0.5, "word_dropout": 0.1, "character_width": CHARACTER_WIDTH[size]}
+        if "input_dropout" in family.model_fields:  # it can be told apart from dropout between layers
+            values |= {"input_dropout": 0.3, "width": 2 * family.sizes[size]["width"]}
+        return values
+
+    @classmethod
+    def train_defaults(cls, family: type[Family], size: str) -> Values:
+        return super().train_defaults(family, size) | {"epochs": 15}
+
+    @classmethod
+    def filled_model(cls, model: Values, said: Values) -> Values:
+        if "character_width" in said or not isinstance(model["width"], int):
+            return model
+        room = max(2, model["width"] // 4 * 2)  # even: two directions
+        return model | {"character_width": min(model["character_width"], room)}
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        model, own = self.model, keys(self.model, TagModel)
+        if own.characters != "none" and own.character_width >= model.width:
+            yield f"model.character_width is {own.character_width}, and must be less than model.width, {model.width}"
+        if own.characters == "lstm" and own.character_width % 2:
+            what = f"model.character_width is {own.character_width}"
+            yield f"{what}; expected an even number, half for each direction"
+        if own.characters == "conv" and model.init == "identity":
+            yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"

@@ -1,8 +1,6 @@
 """Tagging: a tag for each word of a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +9,10 @@ from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from seqloom.data.batches import by_length
-from seqloom.data.lines import skipped
-from seqloom.data.origin import Origin
-from seqloom.data.split import TEST, TRAIN
-from seqloom.data.tagged import LETTERS, TAGS, WORDS, Spellings, TaggedData, TaggedPart, open_all, tagged, write
+from seqloom.data.prepare import Dataset, Split
+from seqloom.data.schema import Encoders, Schema
+from seqloom.data.source import DataSource
+from seqloom.data.split import TRAIN
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.heads.head import ClassHead
@@ -23,10 +21,8 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.nn.words import CHARACTER_ENCODERS, Words
-from seqloom.spec.config.model import Transformer
-from seqloom.spec.errors import RunError
+from seqloom.spec.config.section import keys
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
-from seqloom.tasks.bodies import body, positions, started, stem_dropout, tokens
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
@@ -35,139 +31,131 @@ from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
 from seqloom.tasks.pieces import Joined, Pieces
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
-from seqloom.tasks.task import Batch, Evaluation, Outcome
+from seqloom.tasks.tag.config import TagData, TagModel
+from seqloom.tasks.tag.data import FORMS, LETTERS_FILE, TAGS_FILE, WORDS_FILE, Forms, Spellings, schema
+from seqloom.tasks.task import Batch, Evaluation, StepOutput
 from seqloom.tasks.worst import LONGEST, Worst
 
 
-class Tag(RowTask[TaggedData, TaggedPart]):
+class Tag(RowTask):
     """p(tag_t | sentence) for each word, one by one or as a chain (CRF).
 
     Of a sentence longer than `data.max_length` only the beginning is learnt from. Scores and answers are of every word:
     there a long sentence is read in pieces, each by itself.
     """
 
-    name: ClassVar[str] = "tag"
-    summary: ClassVar[str] = "Give each word of a sentence its tag. Reads CoNLL-U, or one word and its tag per line."
     items: ClassVar[str] = "sentences"
     made_of: ClassVar[str] = "words"
+    rows: ClassVar[str] = FORMS
     higher_is_better = True
 
     def __init__(
         self,
         experiment: Experiment,
-        spellings: Spellings,
-        tags: Vocabulary,
+        encoders: Encoders,
+        data: Dataset | None = None,
+        source: DataSource | None = None,
         *,
-        usual: str,
-        data: TaggedData | None = None,
-        origin: Origin | None = None,
+        usual: str | None = None,
     ) -> None:
-        """usual: the most frequent tag of the training part."""
-        super().__init__(experiment, data, origin)
-        self.spellings, self.tags, self.usual = spellings, tags, usual
-        self.spans = is_span_scheme(tags.names)
+        """usual: the most frequent tag of the training split; of one that has data it is counted."""
+        super().__init__(experiment, encoders, data, source)
+        self.tags: Vocabulary = encoders[TAGS_FILE]
+        self.spellings = Spellings(
+            encoders[WORDS_FILE], encoders[LETTERS_FILE], keys(experiment.data, TagData).lowercase
+        )
+        self.usual = most_frequent(self.data.splits[TRAIN]["tags"].flat, self.tags) if usual is None else usual
+        self.spans = is_span_scheme(self.tags.names)
         self.chosen_by = "span_f1" if self.spans else "accuracy"
 
     @classmethod
-    def prepare(cls, experiment: Experiment, origin: Origin) -> "Tag":
-        origin = uncut(origin)
-        data = tagged(origin)
-        usual = most_frequent(data.parts[TRAIN].tags.flat, data.tags)
-        return cls(experiment, data.spellings, data.tags, usual=usual, data=data, origin=origin)
+    def schema(cls, experiment: Experiment) -> Schema:
+        return schema(keys(experiment.data, TagData))
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
-        words, letters, tags = (Vocabulary.from_json(files[name], name) for name in (WORDS, LETTERS, TAGS))
-        for name, some in ((WORDS, words), (LETTERS, letters)):
-            if some.unknown is None:
-                raise RunError(f"{name}: nothing there stands for what is unknown. Restore the file from a copy.")
-        spellings = Spellings(words, letters, experiment.data.lowercase)
-        return cls(experiment, spellings, tags, usual=restored(files, tags))
+        learners = cls.schema(experiment).learners
+        encoders = {file: learner.load(files[file], file) for file, learner in learners.items()}
+        return cls(experiment, encoders, usual=restored(files, encoders[TAGS_FILE]))
 
     def files(self) -> dict[str, str]:
-        told = {WORDS: self.spellings.words, LETTERS: self.spellings.letters, TAGS: self.tags}
-        return {name: vocabulary.to_json() for name, vocabulary in told.items()} | {USUAL: saved(self.usual)}
+        return super().files() | {USUAL: saved(self.usual)}
 
-    def read(self, files: Sequence[str], folder: Path) -> None:
-        self._origin = origin = uncut(Origin.to_test(self.experiment, files))
-        bad = origin.bad()
-        sentences = ((TEST, sentence) for sentence in origin.sentences(TEST, bad))
-        told = write(origin, folder, self.spellings, self.tags, sentences)
-        self._data = open_all(folder, self.spellings, self.tags, told | {"skipped": skipped(bad)})
+    @property
+    def forms(self) -> Forms:
+        """The distinct words of the data."""
+        return Forms(self.data.folder)
 
     def told_in(self) -> str:
         return f"{len(self.spellings.words):,} words, {len(self.tags)} tags"
 
     def cut(self) -> int:
-        return int((self.data.parts[TRAIN].forms.lengths() > self.most).sum()) if TRAIN in self.data.parts else 0
+        return int((self.data.splits[TRAIN]["forms"].lengths() > self.most).sum()) if TRAIN in self.data.splits else 0
 
-    def collate(self, part: TaggedPart, rows: Integer[ndarray, " batch"]) -> Batch:
+    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
         return self.pieces_of(part, rows, np.zeros_like(rows))
 
-    def pieces_of(
-        self, part: TaggedPart, rows: Integer[ndarray, " batch"], starts: Integer[ndarray, " batch"]
-    ) -> Batch:
+    def pieces_of(self, part: Split, rows: Integer[ndarray, " batch"], starts: Integer[ndarray, " batch"]) -> Batch:
         """A piece of each of some sentences as tensors: each word's number and letters, each word's tag."""
         places = [(int(row), slice(start, start + self.most)) for row, start in zip(rows, starts.tolist(), strict=True)]
-        forms, lengths = padded([part.forms[row][piece] for row, piece in places])
-        target, _ = padded([part.tags[row][piece] for row, piece in places])
-        source = self.narrow(torch.from_numpy(self.data.table[forms.numpy()]).long())
+        forms, lengths = padded([part["forms"][row][piece] for row, piece in places])
+        target, _ = padded([part["tags"][row][piece] for row, piece in places])
+        source = self.narrow(torch.from_numpy(self.forms.table[forms.numpy()]).long())
         return Batch(source, target, lengths, rows=tuple(rows.tolist()), starts=tuple(starts.tolist()))
 
-    def all_of(self, part: TaggedPart) -> Iterator[Batch]:
+    def all_of(self, part: Split) -> Iterator[Batch]:
         """All words of a part: a long sentence in pieces."""
-        pieces = Pieces.of(part.forms.lengths(), self.most)
+        pieces = Pieces.of(part["forms"].lengths(), self.most)
         for some in by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
             yield self.pieces_of(part, pieces.rows[some], pieces.starts[some])
 
     def narrow(self, source: Int[torch.Tensor, "batch time letters"]) -> Int[torch.Tensor, "batch time *letters"]:
         """Only what the model reads: the words alone, or letters up to the longest word's last."""
-        if self.experiment.model.characters == "none":
+        if keys(self.experiment.model, TagModel).characters == "none":
             return source[:, :, 0]
         longest = int((source[:, :, 1:] != 0).sum(dim=2).max())
         return source[:, :, : 1 + max(1, longest)]
 
     def show(self, batch: Batch) -> Iterator[str]:
-        part = self.data.parts[TRAIN]
+        part = self.data.splits[TRAIN]
         for row in batch.rows:
-            words, tags = self.data.words(part.forms[row][: self.most]), part.tags[row][: self.most]
+            words, tags = self.forms.words(part["forms"][row][: self.most]), part["tags"][row][: self.most]
             yield " ".join(f"{word}/{self.tags[tag]}" for word, tag in zip(words, tags, strict=True))
 
     def build(self) -> Model:
         part = self.experiment.model
-        layers = body(part, part.width, causal=False)
+        layers = part.build(part.width, causal=False)
         size, tags = layers.output_size, len(self.tags)
-        head: ClassHead = (
-            CRF(size, tags) if part.crf else PerPosition(size, tags, smoothing=self.experiment.train.label_smoothing)
-        )
-        return started(Model(self.stem(), layers, head), part)
+        smoothing = self.experiment.train.label_smoothing
+        head: ClassHead = CRF(size, tags) if keys(part, TagModel).crf else PerPosition(size, tags, smoothing=smoothing)
+        return part.initialised(Model(self.stem(), layers, head))
 
     def stem(self) -> Layer:
         """Words, and their letters beside them if the config says so; both together are `width` wide."""
         part = self.experiment.model
-        if part.characters == "none":
-            return tokens(part, len(self.spellings.words))
-        beside = part.character_width or 1
-        kind = CHARACTER_ENCODERS[part.characters or "lstm"]
+        own = keys(part, TagModel)
+        if own.characters == "none":
+            return part.tokens(len(self.spellings.words))
+        beside, kind = own.character_width, CHARACTER_ENCODERS[own.characters]
         return Words(
             len(self.spellings.words),
             part.width - beside,
             kind(len(self.spellings.letters), min(32, beside), beside),
-            scaled=isinstance(part, Transformer) and part.scaled,
-            positions=positions(part, part.width),
-            dropout=stem_dropout(part),
+            scaled=part.scales_embeddings,
+            positions=part.position_layer(part.width),
+            dropout=part.stem_dropout,
             word_dropout=part.word_dropout,
         )
 
-    def outcome(self, model: Model, batch: Batch, state: State | None, done: float) -> Outcome:
+    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)
-        return Outcome(model.head.loss(y, batch.target, batch.lengths), None, y)
+        return StepOutput(model.head.loss(y, batch.target, batch.lengths), None, y)
 
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
-        data = self.data.parts[part]
+        data = self.data.splits[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
         classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
-        sentences = Joined[tuple[int, float]](data.forms.lengths())
+        sentences = Joined[tuple[int, float]](data["forms"].lengths())
         for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
@@ -181,7 +169,7 @@ class Tag(RowTask[TaggedData, TaggedPart]):
             for row, start, length, each, sure in steps:
                 whole = sentences.add(row, start, list(zip(each[:length], sure[:length], strict=True)))
                 if whole is not None:
-                    gold, told = [self.tags[tag] for tag in data.tags[row]], [self.tags[tag] for tag, _ in whole]
+                    gold, told = [self.tags[tag] for tag in data["tags"][row]], [self.tags[tag] for tag, _ in whole]
                     tags.add(gold, told)
                     if self.spans:
                         spans.add(gold, told)
@@ -195,13 +183,13 @@ class Tag(RowTask[TaggedData, TaggedPart]):
         return Evaluation({**scores, "loss": measured.scores()["loss"]}, details)
 
     def note_worst(
-        self, worst: Worst, part: TaggedPart, row: int, gold: list[str], said: list[str], right: list[float]
+        self, worst: Worst, part: Split, row: int, gold: list[str], said: list[str], right: list[float]
     ) -> None:
         """Sentences with a word whose own tag was thought least likely; of a very long one what stands around it."""
         if gold != said and worst.takes(least := min(right)):
             begin = max(0, right.index(least) - LONGEST // 2)
             seen = slice(begin, begin + LONGEST)
-            words = self.data.words(part.forms[row][seen])
+            words = self.forms.words(part["forms"][row][seen])
             worst.add(least, text=words, gold=gold[seen], predicted=said[seen], place=self.place(part, row))
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
@@ -232,10 +220,9 @@ class Tag(RowTask[TaggedData, TaggedPart]):
         for length, tags, sure in zip(lengths.tolist(), best.tolist(), p.tolist(), strict=True):
             yield [self.tags[tag] for tag in tags[:length]], sure[:length]
 
-
-def uncut(origin: Origin) -> Origin:
-    """The same sentences, whole."""
-    return replace(origin, data=origin.data.model_copy(update={"max_length": None}))
+    def examples(self, split: str, most: int) -> list[str]:
+        part = self.data.splits[split]
+        return [" ".join(self.forms.words(part["forms"][row])) for row in range(min(most, len(part)))]
 
 
 TASK = Tag

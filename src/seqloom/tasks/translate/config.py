@@ -1,14 +1,40 @@
-"""What a translator reads."""
+"""The config of a translator."""
 
+from collections.abc import Iterator
+from typing import Literal
+
+from seqloom.data.fields import stripped_text
+from seqloom.data.formats import table_formats
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
+from seqloom.models.family import Family
+from seqloom.spec.config.data import NO_FILES, Language, TableData, TokenizedData
+from seqloom.spec.config.section import Values, key, keys
+from seqloom.tasks.experiment import Help
+from seqloom.tasks.generation_config import GenerationConfig
+from seqloom.tasks.interaction import Interaction
 
 READS = Reads(
     "translate",
     "TSV, CSV, JSONL, or two text files, line by line",
     ("table", "parallel"),
     roles=(
-        Role("source", "source", ("source", "src", "input", "from", "original", "question", "text"), languages=True),
-        Role("target", "target", ("target", "tgt", "trg", "output", "to", "translation", "answer"), languages=True),
+        Role(
+            "source",
+            "source",
+            ("source", "src", "input", "from", "original", "question", "text"),
+            languages=True,
+            parse=stripped_text,
+            required=True,
+        ),
+        Role(
+            "target",
+            "target",
+            ("target", "tgt", "trg", "output", "to", "translation", "answer"),
+            languages=True,
+            parse=stripped_text,
+            required=True,
+        ),
     ),
     corpora={
         "numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:pairs", ("source_language", "target_language")),
@@ -16,3 +42,72 @@ READS = Reads(
     },
     suffix=".tsv",
 )
+
+
+class TranslateData(TableData, TokenizedData):
+    """Pairs of texts in, tokens out."""
+
+    source_language: Language = key(
+        "en",
+        description="The language that the corpus `numbers` is translated from, by its code.",
+        only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
+    )
+    target_language: Language = key(
+        "fr",
+        description="The language that the corpus `numbers` is translated into, by its code.",
+        only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
+    )
+    source: str | None = key(
+        None,
+        description="The column of the text to translate. Unless given, the first.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    target: str | None = key(
+        None,
+        description="The column of the translation. Unless given, the second.",
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
+    max_ratio: float = key(
+        9.0,
+        ge=1,
+        description="A pair is reported in which one side has over this many times the tokens of the other.",
+    )
+    on_ratio: Literal["keep", "drop"] = key(
+        "keep", description="Whether such a pair is kept or dropped in training; valid and test keep it."
+    )
+    shared_vocabulary: bool = key(
+        True, description="Whether both languages have one vocabulary, learned from both together."
+    )
+
+
+class Config(GenerationConfig):
+    """Turn a text into another."""
+
+    reads = READS
+    interaction = Interaction(generates="answer")
+    help = Help(
+        "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a "
+        "table with a source and a target in each row, or two text files whose lines belong together. An "
+        "encoder reads the source, a decoder writes and looks back at it (attention). The measures are "
+        "BLEU and chrF, by sacreBLEU, and the share that is exactly right. The trained model translates "
+        "with `seqloom predict`.",
+        file="pairs.tsv",
+        option="--model lstm --model.attention additive",
+        more="train.en train.de --valid val.en --valid val.de",
+    )
+    architecture = "gru"
+
+    data: TranslateData = key(description="Files in, tokens out.")
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return super().data_defaults(family, size, said) | {"tokeniser": "bpe"}
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        if keys(self.model, EncoderDecoderKeys).encoder == NO_ENCODER:
+            yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"

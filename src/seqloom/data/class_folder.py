@@ -1,0 +1,110 @@
+"""Classes as folders (a file an example) or as files (a line an example)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.data.lines import Bad, EmptyFile, cannot_read, read_chunks, read_lines, refuse
+from seqloom.data.paths import split_named, without_gz
+from seqloom.spec.config.data import RowData
+from seqloom.spec.errors import DataError
+
+Labelled = tuple[Place, tuple[str, tuple[str, ...]]]
+
+
+def read_classes(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Labelled]:
+    """The text and the class of every example of a folder or a file, in the order of names; hidden files are left out.
+
+    A folder of folders: each is a class, and each of its files an example. A folder of files: each is a class, named by
+    its stem, and each of its lines that is not blank an example. A single file is a class too.
+
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "Irish.txt").write_text("Adam"), (folder / "Czech.txt").write_text("Abl")
+    >>> [(text, labels) for _, (text, labels) in read_classes([folder], RowData())]
+    [('Abl', ('Czech',)), ('Adam', ('Irish',))]
+    """
+    for path in paths:
+        yield from (
+            read_folder(path, data.max_characters, bad) if path.is_dir() else _lines(path, data.max_characters, bad)
+        )
+
+
+def read_folder(path: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+    """All classes of a folder."""
+    entries = _entries(path)
+    folders = [entry for entry in entries if entry.is_dir()]
+    files = [entry for entry in entries if not entry.is_dir()]
+    if not entries:
+        raise DataError(
+            path, "the folder is empty", "Put one sub-folder of .txt files, or one .txt file, per class into it"
+        )
+    if folders and files:
+        what = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
+        raise DataError(path, what, "Keep either one sub-folder or one file per class, and move the others out")
+    _refuse_splits(path, entries)
+    for folder in folders:
+        yield from _examples(folder, max_characters, bad)
+    for file in files:
+        _check_name(file)
+        yield from _lines(file, max_characters, bad)
+
+
+def _examples(folder: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+    """A file an example, its class the folder's name."""
+    files = _entries(folder)
+    if not files:
+        raise DataError(folder, "the folder of this class is empty", "Put .txt files into it, or remove it")
+    for file in files:
+        if file.is_dir():
+            raise DataError(
+                file,
+                "there is a folder inside the folder of a class",
+                "Put the .txt files directly into the folder of their class",
+            )
+        _check_name(file)
+        try:
+            text = _whole(file, max_characters)
+        except DataError as error:
+            bad(error)
+            continue
+        yield Place(str(file), 1), (text, (folder.name,))
+
+
+def _whole(file: Path, max_characters: int) -> str:
+    """The file's text, but for newlines at its end."""
+    try:
+        text = next(chunks := read_chunks(file, max_characters))
+    except EmptyFile:
+        return ""
+    if next(chunks, "").strip("\n"):
+        do = "Break it up, or pass a larger --data.max-characters"
+        raise DataError(Place(str(file), 1), f"a text of more than {max_characters:,} characters", do)
+    return text.rstrip("\n")
+
+
+def _lines(file: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+    """A line an example, its class the file's stem."""
+    label = without_gz(file).stem
+    for number, line in read_lines(file, max_characters, bad):
+        if line.strip():
+            yield Place(str(file), number), (line, (label,))
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError as error:
+        raise cannot_read(folder, error) from None
+
+
+def _check_name(file: Path) -> None:
+    if without_gz(file).suffix.lower() not in ("", ".txt"):
+        raise DataError(file, "this is neither a .txt nor a .txt.gz file", "Convert it, or move it out of the folder")
+
+
+def _refuse_splits(path: Path, entries: list[Path]) -> None:
+    """Folders named train and test are splits of the data, not classes."""
+    splits = {entry: split_named(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
+    if all(splits.values()):
+        options = " ".join(f"--data.{split} {entry}" for entry, split in splits.items())
+        raise DataError(path, "these are parts of a data set, not classes", f"Pass each as what it is: {options}")

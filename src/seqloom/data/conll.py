@@ -1,0 +1,195 @@
+"""Words with tags, a word a line and a blank line between sentences: CoNLL-U, and CoNLL of two columns or more."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.data.fields import OR_SKIP
+from seqloom.data.lines import Bad, read_lines, refuse
+from seqloom.spec.config.data import TaggedColumn
+from seqloom.spec.errors import DataError, UserError
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+WORD = re.compile(r"[1-9][0-9]*")
+NOT_A_WORD = re.compile(r"[0-9]+(-|\.)[0-9]+")  # 1-2 is two words written as one, 1.1 a word that is not written
+
+Word = tuple[str, str]
+Sentence = tuple[Place, tuple[tuple[str, ...], tuple[str, ...]]]
+Read = Callable[
+    [str, bool], Word | None
+]  # a line, and whether a sentence has begun, to a word and its tag, if it has them
+
+
+def read_conllu(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> Iterator[Sentence]:
+    """Words and tags of the sentences of CoNLL-U files.
+
+    `data.tag` names the column of the tags: upos by default, xpos, feats, deprel, lemma, or a number from 1.
+
+    Comments, ranges (1-2) and empty nodes (1.1) are passed over. A tag `_`, CoNLL-U's nothing, is a tag like others. A
+    row that can't be read goes to `bad`, and its whole sentence is left out.
+
+    >>> path = getfixture("tmp_path") / "one.conllu"
+    >>> _ = path.write_text("# text = Go on\\n1\\tGo\\tgo\\tVERB" + "\\t_" * 6 + "\\n2\\ton\\ton\\tADP" + "\\t_" * 6)
+    >>> next(read_conllu([path], TaggedColumn()))[1]
+    (('Go', 'on'), ('VERB', 'ADP'))
+    """
+    tag = _conllu_column(data.tag)
+
+    def read(line: str, begun: bool) -> Word | None:
+        if line.startswith("#"):
+            return None
+        fields = line.split("\t")
+        if len(fields) != len(COLUMNS):
+            tabs = "" if len(fields) > 1 else ", and no tab"
+            raise ValueError(f"{_count(fields)}{tabs}; CoNLL-U has 10, separated by tabs")
+        if WORD.fullmatch(fields[0]):
+            return fields[1], fields[tag]
+        if NOT_A_WORD.fullmatch(fields[0]):
+            return None
+        raise ValueError(f"the id {fields[0][:20]!r} is neither a number, a range (1-2), nor an empty node (1.1)")
+
+    for path in paths:
+        yield from _sentences(path, read, data.max_characters, bad)
+
+
+def read_conll(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> Iterator[Sentence]:
+    """Words and tags of the sentences of CoNLL files: the word first, its tag last or in the column `data.tag`, from 1.
+
+    The first row says whether tabs or spaces stand between columns, and how many there are. Rows of -DOCSTART- are
+    passed over, and so are, before a sentence, lines that begin with # and have another number of columns: comments.
+
+    >>> path = getfixture("tmp_path") / "one.conll"
+    >>> _ = path.write_text("-DOCSTART- -X- O\\n\\nU.N. NNP I-ORG\\nofficial NN O\\n")
+    >>> next(read_conll([path], TaggedColumn(tag="2")))[1]
+    (('U.N.', 'official'), ('NNP', 'NN'))
+    """
+    for path in paths:
+        yield from _sentences(path, conll_reader(data.tag), data.max_characters, bad)
+
+
+def conll_reader(column: str | None) -> Read:
+    """What reads the rows of one file, which all have as many columns as its first."""
+    if column is not None and not (column.isdecimal() and int(column) >= 2):
+        raise UserError(f"--data.tag {column}: in CoNLL files (not CoNLL-U) a tag's column is a number, 2 or more.")
+    tag = int(column) - 1 if column else -1
+    split: Callable[[str], list[str]] | None = None
+    width = 0
+
+    def read(line: str, begun: bool) -> Word | None:
+        nonlocal split, width
+        if line.startswith("-DOCSTART-"):
+            return None
+        if split is None:
+            if line.startswith("# "):
+                return None
+            at = _at_tabs if "\t" in line else _at_spaces
+            width = len(at(line))
+            if width < 2:
+                raise ValueError("only one column; expected a word and its tag, separated by a tab or spaces")
+            if tag >= width:
+                raise ValueError(f"{width} columns, and --data.tag asks for column {column}")
+            split = at
+        fields = split(line)
+        if len(fields) == width:
+            return fields[0], fields[tag]
+        if line.startswith("#") and not begun:
+            return None
+        raise ValueError(f"{_count(fields)}, expected {width} as in the first row")
+
+    return read
+
+
+def _sentences(path: Path, read: Read, max_characters: int, bad: Bad) -> Iterator[Sentence]:
+    """Sentences out of lines: what is common to both forms."""
+    sentence = Begun(path, max_characters, bad)
+    found = False
+    before = 0
+    for number, line in read_lines(path, max_characters, bad):
+        if number != before + 1:  # a line was bad, and has been reported: its sentence can't be whole
+            sentence.broken = True
+        before = number
+        if line.strip(" \t"):
+            sentence.add(number, line, read)
+            continue
+        if whole := sentence.end():
+            found = True
+            yield whole
+    if whole := sentence.end():
+        found = True
+        yield whole
+    if not found:
+        raise DataError(path, "there is no sentence that can be read", "Name a file with one word and its tag per line")
+
+
+class Begun:
+    """The sentence that is being read; once a row of it is bad, the rest is passed over."""
+
+    def __init__(self, path: Path, max_characters: int, bad: Bad) -> None:
+        self.path, self.max_characters, self.bad = path, max_characters, bad
+        self.words: list[Word] = []
+        self.first = self.size = 0
+        self.broken = False
+
+    def add(self, number: int, line: str, read: Read) -> None:
+        if self.broken:
+            return
+        try:
+            word = read(line, bool(self.words))
+            if word is not None:
+                self._check(word)
+        except ValueError as error:
+            self._break(number, str(error), f"Correct the row, {OR_SKIP} (which skips its sentence)")
+            return
+        if word is None:
+            return
+        self.first = self.first or number
+        self.words.append(word)
+        self.size += 1 + len(word[0])
+        if self.size > self.max_characters:
+            do = "Put a blank line between sentences, or pass a larger --data.max-characters"
+            self._break(self.first, f"a sentence of more than {self.max_characters:,} characters begins here", do)
+
+    def _check(self, word: Word) -> None:
+        for part, name in zip(word, ("word", "tag"), strict=True):
+            if not part.strip():
+                raise ValueError(f"the {name} is empty")
+
+    def _break(self, number: int, what: str, do: str) -> None:
+        self.broken = True
+        self.words.clear()
+        self.bad(DataError(Place(str(self.path), number), what, do))
+
+    def end(self) -> Sentence | None:
+        words, first, broken = self.words, self.first, self.broken
+        self.words, self.first, self.size, self.broken = [], 0, 0, False
+        if broken or not words:
+            return None
+        values = tuple(word for word, _ in words), tuple(tag for _, tag in words)
+        return Place(str(self.path), first), values
+
+
+def _conllu_column(column: str | None) -> int:
+    name = (column or "upos").lower()
+    if name.isdecimal() and 3 <= int(name) <= len(COLUMNS):
+        return int(name) - 1
+    if name in COLUMNS[2:]:
+        return COLUMNS.index(name)
+    nearest = get_close_matches(name, COLUMNS[2:], n=1)
+    guess = f" Did you mean {nearest[0]}?" if nearest else ""
+    raise UserError(
+        f"--data.tag {column}: no such column of tags in CoNLL-U.{guess} Known: {', '.join(COLUMNS[2:])}, or 3 to 10."
+    )
+
+
+def _at_tabs(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def _at_spaces(line: str) -> list[str]:
+    return [field for field in line.split(" ") if field]  # not at other white space, which a word may hold
+
+
+def _count(fields: list[str]) -> str:
+    return f"{len(fields)} column{'s' if len(fields) != 1 else ''}"

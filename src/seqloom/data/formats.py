@@ -1,0 +1,145 @@
+"""The formats of files: a line each, and a reader in a file of its own. Which is meant goes by a file's name."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from seqloom.data.class_folder import read_classes
+from seqloom.data.conll import read_conll, read_conllu
+from seqloom.data.examples import Place
+from seqloom.data.lines import Bad, Skipped, read_chunks, read_lines
+from seqloom.data.parallel_text import pair_up, read_parallel
+from seqloom.data.paths import split_named, without_gz
+from seqloom.data.reads import Reads
+from seqloom.data.tables import csv_rows, json_objects, tsv_rows
+from seqloom.spec.config.data import DataSection
+from seqloom.spec.errors import DataError
+from seqloom.spec.registry import Registry
+
+Read = Callable[[Sequence[Path], Any, Bad], Iterator[tuple[Place, Sequence[Any] | Mapping[str, Any]]]]
+"""From the files of one input (of parallel text two), the data section of the config, and what to do with a line that
+can't be read, to records with their locations. Of a table: the cells of each row, the first one among them, or an
+object of JSON with its keys; of other kinds, the values of an example."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write examples down.
+
+    name: as `data.format` says it
+    kind: which tasks can read it (`Reads.kinds`): table, folder, parallel, conll; text has no records, and no reader
+    suffixes: of files that are written so; none for what takes every other name
+    separator: what stands between two cells of a row, for messages
+    keyed: whether the records of a table have names for their values, so that no row is a header
+    """
+
+    name: str
+    kind: str
+    read: Read | None
+    suffixes: tuple[str, ...] = ()
+    separator: str = ", "
+    keyed: bool = False
+
+
+FORMATS: Registry[Format] = Registry(
+    "format",
+    {
+        "csv": Format("csv", "table", csv_rows, (".csv",), ", comma, "),
+        "tsv": Format("tsv", "table", tsv_rows, (".tsv", ".tab"), ", tab, "),
+        "jsonl": Format("jsonl", "table", json_objects, (".jsonl", ".ndjson", ".json"), keyed=True),
+        "folder": Format("folder", "folder", read_classes),
+        "conllu": Format("conllu", "conll", read_conllu, (".conllu",)),
+        "conll": Format(
+            "conll", "conll", read_conll, (".conll", ".conll2003", ".iob", ".iob2", ".bio", ".bioes", ".iobes")
+        ),
+        "parallel": Format("text", "parallel", read_parallel),
+        "text": Format("text", "text", None),
+    },
+)
+AUTO = "auto"
+
+
+def formats_read(reads: Reads) -> list[Format]:
+    """The formats that a task reads, by the order of the kinds that it names."""
+    return [form for kind in reads.kinds for form in FORMATS.values() if form.kind == kind]
+
+
+def table_formats() -> tuple[str, ...]:
+    """The values of `data.format` beside which a column can be named."""
+    return (AUTO, *(form.name for form in FORMATS.values() if form.kind == "table"))
+
+
+def formats_of(paths: Sequence[Path], reads: Reads, name: str = AUTO) -> list[Format]:
+    """`format_of` each; but to a task that reads classes of files, several .txt files are one file per class."""
+    text_files = [path for path in paths if without_gz(path).suffix.lower() == ".txt" and not path.is_dir()]
+    if "folder" in reads.kinds and name == AUTO and len(text_files) == len(paths) > 1:
+        for path in text_files:
+            refuse_tabs(path)
+            if split_named(without_gz(path).stem):
+                what = "several .txt files are read as one file per class, and this is not the name of a class"
+                raise DataError(path, what, f"{reads.task} reads {reads.description}")
+        return [FORMATS["folder"]] * len(paths)
+    forms = [format_of(path, reads, name) for path in paths]
+    pair_up([path for path, form in zip(paths, forms, strict=True) if form.kind == "parallel"])
+    return forms
+
+
+def format_of(path: Path, reads: Reads, name: str = AUTO) -> Format:
+    """How a file is written: as given, or by its name (.gz aside); a DataError where the task can't read that."""
+    known = {form.name: form for form in formats_read(reads)}
+    if path.is_dir() and (name not in (AUTO, "folder") or "folder" not in known):
+        suffix = f".{name}" if "folder" in known else reads.suffix
+        raise DataError(path, "is a directory", f"Name its files, for example '{path / f'*{suffix}'}'")
+    if name != AUTO:
+        return check_read(path, reads, name, known)
+    if path.is_dir():
+        return known["folder"]
+    suffix = without_gz(path).suffix.lower()
+    found = next((form.name for form in FORMATS.values() if suffix in form.suffixes), "text")
+    if "table" in reads.kinds and found == "text":
+        refuse_tabs(path)
+    form = check_read(path, reads, found, known)
+    if suffix == ".json":
+        refuse_array(path)
+    return form
+
+
+def check_read(path: Path, reads: Reads, name: str, known: Mapping[str, Format]) -> Format:
+    """The format of this name, if the task reads it."""
+    if name in known:
+        return known[name]
+    a = "plain text" if name == "text" else "a folder" if name == "folder" else f"a {name} file"
+    do = f"Name another file, or say how it is written: --data.format {'|'.join(known)}"
+    raise DataError(path, f"{a}, and {reads.task} reads {reads.description}", do)
+
+
+def refuse_tabs(path: Path) -> None:
+    """A table under a text's name is common enough to be recognised. Bad lines are left to the reader."""
+    lines = [line for _, line in islice(read_lines(path, bad=Skipped()), 20)]
+    tabs = {line.count("\t") for line in lines}
+    if len(tabs) == 1 and (each := tabs.pop()):
+        what = f"named as plain text, but each line has {'one tab' if each == 1 else f'{each} tabs'}, as in a table"
+        raise DataError(path, what, "Rename it to .tsv, or pass --data.format tsv")
+
+
+def refuse_array(path: Path) -> None:
+    """A JSON array under the name of JSON Lines."""
+    if next(read_chunks(path)).lstrip().startswith("["):
+        do = f"Write one record per line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
+        raise DataError(path, "a JSON array, which would have to be read whole", do)
+
+
+def refuse_twice(patterns: Sequence[str], reads: Reads, data: DataSection) -> None:
+    """Of parallel text each file is one side of one pair: which pairs are meant if one is named twice?"""
+    seen: set[Path] = set()
+    suffixes = {suffix for form in FORMATS.values() for suffix in form.suffixes}
+    for pattern in patterns if "parallel" in reads.kinds and data.format in (AUTO, "text") else ():
+        path = Path(pattern)
+        if data.format == AUTO and without_gz(path).suffix.lower() in suffixes:
+            continue
+        if path.absolute() in seen:
+            do = "Name it once; a copy of it, under another name, may stand in another pair"
+            raise DataError(pattern, "this text file is named twice, and each is one side of one pair", do)
+        seen.add(path.absolute())

@@ -1,0 +1,262 @@
+"""Examples made ready for training: read from their files once, split by content, encoded as a schema says, cached."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+from jaxtyping import Integer
+from numpy import ndarray
+
+from seqloom.data.arrays import Ragged, read
+from seqloom.data.cache import create, find
+from seqloom.data.examples import Place, Record
+from seqloom.data.lines import Bad, skipped
+from seqloom.data.rows import Row, Within, files_beside, write_rows
+from seqloom.data.schema import Counts, Encoders, Schema
+from seqloom.data.source import DataSource
+from seqloom.data.split import TEST, TRAIN, batched, check_filled
+
+META, COPY = "meta.json", "copy.jsonl"
+TOGETHER = 1 << 20  # characters given to an encoder at a time, about
+
+Read = Callable[[Bad], Iterator[tuple[str, Record]]]
+"""All examples, with the split of the file that each stands in; what can't be read goes to the argument."""
+
+to_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True)
+class Split:
+    """The rows of one split: arrays by the names of their columns, and where each row stood."""
+
+    columns: Mapping[str, Ragged]
+    files: tuple[Within, ...]
+    file: Integer[ndarray, " rows"]
+    line: Integer[ndarray, " rows"]
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def __getitem__(self, name: str) -> Ragged:
+        return self.columns[name]
+
+    def text(self, name: str, row: SupportsIndex) -> str:
+        """A text of a row, as it was written."""
+        return bytes(self.columns[name][row]).decode()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Prepared examples, mapped into memory.
+
+    cut: rows of which the end was cut off
+    skipped: lines that could not be read
+    notes: what a filter counted, and whether every example has one answer (`single`)
+    """
+
+    splits: dict[str, Split]
+    encoders: Encoders
+    cut: int
+    skipped: int
+    notes: dict[str, Any]
+    folder: Path
+
+
+class SplitExamples:
+    """All examples with the split that each is in: that of its file, or one by its content.
+
+    The first reading is of the files, and writes a copy; later ones are of the copy, which nobody else changes.
+    """
+
+    def __init__(self, source: DataSource, schema: Schema, read: Read, copy: Path) -> None:
+        self.source, self.schema, self.read, self.copy = source, schema, read, copy
+        self.bad = source.bad()
+        self.moved: set[str] = set()  # contents that are learned from instead of being kept back
+        self.left_out: frozenset[str] = frozenset()  # answers
+
+    def first(self) -> Iterator[tuple[str, Record]]:
+        """Out of the files."""
+        with self.copy.open("w", encoding="utf-8", newline="\n") as file:
+            for split, example in self.read(self.bad):
+                split = self.source.split_of(self.schema.content_of(example.values), split)
+                file.write(to_json((split, example)) + "\n")
+                yield split, example
+
+    def __iter__(self) -> Iterator[tuple[str, Record]]:
+        with self.copy.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                split, (values, place) = json.loads(line)
+                if self.left_out and self.left_out.intersection(self.answers(values)):
+                    continue
+                if self.moved and not self.source.has(split) and self.schema.content_of(values) in self.moved:
+                    split = TRAIN
+                values = tuple(tuple(value) if isinstance(value, list) else value for value in values)
+                yield split, Record(values, Place(*place))
+
+    def answers(self, values: Sequence[Any]) -> Sequence[str]:
+        """The answers of an example."""
+        return () if self.schema.answers is None else values[self.schema.answers]
+
+    def count(self) -> tuple[Counter[str], Counts, bool]:
+        """The first reading: the size of each split, the counts of each answer, and whether each example has one."""
+        sizes, counts, single = Counter[str](), Counts(), True
+        for split, example in self.first():
+            sizes[split] += 1
+            answers = self.answers(example.values)
+            single &= len(answers) == 1
+            for answer in answers:
+                counts.setdefault(answer, Counter())[split] += 1
+        return sizes, counts, single
+
+    def move_missing(self, counts: Counts) -> None:
+        """Learn from the examples of answers that are by chance all kept back, and from their duplicates."""
+        missing = missing_from_train(self.source, counts)
+        if missing:
+            self.moved = {
+                self.schema.content_of(example.values)
+                for split, example in self
+                if not self.source.has(split) and missing.intersection(self.answers(example.values))
+            }
+
+    def place_of(self, answer: str) -> Place:
+        """Where an answer is first seen."""
+        return next(example.place for _, example in self if answer in self.answers(example.values))
+
+
+def missing_from_train(source: DataSource, counts: Counts) -> set[str]:
+    """Answers that training lacks although the training files have them: all were kept back by their content."""
+    return {
+        answer
+        for answer, each in counts.items()
+        if not each[TRAIN] and any(not source.has(split) for split in each if each[split])
+    }
+
+
+def never_in_train(source: DataSource, counts: Counts) -> list[str]:
+    """Answers that only files of other splits have."""
+    return [
+        answer
+        for answer, each in counts.items()
+        if not each[TRAIN] and all(source.has(split) for split in each if each[split])
+    ]
+
+
+# From a source to a dataset ------------------------------------------------------------------------------------------
+
+
+def prepare(
+    source: DataSource, schema: Schema, read: Read | None = None, key: Mapping[str, object] | None = None
+) -> Dataset:
+    """The examples of a source made ready, from the cache or now; never from a file that changed meanwhile.
+
+    read: what gives the examples, if not the source itself; `key` is then what decides them besides
+    """
+    whole = {**source.cache_key(), "schema": repr(schema), **(key or {})}
+    folder = find(whole)
+    if folder is None:
+        with create(whole) as making:
+            write_all(source, schema, read or source.examples, making)
+            source.check_unchanged()
+        folder = find(whole)
+        assert folder is not None
+    return open_saved(folder, schema)
+
+
+def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> None:
+    """Read the files once, counting; then learn the encoders, and write the rows of each split."""
+    examples = SplitExamples(source, schema, read, folder / COPY)
+    sizes, counts, single = examples.count()
+    if schema.answers is None:
+        check_filled(source.names()[0], sizes)
+    else:
+        examples.left_out = frozenset(schema.check_answers(examples, counts, single))
+        counts = {answer: each for answer, each in counts.items() if answer not in examples.left_out}
+        examples.move_missing(counts)
+    encoders = learn(schema, examples, counts)
+    meta = write_splits(source, schema, encoders, examples, folder)
+    check_filled(source.names()[0], meta["splits"])
+    meta |= {"skipped": skipped(examples.bad), "single": single}
+    for file, learner in schema.learners.items():
+        (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")
+    (folder / META).write_text(json.dumps(meta), encoding="utf-8")
+    examples.copy.unlink()
+
+
+def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> dict[str, Any]:
+    """Each encoder, from the training examples."""
+
+    def values(roles: tuple[int, ...]) -> Iterator[Any]:
+        return (example.values[role] for split, example in examples if split == TRAIN for role in roles)
+
+    return {file: learner.learn(values(learner.roles), counts) for file, learner in schema.learners.items()}
+
+
+def write_splits(
+    source: DataSource, schema: Schema, encoders: Encoders, examples: Iterable[tuple[str, Record]], folder: Path
+) -> dict[str, Any]:
+    """The rows of each split; which splits there are, how many rows were cut, and what the filter counted."""
+    writers = {column.name: column.open(encoders) for column in schema.columns}
+    row_filter = schema.row_filter(source)
+
+    def rows() -> Iterator[Row]:
+        for group in batched(examples, TOGETHER, size_of):
+            places = [example.place for _, example in group]
+            encoded = [
+                writers[column.name].encode([example.values[column.role] for _, example in group], places)
+                for column in schema.columns
+            ]
+            for (split, example), *arrays in zip(group, *encoded, strict=True):
+                whole = dict(zip(writers, arrays, strict=True))
+                if row_filter is not None and not row_filter.keeps(split, example.place, whole):
+                    continue
+                row = {column.name: whole[column.name][: column.max_length] for column in schema.columns}
+                cut = any(len(row[name]) < len(whole[name]) for name in row)
+                yield Row(split, example.place, cut, row)
+
+    types = {name: writer.dtype for name, writer in writers.items()}
+    meta = write_rows(folder, source.names(), types, rows())
+    for writer in writers.values():
+        writer.close(folder)
+    return meta | {"notes": {} if row_filter is None else row_filter.notes()}
+
+
+def size_of(item: tuple[str, Record]) -> int:
+    """About how many characters or words an example has."""
+    return 1 + sum(len(value) for value in item[1].values if isinstance(value, Sized))
+
+
+def open_saved(folder: Path, schema: Schema) -> Dataset:
+    """What `write_all` wrote, mapped into memory."""
+    meta = json.loads((folder / META).read_text(encoding="utf-8"))
+    encoders = {
+        file: learner.load((folder / file).read_text(encoding="utf-8"), file)
+        for file, learner in schema.learners.items()
+    }
+    return open_dataset(folder, schema, encoders, meta)
+
+
+def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Mapping[str, Any]) -> Dataset:
+    """The rows of a folder, mapped into memory."""
+    splits = {split: open_split(folder / split, schema) for split in meta["splits"]}
+    notes = {**meta["notes"], "single": meta.get("single", True)}
+    return Dataset(splits, encoders, meta["cut"], meta["skipped"], notes, folder)
+
+
+def open_split(folder: Path, schema: Schema) -> Split:
+    """One split."""
+    arrays = read(folder)
+    columns = {column.name: Ragged.of(arrays, column.name) for column in schema.columns}
+    return Split(columns, files_beside(folder), arrays["file"], arrays["line"])
+
+
+def prepare_to_test(
+    source: DataSource, schema: Schema, encoders: Encoders, folder: Path, read: Read | None = None
+) -> Dataset:
+    """Files to test on, encoded with what a run has learned; `folder` is for the arrays."""
+    bad = source.bad()
+    examples = ((TEST, example) for _, example in (read or source.examples)(bad))
+    meta = write_splits(source, schema, encoders, examples, folder)
+    return open_dataset(folder, schema, encoders, meta | {"skipped": skipped(bad)})

@@ -1,0 +1,255 @@
+"""How the values of examples become arrays: a column for each array, a learner for each vocabulary."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from jaxtyping import Integer, Shaped
+from numpy import ndarray
+
+from seqloom.data.arrays import smallest_type
+from seqloom.data.examples import Place
+from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.spec.errors import DataError
+
+if TYPE_CHECKING:
+    from seqloom.data.prepare import SplitExamples
+    from seqloom.data.source import DataSource
+
+Counts = dict[str, Counter[str]]
+"""Of each answer (a label, a tag), how often it is in each split."""
+Encoder = TypeVar("Encoder")
+Encoders = Mapping[str, Any]
+"""What was learned, by the name of its file: tokenizers and vocabularies."""
+
+
+# Learners ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Learner(ABC, Generic[Encoder]):
+    """What learns an encoder from the training examples, and keeps it as a file.
+
+    roles: which values of an example it learns from
+    """
+
+    roles: tuple[int, ...]
+
+    @abstractmethod
+    def learn(self, values: Iterable[Any], counts: Counts) -> Encoder:
+        """From these values of all training examples, or from the counts of all answers."""
+
+    @abstractmethod
+    def save(self, encoder: Encoder) -> str:
+        """The content of its file."""
+
+    @abstractmethod
+    def load(self, text: str, file: str) -> Encoder:
+        """What `save` wrote; a message that begins with the file's name for anything else."""
+
+
+@dataclass(frozen=True)
+class TokenizerLearner(Learner[Tokeniser]):
+    """A tokenizer of texts, from a bounded sample of them."""
+
+    kind: str
+    vocabulary: int
+    min_count: int
+    lowercase: bool
+    sample: int
+
+    def learn(self, values: Iterable[str], counts: Counts) -> Tokeniser:
+        return train_tokeniser(
+            self.kind,
+            values,
+            vocabulary=self.vocabulary,
+            min_count=self.min_count,
+            lowercase=self.lowercase,
+            sample=self.sample,
+        )
+
+    def save(self, encoder: Tokeniser) -> str:
+        return encoder.to_json()
+
+    def load(self, text: str, file: str) -> Tokeniser:
+        return Tokeniser.from_json(text, file)
+
+
+@dataclass(frozen=True)
+class AnswerLearner(Learner[Vocabulary]):
+    """All answers in the order of the alphabet."""
+
+    def learn(self, values: Iterable[Any], counts: Counts) -> Vocabulary:
+        return Vocabulary(sorted(counts))
+
+    def save(self, encoder: Vocabulary) -> str:
+        return encoder.to_json()
+
+    def load(self, text: str, file: str) -> Vocabulary:
+        return Vocabulary.from_json(text, file)
+
+
+# Columns -------------------------------------------------------------------------------------------------------------
+
+
+class ColumnEncoder(ABC):
+    """Writes one column: values to rows of numbers. `dtype` is the array's."""
+
+    dtype: str
+
+    @abstractmethod
+    def encode(self, values: Sequence[Any], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
+        """A row of numbers for each value."""
+
+    def close(self, folder: Path) -> None:  # noqa: B027 (most have nothing to add)
+        """Once all rows are written: what else there is to keep, in the folder of the data."""
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """One array of the prepared rows, and what of an example is in it.
+
+    name: of the array
+    role: which value of an example
+    max_length: the most numbers of a row; the rest of a longer one is cut off
+    """
+
+    name: str
+    role: int
+    max_length: int | None = None
+
+    @abstractmethod
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        """What writes it, with what was learned."""
+
+
+@dataclass(frozen=True)
+class TokenColumn(Column):
+    """The tokens of a text.
+
+    encoder: the file of its tokenizer
+    """
+
+    encoder: str = ""
+
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        return TokenEncoder(encoders[self.encoder])
+
+
+class TokenEncoder(ColumnEncoder):
+    """Texts to tokens, many at a time."""
+
+    def __init__(self, tokeniser: Tokeniser) -> None:
+        self.tokeniser, self.dtype = tokeniser, smallest_type(len(tokeniser))
+
+    def encode(self, values: Sequence[str], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+        return self.tokeniser.encode_batch(values)
+
+
+@dataclass(frozen=True)
+class TextColumn(Column, ColumnEncoder):
+    """A text as it was written, in UTF-8."""
+
+    dtype = "uint8"
+
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        return self
+
+    def encode(self, values: Sequence[str], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+        return [np.frombuffer(value.encode(), dtype=np.uint8) for value in values]
+
+
+@dataclass(frozen=True)
+class NumberColumn(Column, ColumnEncoder):
+    """One number, whole or real."""
+
+    dtype: str = "int64"
+
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        return self
+
+    def encode(self, values: Sequence[float], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
+        return [np.array([value]) for value in values]
+
+
+@dataclass(frozen=True)
+class AnswerColumn(Column):
+    """Answers by their numbers: labels of a text, tags of words.
+
+    encoder: the file of their vocabulary
+    noun: what one is called in messages; `example`: what has it
+    """
+
+    encoder: str = ""
+    noun: str = "label"
+    example: str = "example"
+
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        return AnswerEncoder(encoders[self.encoder], self.noun, self.example)
+
+
+class AnswerEncoder(ColumnEncoder):
+    """Answers to numbers; a file to test on may have some that the run never saw."""
+
+    def __init__(self, names: Vocabulary, noun: str, example: str) -> None:
+        self.names, self.noun, self.example = names, noun, example
+        self.dtype = smallest_type(len(names))
+
+    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+        for answers, place in zip(values, places, strict=True):
+            for answer in answers:
+                if answer not in self.names:
+                    what = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
+                    raise DataError(place, what, f"Remove the {self.example}, or train on examples of it")
+        return [self.names.numbers(answers) for answers in values]
+
+
+# The whole -----------------------------------------------------------------------------------------------------------
+
+
+class RowFilter(ABC):
+    """Decides which rows are left out, and counts what is odd."""
+
+    @abstractmethod
+    def keeps(self, split: str, place: Place, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+        """Whether a row is kept; its columns are whole, not yet cut."""
+
+    @abstractmethod
+    def notes(self) -> dict[str, Any]:
+        """What was counted, as JSON can say it."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All columns of a task's rows, and what they are learned with. Its `repr` is a part of the cache's key.
+
+    learners: by the name of the file that keeps what is learned
+    content: which value an example is split by: equal ones are in one split
+    answers: which value holds answers of a closed set, all of which training must have seen; None if none does
+    """
+
+    columns: tuple[Column, ...]
+    learners: Mapping[str, Learner[Any]]
+    content: int = 0
+    answers: int | None = None
+
+    def content_of(self, values: Sequence[Any]) -> str:
+        """What an example is split by."""
+        content = values[self.content]
+        return content if isinstance(content, str) else " ".join(content)
+
+    def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:
+        """Refuse answers that nothing can be learned of; those that are returned are left out with their examples.
+
+        single: whether every example has exactly one
+        """
+        return ()
+
+    def row_filter(self, source: "DataSource") -> RowFilter | None:
+        """What leaves rows out, if anything does."""
+        return None

@@ -1,0 +1,130 @@
+"""Readers of tables: rows of CSV and TSV, objects of JSONL, each with its location."""
+
+import csv
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.data.fields import OR_SKIP, json_kind
+from seqloom.data.lines import Bad, read_lines, refuse
+from seqloom.spec.config.data import RowData
+from seqloom.spec.errors import DataError
+
+Line = tuple[int, str]
+Row = tuple[Place, list[str]]
+
+
+def tsv_rows(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Row]:
+    """Lines split at tabs; quotes are characters like others. Blank lines are passed over."""
+    for path in paths:
+        name = str(path)
+        for number, line in read_lines(path, data.max_characters, bad):
+            if line:
+                yield Place(name, number), line.split("\t")
+
+
+def csv_rows(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Row]:
+    r"""Records, each with the line it begins on; a quoted field may go on over lines. Blank lines are passed over.
+
+    A quote that does not close at the end of a field within `data.max_characters` goes to `bad`; where that returns,
+    reading goes on at the next line, so that a stray quote costs one line and not the file.
+
+    >>> path = getfixture("tmp_path") / "two.csv"
+    >>> _ = path.write_text('1,"good,\nreally"\n0,bad\n')
+    >>> [(place.line, row) for place, row in csv_rows([path], RowData())]
+    [(1, ['1', 'good,\nreally']), (3, ['0', 'bad'])]
+    """
+    for path in paths:
+        yield from csv_records(path, data.max_characters, bad)
+
+
+def csv_records(path: Path, max_characters: int, bad: Bad) -> Iterator[Row]:
+    """The records of one file."""
+    name = str(path)
+    if csv.field_size_limit() < max_characters:
+        csv.field_size_limit(min(max_characters, 2**31 - 1))
+    lines = Lines(read_lines(path, max_characters, bad))
+    record: list[Line] = []
+    whole = False
+    while not whole:
+        try:
+            for row in csv.reader(_noted(lines, record, max_characters), strict=True):
+                first, last = record[0][0], record[-1][0]
+                if row and last - first == len(record) - 1:  # else a line of it was bad, which has been reported
+                    yield Place(name, first), row
+                record.clear()
+            whole = True
+        except csv.Error:
+            what = "a quote opens here that does not close at the end of a field"
+            do = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
+            bad(DataError(Place(name, _opening(record)), what, do))
+            lines.back(record[1:])
+            record.clear()
+
+
+class Lines(Iterator[Line]):
+    """Lines that can be given back, to be read again."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self.lines = lines
+        self.again: deque[Line] = deque()
+
+    def __next__(self) -> Line:
+        return self.again.popleft() if self.again else next(self.lines)
+
+    def back(self, lines: list[Line]) -> None:
+        self.again.extendleft(reversed(lines))
+
+
+def _noted(lines: Iterable[Line], record: list[Line], most: int) -> Iterator[str]:
+    """Lines for csv.reader, which takes more while a quote is open; each is noted in `record`, up to `most` in all."""
+    size = 0
+    for numbered in lines:
+        line = numbered[1]
+        size = size + 1 + len(line) if record else len(line)
+        record.append(numbered)
+        if size > most:
+            return
+        yield line + "\n"
+
+
+FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
+
+
+def _opening(record: list[Line]) -> int:
+    """The line of the first field that is not well formed: where its quote opens."""
+    text = "".join(line + "\n" for _, line in record)
+    end = 0
+    while field := FIELD.match(text, end):
+        end = field.end()
+    return record[text.count("\n", 0, end)][0]
+
+
+def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[tuple[Place, dict[str, object]]]:
+    """The JSON object on each line; blank lines are passed over."""
+    for path in paths:
+        name = str(path)
+        for number, line in read_lines(path, data.max_characters, bad):
+            if not line.strip():
+                continue
+            try:
+                record = _object(line)
+            except ValueError as error:
+                bad(DataError(Place(name, number), str(error), f"Write one JSON object per line, {OR_SKIP}"))
+                continue
+            yield Place(name, number), record
+
+
+def _object(line: str) -> dict[str, object]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON ({error.msg[0].lower()}{error.msg[1:]}, column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise ValueError("JSON with a number too long, or nested too deeply, to be read") from None
+    if not isinstance(value, dict):
+        raise ValueError(f'{json_kind(value)}, not a JSON object such as {{"text": "...", "label": "..."}}')
+    return value

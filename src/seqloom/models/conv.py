@@ -1,0 +1,77 @@
+"""Convolutions over time with a way around each: dilated (van den Oord et al. 2016), gated (Dauphin et al. 2017)."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from seqloom.models.family import Family, Use
+from seqloom.spec import names
+from seqloom.spec.config.section import Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+
+
+class Convolutional(Family):
+    """y_k = y_{k−1} + D(gate(convolution_k(norm(y_{k−1}))))"""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 32, "depth": 2},
+        "small": {"width": 128, "depth": 5},
+        "base": {"width": 512, "depth": 8},
+    }
+
+    kernel: int = key(3, ge=1, le=255, description="How many tokens each layer looks at from each position.")
+    dilated: bool = key(
+        True, description="Whether those tokens lie 1, 2, 4, …, 512 apart from layer to layer, then 1 again."
+    )
+    gate: names.Gate = key("linear", description="How each layer's output is gated.")
+    activation: names.Activation = key(
+        "relu", description="The activation, with gate none.", only_with={"model.gate": ("none",)}
+    )
+    norm: names.Norm = key("layer", description="The kind of normalisation before each layer.")
+    centred: bool = key(description="Whether a position also sees later tokens (never in language models).")
+
+    @classmethod
+    def defaults(cls, size: str, use: Use) -> Values:
+        return {"centred": use is Use.ENCODE, "dropout": 0.1}  # in every layer, on the way around it
+
+    @classmethod
+    def encoder_values(cls, longest: int) -> Values:
+        return {"centred": True}
+
+    def encoder_changes(self) -> Values:
+        return {"centred": True}
+
+    def conflicts(self, use: Use) -> Iterator[str]:
+        if use is not Use.ENCODE:
+            if self.centred:
+                yield "a centred convolution sees later tokens too, so it can't write. Leave out model.centred"
+            if self.norm in names.NORMS_OVER_TIME:
+                what = f"model.norm {self.norm} takes its means over later tokens too, so it can't write"
+                yield f"{what}; layer and rms can"
+        if self.init == "identity":
+            yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+
+    @property
+    def output_follows_input(self) -> bool:
+        return True
+
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        from seqloom.nn.convolution import CausalConvolution, CentredConvolution, GatedLinearUnit, GatedTanhUnit
+        from seqloom.nn.residual import PreNorm
+        from seqloom.nn.stack import Stack
+
+        kind = CentredConvolution if self.centred else CausalConvolution
+        blocks: list[Layer] = []
+        for k in range(self.depth):
+            dilation = 2 ** (k % 10) if self.dilated else 1  # at most 512, as in WaveNet
+            if self.gate == "none":
+                inner: Layer = kind(input_size, input_size, self.kernel, dilation=dilation, activation=self.activation)
+            else:
+                unit = GatedLinearUnit if self.gate == "linear" else GatedTanhUnit
+                inner = Stack([kind(input_size, 2 * input_size, self.kernel, dilation=dilation), unit(input_size)])
+            blocks.append(PreNorm(inner, norm=self.norm, dropout=self.dropout))
+        return Stack(blocks)
+
+
+FAMILY = Convolutional

@@ -1,0 +1,214 @@
+"""What a model family is: a section of the config that knows what it can do, and builds its layers."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+
+from pydantic import Field
+
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.spec import names
+from seqloom.spec.config.section import OneOf, Section, Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+    from seqloom.nn.models import Writer
+    from seqloom.nn.stems import Tokens
+
+    SomeModel = TypeVar("SomeModel", bound=Writer)
+
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Width = Annotated[int, Field(ge=1, le=16_384)]
+Depth = Annotated[int, Field(ge=1, le=200)]
+
+
+class Use(Enum):
+    """What a task asks of a model.
+
+    ENCODE: read a whole sequence; each position may see all others
+    GENERATE: write token after token; no position sees a later one
+    DECODE: the same about a source, which an encoder has read
+    """
+
+    ENCODE = "encode"
+    GENERATE = "generate"
+    DECODE = "decode"
+
+
+class Family(Section):
+    """The keys of every model, and what the rest of the package may ask of one.
+
+    sizes: widths and depths by the name of the size
+    generates: whether it can be causal
+    carries_state: whether what it carries from call to call stays of one size, so that it can be carried for ever
+    begins_in_state: whether it has a state to begin in, which a source may give it
+    cross_attends: whether its decoder brings attention to the source along; others are given it
+    max_length_key: the key that says how many positions it reads at most, if it must know
+    default_max_length: of the examples, unless said
+    bounded_itself: whether that holds for its layers too, not only for the positions added to their input
+    """
+
+    sizes: ClassVar[Mapping[str, Values]] = {}
+    generates: ClassVar[bool] = True
+    carries_state: ClassVar[bool] = True
+    begins_in_state: ClassVar[bool] = False
+    cross_attends: ClassVar[bool] = False
+    max_length_key: ClassVar[str | None] = None
+    default_max_length: ClassVar[int] = 512
+    bounded_itself: ClassVar[bool] = False
+
+    arch: Annotated[str, OneOf(lambda: tuple(ARCHITECTURES))] = key(description="Which model (`seqloom list models`).")
+    size: names.Size = key(
+        description="Sets every width and depth not given: tiny for a quick test, small for a CPU, base for a GPU."
+    )
+    width: Width = key(description="The size of each token's vector (the embedding).")
+    depth: Depth = key(description="The number of layers.")
+    dropout: Probability = key(
+        description="The share of values set to zero in training, between layers and after the last."
+    )
+    word_dropout: Probability = key(description="The share of the vocabulary hidden in each training step.")
+    init: names.Scheme | None = key(
+        None, description="How weight matrices start. Unless given, each layer starts as its paper says."
+    )
+
+    # Defaults --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def defaults(cls, size: str, use: Use) -> Values:
+        """Keys of this section, for this use; they win over what a task says of all models."""
+        return {}
+
+    @classmethod
+    def train_defaults(cls, size: str, use: Use) -> Values:
+        """How a model of this family learns best."""
+        return {"lr": 2e-3, "optimiser": "adam"}
+
+    @classmethod
+    def encoder_values(cls, longest: int) -> Values:
+        """What it is as the encoder of a model of another family, beside its widths.
+
+        longest: the most positions of a source
+        """
+        return {}
+
+    def encoder_changes(self) -> Values:
+        """What is different in the encoder of a model of this family."""
+        return {}
+
+    def decoder_changes(self, *, begins_by_itself: bool) -> Values:
+        """What is different in the decoder; `begins_by_itself` if the source does not give it its first state."""
+        return {}
+
+    # Checks ----------------------------------------------------------------------------------------------------
+
+    def conflicts(self, use: Use) -> Iterator[str]:
+        """Sentences on keys that don't go together, or not with this use; the first one is said."""
+        yield from ()
+
+    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[str]:
+        """The same of an encoder-decoder; `begins_by_itself` if a layer of it has a first state of its own."""
+        yield from ()
+
+    # Sizes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def output_width(self) -> int:
+        """How wide the vectors are that its layers give, in the direction of time alone."""
+        return self.width
+
+    @property
+    def hidden_width(self) -> int:
+        """How wide its layers are inside: a decoder's output, if nothing else joins it."""
+        return self.width
+
+    @property
+    def max_length(self) -> int | None:
+        """The most positions that it reads; None for any number."""
+        name = self.max_length_key
+        return None if name is None else int(getattr(self, name))
+
+    @property
+    def output_is_hidden(self) -> bool:
+        """Whether a decoder's output is as wide as `hidden_width`, whatever is joined to its input."""
+        return False
+
+    @property
+    def output_follows_input(self) -> bool:
+        """Whether the output is as wide as the input, and so as `hidden_width` if nothing is joined to that."""
+        return False
+
+    # Building --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        """Its layers over vectors of this width; `causal` where no position may see a later one."""
+
+    def build_decoder(self, input_size: int, *, memory_size: int) -> "Layer":
+        """A decoder that looks at a memory by itself, of a family that does so (`cross_attends`)."""
+        raise NotImplementedError(f"{type(self).__name__} brings no attention to a source along.")
+
+    def position_layer(self, width: int, longest: int | None = None) -> "Layer | None":
+        """What the stem adds to its vectors, for layers that must be told where each stands."""
+        return None
+
+    @property
+    def stem_dropout(self) -> float:
+        """Of the stem's vectors."""
+        return 0.0
+
+    @property
+    def scales_embeddings(self) -> bool:
+        """Whether token vectors are multiplied by √width."""
+        return False
+
+    def tokens(self, vocabulary: int, *, longest: int | None = None, tied: "Tokens | None" = None) -> "Tokens":
+        """The stem of a model that reads tokens.
+
+        longest: the most positions, if not those of the config
+        tied: another stem whose embedding this one shares
+        """
+        from seqloom.nn.stems import Tokens
+
+        return Tokens(
+            vocabulary,
+            self.width,
+            scaled=self.scales_embeddings,
+            positions=self.position_layer(self.width, longest),
+            dropout=self.stem_dropout,
+            word_dropout=self.word_dropout,
+            tied=tied,
+        )
+
+    @property
+    def recurrent_scheme(self) -> str:
+        """How state-to-state weights start, where the config says how weights do."""
+        return "orthogonal"
+
+    def initialised(self, model: "SomeModel") -> "SomeModel":
+        """The model with its weights where the config says that they start, if it says so."""
+        if self.init is not None:
+            from seqloom.nn.initialisation import initialise
+
+            initialise(model, weights=self.init, recurrent=self.recurrent_scheme)
+        return model
+
+    # Words -----------------------------------------------------------------------------------------------------
+
+    def size_words(self) -> str:
+        """What makes it large or small."""
+        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.hidden_width}"
+
+    @property
+    def reads_both_ways(self) -> bool:
+        """Whether a second network reads from the end."""
+        return False
+
+    def describe(self) -> str:
+        """The architecture and its size, for a person."""
+        both = ", both directions" if self.reads_both_ways else ""
+        return f"{self.arch}, {self.size_words()}{both}"
+
+    def kernel_words(self) -> str:
+        """What is worth knowing of how fast it is computed, to follow the name of a device."""
+        return ""

@@ -1,0 +1,72 @@
+"""MLP-Mixer over tokens (Tolstikhin et al. 2021): a network over positions, then one over features."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from seqloom.models.family import Family, Use, Width
+from seqloom.models.registry import that_generate
+from seqloom.spec import names
+from seqloom.spec.config.section import Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+
+
+class Mixer(Family):
+    """Networks over positions and over features, in turn."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 32, "hidden": 64, "token_hidden": 32, "depth": 1},
+        "small": {"width": 128, "hidden": 512, "token_hidden": 64, "depth": 4},
+        "base": {"width": 512, "hidden": 2048, "token_hidden": 256, "depth": 8},
+    }
+    generates: ClassVar[bool] = False
+    max_length_key: ClassVar[str | None] = "length"
+    default_max_length: ClassVar[int] = 128
+    bounded_itself: ClassVar[bool] = True
+
+    length: int = key(ge=1, le=16_384, description="The longest text that it can read, in tokens.")
+    token_hidden: Width = key(description="The size of the hidden layer of the network over positions.")
+    hidden: Width = key(description="The size of the hidden layer of the network over features.")
+    activation: names.Activation = key("gelu", description="The activation of both networks.")
+    norm: names.Norm = key("layer", description="The kind of normalisation before each network.")
+
+    @classmethod
+    def defaults(cls, size: str, use: Use) -> Values:
+        return {"dropout": 0.1}  # in every layer, on the way around it
+
+    @classmethod
+    def encoder_values(cls, longest: int) -> Values:
+        return {"length": longest}
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden
+
+    def conflicts(self, use: Use) -> Iterator[str]:
+        if use is not Use.ENCODE:
+            *others, last = that_generate()
+            aside = f"; it can be their encoder (model.encoder {self.arch})" if use is Use.DECODE else ""
+            what = f"{self.arch} reads a whole sequence at once, so it can't write one token after another"
+            yield f"{what}; {', '.join(others)} and {last} can{aside}"
+
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        from seqloom.nn.mixer import MixerBlock
+        from seqloom.nn.stack import Stack
+
+        blocks: list[Layer] = [
+            MixerBlock(
+                input_size,
+                self.length,
+                self.token_hidden,
+                self.hidden,
+                activation=self.activation,
+                norm=self.norm,
+                dropout=self.dropout,
+            )
+            for _ in range(self.depth)
+        ]
+        return Stack(blocks)
+
+
+FAMILY = Mixer

@@ -1,0 +1,140 @@
+"""RNN, LSTM, GRU and their textbook variants, deep and in both directions."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from seqloom.models.family import Family, Probability, Use, Width
+from seqloom.models.registry import of_family
+from seqloom.spec import names
+from seqloom.spec.config.section import AllBut, Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+
+
+def recurrent_encoders() -> tuple[str, ...]:
+    """The values of `model.encoder` beside which a direction means something."""
+    return of_family(Recurrent)
+
+
+class Recurrent(Family):
+    """Depth, directions and dropout of one cell, whose name is `arch`."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 32, "hidden": 64, "depth": 1},
+        "small": {"width": 128, "hidden": 256, "depth": 1},
+        "base": {"width": 512, "hidden": 512, "depth": 2},
+    }
+    begins_in_state: ClassVar[bool] = True
+
+    hidden: Width = key(description="The size of the state, in each direction.")
+    bidirectional: bool = key(
+        description="Whether a second network reads from the end (of an encoder-decoder, in the encoder).",
+        only_with={"model.encoder": recurrent_encoders},
+    )
+    connection: names.Connection = key(
+        "plain", description="How a layer's input is kept beside its output: not, added to it, or joined to it."
+    )
+    initial: names.InitialState = key("zero", description="The state before the first token.")
+    bias: bool = key(True, description="Whether the cells have biases.")
+    dropout_kind: names.DropoutKind = key(
+        "plain", description="Whether dropout zeroes other values at each token, or the same ones throughout a text."
+    )
+    recurrent_init: names.Scheme = key(
+        "orthogonal",
+        description="How state-to-state weights start; only with `init`.",
+        only_with={"model.init": AllBut((None,))},
+    )
+    input_dropout: Probability = key(0.0, description="The share of the token vectors' values set to zero in training.")
+    weight_drop: Probability = key(
+        0.0, description="The share of recurrent weights set to zero in training (AWD-LSTM)."
+    )
+    zoneout: Probability = key(
+        0.0, description="The share of the state that keeps its old value at each token in training."
+    )
+
+    @classmethod
+    def defaults(cls, size: str, use: Use) -> Values:
+        return {"bidirectional": use is not Use.GENERATE}  # in an encoder-decoder, of the encoder
+
+    @classmethod
+    def encoder_values(cls, longest: int) -> Values:
+        return {"bidirectional": True}
+
+    def decoder_changes(self, *, begins_by_itself: bool) -> Values:
+        return {"bidirectional": False, "initial": self.initial if begins_by_itself else "zero"}
+
+    def conflicts(self, use: Use) -> Iterator[str]:
+        if use is Use.GENERATE and self.bidirectional:
+            what = f"model.bidirectional lets {self.arch} read from the end too"
+            yield f"{what}, so it can't write one token after another. Leave it out"
+        if not self.has_a_way_around:
+            wide = "model.width as wide as the layer's output"
+            what = "model.connection residual needs a layer that keeps its width"
+            yield f"{what}. Give model.depth 2 or more, or {wide}"
+
+    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[str]:
+        if self.initial != "zero" and not begins_by_itself:
+            what = f"model.initial {self.initial} has no use here, since the source gives the decoder its first state"
+            yield f"{what}. Leave it out, or give model.bridge none"
+
+    @property
+    def has_a_way_around(self) -> bool:
+        """Whether a residual connection changes anything: there is none around a layer that changes the width."""
+        output = self.hidden * (2 if self.bidirectional else 1)
+        return self.connection != "residual" or self.depth > 1 or self.width == output
+
+    @property
+    def output_width(self) -> int:
+        return self.width + self.depth * self.hidden if self.connection == "dense" else self.hidden
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden
+
+    @property
+    def output_is_hidden(self) -> bool:
+        return self.connection != "dense"
+
+    @property
+    def reads_both_ways(self) -> bool:
+        return self.bidirectional
+
+    @property
+    def recurrent_scheme(self) -> str:
+        return self.recurrent_init
+
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        from seqloom.nn.deep import recurrent_stack
+        from seqloom.nn.dropout import DROPOUTS
+        from seqloom.nn.stack import Stack
+
+        stack = recurrent_stack(
+            self.arch,
+            input_size,
+            self.hidden,
+            depth=self.depth,
+            bidirectional=self.bidirectional,
+            connection=self.connection,
+            bias=self.bias,
+            initial=self.initial,
+            dropout=self.dropout,
+            input_dropout=self.input_dropout,
+            dropout_kind=self.dropout_kind,
+            weight_drop=self.weight_drop,
+            zoneout=self.zoneout,
+        )
+        last = DROPOUTS[self.dropout_kind](stack.output_size, self.dropout)  # after the last layer too
+        return Stack({"recurrent": stack, "dropout": last})
+
+    def kernel_words(self) -> str:
+        """What runs the recurrence: a loop is much slower, and worth knowing of."""
+        from seqloom.kernels.vendor import Vendor
+
+        if self.arch in Vendor.equations:
+            return ", torch's kernel for this recurrence"
+        other = f"; {self.arch}-after has one" if f"{self.arch}-after" in Vendor.equations else ""
+        return f", a plain loop over time (torch has no kernel for {self.arch}{other})"
+
+
+FAMILY = Recurrent

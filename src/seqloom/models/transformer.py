@@ -1,0 +1,155 @@
+"""The Transformer (Vaswani et al. 2017): an encoder, or a decoder that writes, by the task."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import model_validator
+
+from seqloom.models.family import Family, Use, Width
+from seqloom.spec import names
+from seqloom.spec.config.section import AllBut, Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+    from seqloom.nn.transformer import TransformerParts
+
+# The Transformer of 2017 (https://arxiv.org/abs/1706.03762): as an encoder-decoder, `base` is that one.
+PAPER = {"order": "post", "activation": "relu"}
+PAPER_TRAINING = {
+    "optimiser": "adam",
+    "beta2": 0.98,
+    "epsilon": 1e-9,
+    "schedule": "inverse-sqrt",
+    "warmup": 4000,
+    "lr": 7e-4,  # (512 · 4000)^(−1/2): the schedule's highest point
+}
+
+
+def is_the_papers(size: str, use: Use) -> bool:
+    """Whether a model of this size and use is the one of the paper."""
+    return use is Use.DECODE and size == "base"
+
+
+class Transformer(Family):
+    """Attention and feed-forward layers."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 32, "hidden": 128, "depth": 2, "heads": 2},
+        "small": {"width": 128, "hidden": 512, "depth": 4, "heads": 4},
+        "base": {"width": 512, "hidden": 2048, "depth": 6, "heads": 8},
+    }
+    carries_state: ClassVar[bool] = False  # a cache grows
+    cross_attends: ClassVar[bool] = True
+    max_length_key: ClassVar[str | None] = "context"
+
+    heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide the width.")
+    hidden: Width = key(description="The size of the feed-forward layers.")
+    positions: names.Position = key("sinusoidal", description="How the model knows each token's position.")
+    context: int = key(ge=1, le=1_000_000, description="The most tokens that the model reads at once.")
+    order: names.Order = key(
+        "pre",
+        description="Whether normalisation comes before each sublayer or after it.",
+        only_with={"model.norm": AllBut(("none",))},
+    )
+    norm: names.Norm = key("layer", description="The kind of normalisation.")
+    activation: names.Activation = key("gelu", description="The feed-forward layers' activation.")
+    gated: bool = key(False, description="Whether feed-forward layers have a gate (SwiGLU, with swish).")
+    score: names.Score = key("scaled-dot", description="How attention compares a query with a key.")
+    key_heads: int | None = key(
+        None, ge=1, description="The number of heads of keys and values, shared by groups of query heads."
+    )
+    attention_window: int | None = key(
+        None, ge=1, description="How many tokens each position sees at most; all of them unless given."
+    )
+    bias: bool = key(True, description="Whether the linear layers have biases.")
+    scaled: bool = key(False, description="Whether token vectors are multiplied by √width (2017).")
+
+    @classmethod
+    def defaults(cls, size: str, use: Use) -> Values:
+        values: Values = {"dropout": 0.1}  # in every layer, on the way around it
+        if use is Use.DECODE:
+            values["scaled"] = True  # else positions, of size 1, drown the tokens
+        return values | (PAPER if is_the_papers(size, use) else {})
+
+    @classmethod
+    def train_defaults(cls, size: str, use: Use) -> Values:
+        if is_the_papers(size, use):
+            return dict(PAPER_TRAINING)
+        return {"lr": 1e-3, "optimiser": "adamw", "decay": 0.01, "warmup": 100}
+
+    @classmethod
+    def encoder_values(cls, longest: int) -> Values:
+        return {"context": longest}
+
+    @model_validator(mode="after")
+    def heads_divide_the_width(self) -> "Transformer":
+        """Each head has the same share of it."""
+        if self.width % self.heads:
+            raise ValueError(f"heads: {self.heads} does not divide model.width, {self.width}; give a divisor of it")
+        if self.key_heads is not None and self.heads % self.key_heads:
+            raise ValueError(
+                f"key_heads: {self.key_heads} does not divide model.heads, {self.heads}; give a divisor of it"
+            )
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError("positions: rotary needs an even share of model.width in each head; change width or heads")
+        if self.positions == "rotary" and self.score not in ("dot", "scaled-dot"):
+            raise ValueError(f"positions: rotary goes with the scores dot and scaled-dot, not with {self.score}")
+        return self
+
+    def conflicts(self, use: Use) -> Iterator[str]:
+        if use is not Use.ENCODE and self.norm in names.NORMS_OVER_TIME:
+            what = f"model.norm {self.norm} takes its means over later tokens too, so it can't write"
+            yield f"{what}; layer and rms can"
+
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        """Its decoder if causal, else its encoder."""
+        from seqloom.nn.transformer import decoder, encoder
+
+        parts = self.parts(input_size)
+        return decoder(parts) if causal else encoder(parts)
+
+    def build_decoder(self, input_size: int, *, memory_size: int) -> "Layer":
+        from seqloom.nn.transformer import cross_decoder
+
+        return cross_decoder(self.parts(input_size), memory_size=memory_size)
+
+    def parts(self, width: int) -> "TransformerParts":
+        """Sizes and parts of its blocks."""
+        from seqloom.nn.transformer import TransformerParts
+
+        return TransformerParts(
+            depth=self.depth,
+            size=width,
+            heads=self.heads,
+            hidden_size=self.hidden,
+            order=self.order,
+            norm=self.norm,
+            activation=self.activation,
+            gated=self.gated,
+            key_heads=self.key_heads,
+            score=self.score,
+            window=self.attention_window,
+            rotary=10_000.0 if self.positions == "rotary" else None,
+            bias=self.bias,
+            dropout=self.dropout,
+        )
+
+    def position_layer(self, width: int, longest: int | None = None) -> "Layer | None":
+        from seqloom.nn.positions import POSITIONS
+
+        return POSITIONS[self.positions](width, longest or self.context)
+
+    @property
+    def stem_dropout(self) -> float:
+        return self.dropout
+
+    @property
+    def scales_embeddings(self) -> bool:
+        return self.scaled
+
+    def size_words(self) -> str:
+        heads = f"{self.heads} head{'s' * (self.heads > 1)}"
+        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.width}, {heads}"
+
+
+FAMILY = Transformer

@@ -1,0 +1,56 @@
+"""The fixed-window neural language model (Bengio et al. 2003): the last few tokens, hidden layers over them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from seqloom.models.family import Family, Width
+from seqloom.spec import names
+from seqloom.spec.config.section import Values, key
+
+if TYPE_CHECKING:
+    from seqloom.nn.layer import Layer
+
+
+class Window(Family):
+    """The last few tokens, hidden layers over them."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 16, "hidden": 64, "depth": 1, "window": 8},
+        "small": {"width": 32, "hidden": 256, "depth": 1, "window": 16},
+        "base": {"width": 64, "hidden": 1024, "depth": 1, "window": 32},
+    }
+
+    window: int = key(ge=1, le=4096, description="How many tokens each position sees, including itself.")
+    hidden: Width = key(description="The size of the hidden layer.")
+    activation: names.Activation = key("tanh", description="The hidden layer's activation.")
+    direct: bool = key(False, description="Whether the output layer also sees the window directly.")
+
+    @property
+    def output_width(self) -> int:
+        return self.hidden if self.output_is_hidden else self.width * self.window + self.hidden
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden
+
+    @property
+    def output_is_hidden(self) -> bool:
+        return not (self.direct and self.depth == 1)
+
+    def build(self, input_size: int, *, causal: bool) -> "Layer":
+        from seqloom.nn.dense import DenseOverFeatures
+        from seqloom.nn.dropout import Dropout
+        from seqloom.nn.stack import Stack
+        from seqloom.nn.window import FixedWindow, FixedWindowDirect
+
+        kind = FixedWindowDirect if self.direct else FixedWindow
+        first = kind(input_size, self.hidden, self.window, activation=self.activation)
+        more: list[Layer] = []
+        for k in range(self.depth - 1):
+            below = first.output_size if k == 0 else self.hidden
+            more.append(DenseOverFeatures(below, self.hidden, activation=self.activation))
+        top = more[-1].output_size if more else first.output_size
+        return Stack([first, *more, Dropout(top, self.dropout)])
+
+
+FAMILY = Window

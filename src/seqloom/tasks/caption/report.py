@@ -1,0 +1,16 @@
+"""What people see of captioning."""
+
+from typing import ClassVar
+
+from seqloom.tasks.generation_report import GenerationReport
+
+
+class CaptionReport(GenerationReport):
+    """Captions of images."""
+
+    source_key: ClassVar[str] = "image"
+    answer_key: ClassVar[str] = "caption"
+    source_name: ClassVar[str] = "image"
+
+
+REPORT = CaptionReport

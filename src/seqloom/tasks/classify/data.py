@@ -1,0 +1,75 @@
+"""The rows of a classifier: a text as tokens, and its labels."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from seqloom.data.prepare import SplitExamples, never_in_train
+from seqloom.data.schema import AnswerColumn, AnswerLearner, Counts, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.source import DataSource
+from seqloom.spec.errors import DataError
+from seqloom.tasks.classify.config import ClassifyData
+
+TEXT, LABELS = 0, 1  # which value of an example
+TOKENIZER_FILE, LABELS_FILE = "source.json", "labels.json"
+
+
+@dataclass(frozen=True)
+class LabelledTexts(Schema):
+    """Refuses labels that nothing can be learned of.
+
+    several: whether a text may have any number of labels, whatever the examples have
+    on_rare_label: what to do about a label with a single example
+    """
+
+    several: bool = False
+    on_rare_label: str | None = None
+
+    def check_answers(self, examples: SplitExamples, counts: Counts, single: bool) -> Collection[str]:
+        rare = [label for label, each in counts.items() if each.total() == 1]
+        left_out = rare if self.on_rare_label == "skip" else []
+        kept = {label: each for label, each in counts.items() if label not in left_out}
+        if len(kept) < 2 and single and not self.several:
+            what = f"only one label, {next(iter(kept), 'none')!r}, so there is nothing to distinguish"
+            raise DataError(examples.source.name, what, "Give examples of another")
+        for label in never_in_train(examples.source, kept):
+            what = f"label {label!r} is not in the training part"
+            raise DataError(examples.place_of(label), what, "Add examples, or remove this one")
+        if rare and self.on_rare_label == "refuse":
+            others = len(rare) - 1
+            more = f" (and {others} other{'s' if others > 1 else ''})" if others else ""
+            what = f"label {rare[0]!r} is seen once{more}, so it can't be both learnt and measured"
+            do = "Add examples, or pass --data.on-rare-label skip (or keep)"
+            raise DataError(examples.place_of(rare[0]), what, do)
+        return left_out
+
+
+def schema(data: ClassifyData) -> Schema:
+    """The columns of a text with its labels."""
+    learner = TokenizerLearner(
+        (TEXT,),
+        data.tokeniser or "word",
+        data.vocabulary or 0,
+        data.min_count,
+        data.lowercase,
+        data.sample or 20_000_000,
+    )
+    return LabelledTexts(
+        columns=(
+            TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE),
+            AnswerColumn("labels", LABELS, encoder=LABELS_FILE),
+            TextColumn("texts", TEXT),
+        ),
+        learners={TOKENIZER_FILE: learner, LABELS_FILE: AnswerLearner((LABELS,))},
+        content=TEXT,
+        answers=LABELS,
+        several=data.label_separator is not None,
+        on_rare_label=data.on_rare_label,
+    )
+
+
+def guess_tokenizer(source: DataSource) -> str:
+    """What a token is, by the first texts: one word says little, its characters more."""
+    if source.corpus and (suited := source.reads.corpora[source.corpus].tokenizer):
+        return suited
+    words = sorted(len(example.values[TEXT].split()) for example in source.first())
+    return "character" if words[len(words) // 2 : len(words) // 2 + 1] <= [1] else "word"

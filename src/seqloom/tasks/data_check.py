@@ -1,0 +1,50 @@
+"""A check of data before training: what they are, what training would refuse, what else a person should know."""
+
+from seqloom.data.inspection.report import Inspection
+from seqloom.data.source import DataSource
+from seqloom.data.split import SPLITS
+from seqloom.spec.config.data import RowData
+from seqloom.spec.errors import UserError
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import TASKS
+
+
+def check_data(experiment: Experiment) -> Inspection:
+    """All that there is to find in an experiment's data; nothing in them makes this raise.
+
+    >>> from seqloom.tasks.registry import experiment
+    >>> path = getfixture("tmp_path") / "reviews.tsv"
+    >>> _ = path.write_text("good\\t1\\nbad\\t0\\tno\\n" * 10)
+    >>> data = {"train": str(path), "text": "1", "label": "2"}
+    >>> inspection = check_data(experiment({"task": "classify", "data": data}))
+    >>> inspection.ok, inspection.findings[0].message
+    (False, '3 fields, expected 2 (text, label); 10 lines like this')
+    """
+    task = TASKS[experiment.task]
+    data = experiment.data
+    skips = isinstance(data, RowData) and data.on_bad_line == "skip"
+    inspection = Inspection(experiment.task, "warning" if skips else "error")
+    if isinstance(data, RowData):
+        data = data.model_copy(update={"on_bad_line": "skip"})  # reading goes on after one
+    source = DataSource.resolve(data, task.reads, inspection.refuse)
+    try:
+        source = source.hashed()
+    except UserError as problem:
+        inspection.refuse(problem)
+    summarize_source(source, inspection)
+    task.check(source, inspection)
+    return inspection
+
+
+def summarize_source(source: DataSource, inspection: Inspection) -> None:
+    """The corpus, or the files with their formats; the columns that are read."""
+    if source.corpus:
+        inspection.summarize("corpus", f"{source.corpus} (embedded)")
+    for split in SPLITS:
+        if files := source.files[split]:
+            first = ", ".join(map(str, files[:3])) + (f", … ({len(files)} files)" if len(files) > 3 else "")
+            format_of = {path: each.format.name for each in source.inputs if each.split == split for path in each.paths}
+            formats = ", ".join(dict.fromkeys(format_of[path] for path in files))
+            inspection.summarize(f"{split} files", f"{first} ({formats})")
+    if source.columns is not None:
+        inspection.summarize("columns", source.columns.describe())

@@ -1,0 +1,76 @@
+"""What the configs of tasks share that write a text about a source: an encoder-decoder, and how it writes."""
+
+from collections.abc import Iterator
+
+from seqloom.models import encoder_decoder
+from seqloom.models.family import Family, Probability, Use
+from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.section import AllBut, Section, Values, key
+from seqloom.spec.config.train import Train
+from seqloom.tasks.experiment import Experiment
+
+
+class GenerationTrain(Train):
+    """How a decoder learns."""
+
+    label_smoothing: Probability = key(0.1, description="The share of each target spread over all classes in training.")
+    scheduled_sampling: Probability = key(
+        0.0,
+        description="The share of tokens that the decoder reads as it would write them, not as they should be; it "
+        "rises from 0 to this in the course of training (Bengio 2015).",
+    )
+    doubly_stochastic: float = key(
+        0.0,
+        ge=0,
+        le=1000,
+        description="How strongly attention is held to look at each source position once in all (Xu 2015).",
+        only_with={"model.attention": AllBut(("none",))},
+    )
+
+
+class GenerationConfig(Experiment):
+    """The config of a task that writes a text about a source."""
+
+    use = Use.DECODE
+
+    train: GenerationTrain = key(description="How it learns.")
+    decode: DecodeSeveral = key(description="How texts are written.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return encoder_decoder.model_keys(family)
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        values: Values = {"max_length": 128, "vocabulary": 8000}
+        if not said.get("train"):
+            values |= {"valid_share": 0.05, "test_share": 0.05}  # of an embedded corpus, which is all there is
+        return super().data_defaults(family, size, said) | values
+
+    @classmethod
+    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return super().model_defaults(family, size, said) | encoder_decoder.defaults(family, said)
+
+    @classmethod
+    def train_defaults(cls, family: type[Family], size: str) -> Values:
+        return {**super().train_defaults(family, size), "batch": 4096}
+
+    @classmethod
+    def filled_model(cls, model: Values, said: Values) -> Values:
+        own = {"encoder": model["arch"], "encoder_depth": model["depth"]}  # None stands for these too
+        return own | {name: value for name, value in model.items() if name not in own or value is not None}
+
+    @classmethod
+    def decode_defaults(cls, data: Values, said: Values) -> Values:
+        """A translation is the likeliest one that a beam finds, as long as those learnt from may be."""
+        drawn = str(said.get("temperature", 0)) not in ("0", "0.0")
+        longest = str(data.get("max_length"))
+        tokens = int(longest) if longest.isdecimal() else 128  # else the schema says what is wrong
+        return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": min(tokens + 1, 100_000)}  # and the end
+
+    def conflicts(self) -> Iterator[str]:
+        yield from super().conflicts()
+        yield from encoder_decoder.conflicts(self.model)
+
+    def describe_model(self) -> str:
+        return encoder_decoder.describe(self.model)

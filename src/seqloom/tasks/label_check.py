@@ -1,0 +1,107 @@
+"""Labels, as a check counts them: of texts or of words; which there are, in which splits, where first."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from seqloom.data.examples import Place
+from seqloom.data.inspection.report import FEW, Tally, listed
+from seqloom.data.prepare import missing_from_train
+from seqloom.data.source import DataSource
+from seqloom.data.split import TRAIN
+from seqloom.spec.errors import UserError
+
+MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
+SHOWN = 20  # labels in the summary
+
+Answered = tuple[str, str, tuple[str, ...]]  # the split of the file, what the example is split by, its labels
+
+
+@dataclass(slots=True)
+class SeenLabel:
+    """How often a label is in each split, and where it was first."""
+
+    location: str
+    splits: Counter[str] = field(default_factory=Counter)
+
+
+class LabelCounts:
+    """How often each label is in each split, and how many examples each split has."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, SeenLabel] = {}
+        self.rows: Counter[str] = Counter()
+        self.too_many = False  # whether there were labels that are not counted
+
+    def add(self, split: str, labels: Sequence[str], location: Place) -> None:
+        """Count the labels of an example."""
+        self.rows[split] += 1
+        for label in labels:
+            if label not in self.seen:
+                if len(self.seen) >= MOST:
+                    self.too_many = True
+                    continue
+                self.seen[label] = SeenLabel(str(location))
+            self.seen[label].splits[split] += 1
+
+    def of_split(self, split: str) -> Counter[str]:
+        """The counts of one split."""
+        return Counter({label: seen.splits[split] for label, seen in self.seen.items() if seen.splits[split]})
+
+    def tally(self, labels: Iterable[str]) -> Tally:
+        """Some labels, at the locations where each is first."""
+        chosen = list(labels)
+        return Tally(len(chosen), [self.seen[label].location for label in chosen[:FEW]])
+
+    def move_missing(
+        self, source: DataSource, again: Callable[[], Iterator[Answered]], left_out: frozenset[str] = frozenset()
+    ) -> None:
+        """Count as training does: it learns from the examples of labels that its own split kept back whole.
+
+        again: reads all examples once more
+        left_out: labels whose examples training leaves out
+        """
+        missing = missing_from_train(
+            source, {label: seen.splits for label, seen in self.seen.items() if label not in left_out}
+        )
+        for label in missing:
+            splits: Counter[str] = Counter()
+            for split, count in self.seen[label].splits.items():
+                splits[split if source.has(split) else TRAIN] += count
+            self.seen[label].splits = splits
+        if missing or left_out:
+            self.rows = rows_after(source, again, missing, left_out)
+
+    def describe(self, counts: Counter[str], noun: str) -> str:
+        """The most frequent labels with their counts, for the summary."""
+        shown = ", ".join(f"{label[:20]} ({n:,})" for label, n in counts.most_common(SHOWN))
+        return shown + (f", … ({len(counts):,} {noun}s)" if len(counts) > SHOWN else "")
+
+
+def rows_after(
+    source: DataSource, again: Callable[[], Iterator[Answered]], missing: set[str], left_out: frozenset[str]
+) -> Counter[str]:
+    """How many examples each split has in the end, by two more readings: equal contents move together."""
+    moved = {
+        content
+        for split, content, labels in again()
+        if split == TRAIN and missing.intersection(labels) and source.split_of(content, split) != TRAIN
+    }
+    rows: Counter[str] = Counter()
+    for split, content, labels in again():
+        if not left_out.intersection(labels):
+            rows[TRAIN if split == TRAIN and content in moved else source.split_of(content, split)] += 1
+    return rows
+
+
+def ignore(_: UserError) -> None:
+    """What to do about a problem that has been reported."""
+
+
+def subject(noun: str, labels: list[str], most: int) -> str:
+    """Labels as the subject of a sentence, with its verb.
+
+    >>> subject("label", ["a"], 3), subject("tag", ["a", "b"], 3)
+    ("label 'a' is", "tags 'a', 'b' are")
+    """
+    return f"{noun}{'' if len(labels) == 1 else 's'} {listed(labels, most)} {'is' if len(labels) == 1 else 'are'}"

@@ -1,0 +1,269 @@
+"""What `seqloom check` looks for in plain text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from seqloom.data.examples import Place
+from seqloom.data.inspection.duplicates import Contents
+from seqloom.data.inspection.report import FEW, BadLines, Finding, Inspection, Kind, Tally, share
+from seqloom.data.inspection.text_quality import ANY, Lengths, Odd, count_tokens
+from seqloom.data.lines import EmptyFile, read_chunks, read_lines
+from seqloom.data.source import DataSource
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
+from seqloom.data.streams import LEAST, WHAT_FOR, spans_of
+from seqloom.data.wording import counted
+from seqloom.spec.config.section import keys
+from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.language.config import LanguageData
+
+BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
+LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in
+LITTLE = 100_000  # characters to learn from
+
+LONG = 40  # characters: a shorter line may well be there many times
+VERY_LONG = 10_000  # characters of what is likely not one line
+REPEATS, MANY = 0.01, 0.1  # of long lines: from here a note, from here a warning
+OVERLAPS, LEAK = 0.01, 0.05  # of another split's long lines that training has too: from here a note, a warning
+SHOWN = 12  # characters in a message
+
+Block = tuple[str, int, str]  # a file's name, the line that the text begins on, the text
+
+
+def check(source: DataSource, inspection: Inspection) -> None:
+    """Two readings: whether all can be read and how long it is (which says where it is split), and what it is."""
+    files, lengths = {}, {}
+    for split in SPLITS:
+        files[split], lengths[split] = readable_files(source.files[split], inspection)
+    if not (files[TRAIN] or source.corpus):
+        return  # an error already: no file could be read
+    shares: dict[str, object] = {f"{split}_share": source.share(split) for split in (VALID, TEST)}
+    unreadable = dict.fromkeys((split for split in SPLITS if not files[split]), ())
+    text = replace(source, data=source.data.model_copy(update=shares | unreadable), files=files)
+    try:
+        spans = spans_of(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
+        splits = Splits(keys(source.data, LanguageData).tokeniser)
+        for split, block in split_blocks(text, spans):
+            splits.add(split, *block)
+    except UserError as error:
+        inspection.refuse(error)
+        return
+    summarize(splits, source, inspection)
+    splits.report(inspection)
+    for split, (cut_from, _, _) in spans.items():
+        size = splits.sizes[split]
+        if size.tokens < LEAST:
+            message = f"only {counted(size.characters, 'character')} for the part to {WHAT_FOR[split]}"
+            advice = "Give a longer text, or files of their own with --valid and --test"
+            name = next(map(str, source.files[cut_from]), source.name)
+            inspection.add("error", Tally(1, [name]), message, advice)
+    learnt = splits.sizes[TRAIN].characters
+    if LEAST <= learnt < LITTLE:
+        message = f"{counted(learnt, 'character')} is little to learn a language from"
+        inspection.add("note", Tally(1, []), message, "Give more text, or expect it to be learnt by heart")
+
+
+def summarize(splits: "Splits", source: DataSource, inspection: Inspection) -> None:
+    """Sizes, characters and lines."""
+    for split, size in splits.sizes.items():
+        if size.characters:
+            cut = "" if split == TRAIN or source.has(split) else " (the end of train)"
+            lines = counted(size.lines, "line")
+            inspection.summarize(split, f"{counted(size.characters, 'character')}, {lines}{cut}")
+    sizes = splits.sizes.values()
+    distinct = set[str]().union(*(size.distinct for size in sizes))
+    wide, total = sum(size.wide for size in sizes), sum(size.characters for size in sizes)
+    inspection.summarize("characters", f"{len(distinct):,} distinct; {share(wide, total)} of the text is not ASCII")
+    inspection.summarize("lines", f"{splits.lengths.describe()} characters")
+
+
+def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple[Path, ...], int]:
+    """Those files of a split that can be read, and the length of their text; of several some may be empty."""
+    good, empty, length, last = [], [], 0, "\n"
+    for path in paths:
+        try:
+            size, end = 0, ""
+            for chunk in read_chunks(path):
+                size, end = size + len(chunk), chunk[-1]
+            length += size + (last != "\n")  # where a file does not end its last line, one newline is put between
+            last = end
+            good.append(path)
+        except EmptyFile as error:
+            empty.append(error)
+        except DataError as error:
+            bad_lines = unreadable_lines(path).findings("error")
+            inspection.others += bad_lines or [Finding("error", error.what, 1, (error.place,), error.do)]
+    if good:
+        tally = Tally(len(empty), [error.place for error in empty[:FEW]])
+        message = f"{counted(len(empty), 'file')} without text"
+        inspection.add("note", tally, message, "Nothing; empty files are skipped")
+        return tuple(good), length
+    for empty_file in empty:
+        inspection.refuse(empty_file)
+    return (), 0
+
+
+def unreadable_lines(path: Path) -> BadLines:
+    """Every line of a file that can't be read; how long it is does not matter here."""
+    bad_lines = BadLines()
+
+    def on_bad_line(error: DataError) -> None:
+        if not error.what.startswith("a line of more than"):
+            bad_lines(error)
+
+    try:
+        for _ in read_lines(path, LONGEST, on_bad_line):
+            pass
+    except DataError:
+        return BadLines()  # the whole file is bad, and its own message says why
+    return bad_lines
+
+
+def blocks(text: DataSource, split: str) -> Iterator[Block]:
+    """The text of a split's files in blocks of whole lines, as far as lines are shorter than a block."""
+    if split == TRAIN and text.corpus:
+        yield from numbered(text.corpus, text.made())
+        return
+    for path in text.files[split]:
+        try:
+            yield from numbered(str(path), read_chunks(path))
+        except EmptyFile:
+            continue
+
+
+def numbered(name: str, chunks: Iterable[str]) -> Iterator[Block]:
+    """Blocks with the lines that they begin on."""
+    line = 1
+    for block in at_lines(chunks, BLOCK):
+        yield name, line, block
+        line += block.count("\n")
+
+
+def split_blocks(text: DataSource, spans: dict[str, tuple[str, int, int]]) -> Iterator[tuple[str, Block]]:
+    """Blocks with the split of each, the training split first; a block that straddles a cut is cut there."""
+    for source in SPLITS:
+        if not text.has(source):
+            continue
+        at, last = 0, ""
+        for name, line, block in blocks(text, source):
+            if line == 1 and last not in ("", "\n"):
+                at += 1  # the newline between files
+            last = block[-1]
+            for split, (cut_from, start, stop) in spans.items():
+                inside = slice(max(start - at, 0), max(stop - at, 0))
+                if cut_from == source and (piece := block[inside]):
+                    yield split, (name, line + block.count("\n", 0, inside.start), piece)
+            at += len(block)
+
+
+class Size:
+    """What is counted of one split, and the characters that it has."""
+
+    def __init__(self) -> None:
+        self.characters = self.lines = self.wide = self.tokens = 0
+        self.distinct: set[str] = set()
+        self.new: dict[str, int] = {}  # characters that the training split lacks, and how often each is here
+        self.tally = Tally()  # of those
+
+
+class Splits:
+    """What is seen of the text, split by split, block by block."""
+
+    def __init__(self, tokenizer: str | None) -> None:
+        self.tokenizer = tokenizer
+        self.sizes = {split: Size() for split in SPLITS}
+        self.lengths, self.odd, self.very_long = Lengths(), Odd(), Tally()
+        self.contents = Contents()
+        self.open, self.begun = 0, Place("", 1)  # characters of a line that the next block continues; its location
+
+    def add(self, split: str, name: str, line: int, text: str) -> None:
+        """Look at the next block."""
+        size = self.sizes[split]
+        size.characters += len(text)
+        size.lines += text.count("\n")
+        size.wide += 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
+        if size.tokens < LEAST:
+            size.tokens += count_tokens(text, self.tokenizer)
+        size.distinct.update(text)
+        if split != TRAIN:
+            self._look_for_new(size, name, line, text)
+        plain = text.isascii() and not ANY.search(text)
+        for location, content in self._lines(name, line, text):
+            if not plain:
+                self.odd.add(content, location)
+            if len(content) >= LONG and len(content := content.strip()) >= LONG:
+                self.contents.add(content, split, (), location)
+
+    def _lines(self, name: str, first: int, text: str) -> Iterator[tuple[Place, str]]:
+        """Each line, or piece of one, with its location; a line's length is counted where it ends."""
+        if self.open and name != self.begun.file:
+            self._end_line()
+        *whole, rest = text.split("\n")
+        for number, content in enumerate(whole, first):
+            location = Place(name, number)
+            self._continue_line(len(content), location)
+            self._end_line()
+            yield location, content
+        if rest:
+            location = Place(name, first + len(whole))
+            self._continue_line(len(rest), location)
+            yield location, rest
+
+    def _continue_line(self, characters: int, location: Place) -> None:
+        if not self.open:
+            self.begun = location
+        self.open += characters
+
+    def _end_line(self) -> None:
+        self.lengths.add(self.open)
+        if self.open > VERY_LONG:
+            self.very_long.add(self.begun)
+        self.open = 0
+
+    def _look_for_new(self, size: Size, name: str, line: int, text: str) -> None:
+        for character in sorted(set(text) - self.sizes[TRAIN].distinct):
+            if character not in size.new:
+                size.tally.add(Place(name, line + text.count("\n", 0, text.index(character))))
+            size.new[character] = size.new.get(character, 0) + text.count(character)
+
+    def report(self, inspection: Inspection) -> None:
+        """Findings."""
+        if self.open:
+            self._end_line()
+        self._report_duplicates(inspection)
+        for split in (VALID, TEST):
+            size = self.sizes[split]
+            new = sorted(size.new, key=lambda character: -size.new[character])
+            shown = " ".join(map(visible, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
+            message = f"{counted(len(new), 'character')} of {split} never in train: {shown}"
+            inspection.add("note", size.tally, message, "Nothing; a character model reads them as unknown")
+        message = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
+        advice = "Nothing to do, if it is meant; check whether line ends are missing"
+        inspection.add("note", self.very_long, message, advice)
+        self.odd.report("line", inspection)
+
+    def _report_duplicates(self, inspection: Inspection) -> None:
+        repeated, sizes = self.contents.repeated(), self.contents.sizes
+        for split in SPLITS:
+            again, size = repeated.within(split), sizes[split]
+            if again.count >= max(REPEATS * size, 2):
+                lines = f"{share(again.count, size)} of the long lines of {split} ({again.count:,})"
+                kind: Kind = "warning" if again.count >= MANY * size else "note"
+                advice = "Remove them if they came by copying (headers, footers, the same page)"
+                inspection.add(kind, again, f"{lines} repeat an earlier one", advice)
+        for split in (VALID, TEST):
+            both, size = repeated.shared(split, TRAIN), sizes[split]
+            if both.count >= max(OVERLAPS * size, 1):
+                lines = f"{share(both.count, size)} of the long lines of {split} ({both.count:,})"
+                kind = "warning" if both.count >= LEAK * size else "note"
+                advice = f"Remove them from one of the two, or scores on {split} will be too good"
+                inspection.add(kind, both, f"{lines} are in train too", advice)
+
+
+def visible(character: str) -> str:
+    """A character for a message, by its number if it can't be seen.
+
+    >>> visible("é"), visible("\\u200b")
+    ('é', 'U+200B')
+    """
+    return character if character.isprintable() and not character.isspace() else f"U+{ord(character):04X}"

@@ -1,0 +1,28 @@
+"""What people see of language modelling."""
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from seqloom.tasks.report import Answer, TaskReport, clipped
+from seqloom.views.numbers import short
+from seqloom.views.terminal import fit
+from seqloom.views.text import one_line
+
+
+class LanguageReport(TaskReport):
+    """Scores, and how likely a text is. The samples that a model wrote as it learned are events of the run."""
+
+    @classmethod
+    def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
+        """How surprising the text is, and what may follow it."""
+        perplexity = answer.get("perplexity")
+        score = f"perplexity {short(perplexity)}" if isinstance(perplexity, int | float) else "perplexity –"
+        line = Text().append(score, "bold green").append("  ")
+        yield line.append(clipped(answer["text"], width, cell_len(line.plain)))
+        following = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
+        yield Text(f"    next: {fit(following, width - 10) if width else following}", "dim")
+
+
+REPORT = LanguageReport

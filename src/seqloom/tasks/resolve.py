@@ -1,0 +1,88 @@
+"""From nested values to an experiment: which task and family, which keys have no use there, and what is wrong."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.spec.config.applicability import has, useless, without
+from seqloom.spec.config.layers import merged
+from seqloom.spec.config.section import NONE, spelt_out
+from seqloom.spec.errors import ConfigError
+from seqloom.spec.registry import not_a_choice, unknown
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.registry import TASKS
+from seqloom.tasks.validation_errors import explained, has_no_use
+
+Nested = Mapping[str, Any]
+
+
+def resolve(raw: Nested, above: Nested) -> Experiment:
+    """An experiment, or one sentence on what is wrong; `above` lies over `raw`."""
+    both = merged(raw, above)
+    config = config_of(both)
+    gone: set[str] = set()
+    for key in foreign(both, config):
+        if not is_none(key, both) and ("task" not in above or has_value(key, above)):
+            raise ConfigError(has_no_use(key, str(both["task"])), key.dotted)
+        gone.add(key.dotted)
+    whole = validated(config, without(both, gone), both)
+    idle: set[str] = set()
+    for each in useless(whole):
+        if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has(each.decided_by, above)):
+            raise ConfigError(each.sentence, each.key)
+        if is_said(each.key, raw, whole):
+            idle.add(each.key)
+    return validated(config, merged(without(raw, gone | idle), without(above, gone)), both) if idle else whole
+
+
+def config_of(raw: Nested) -> type[Experiment]:
+    """The config that was composed for the task and the architecture that are named."""
+    if "task" not in raw:
+        raise ConfigError("task is missing; expected a value.", "task")
+    task = raw["task"]
+    if task not in TASKS:
+        raise ConfigError(not_a_choice("task", task, tuple(TASKS)), "task")
+    config = TASKS[task].config
+    model = raw.get("model") or {}
+    arch = model.get("arch", config.architecture) if isinstance(model, Mapping) else config.architecture
+    if arch not in ARCHITECTURES:
+        raise ConfigError(unknown("model.arch", arch, ARCHITECTURES), "model.arch")
+    return config.with_family(ARCHITECTURES[arch].family)
+
+
+def foreign(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
+    """The keys that were said, and that only other tasks have."""
+    sections = config.sections()
+    for key in all_keys().values():
+        kind = sections.get(key.part)
+        missing = kind is None or key.name not in kind.model_fields
+        if missing and has(key.dotted, raw) and str(raw["task"]) not in key.tasks:
+            yield key
+
+
+def is_none(key: Key, raw: Nested) -> bool:
+    """Whether a key is said to be none."""
+    value = raw[key.part][key.name]
+    return value is None or (value == NONE and key.kind in (int, float))
+
+
+def has_value(key: Key, raw: Nested) -> bool:
+    """Whether a key stands there with a value that is not none."""
+    return has(key.dotted, raw) and not is_none(key, raw)
+
+
+def validated(config: type[Experiment], values: Nested, said: Nested) -> Experiment:
+    """As the schema says, or one sentence."""
+    try:
+        return config.model_validate(dict(values))
+    except ValidationError as wrong:
+        raise explained(wrong, said) from None
+
+
+def is_said(key: str, raw: Nested, whole: Experiment) -> bool:
+    """Whether a key of this experiment stands there with a value that is not none."""
+    section, _, name = key.partition(".")
+    return has(key, raw) and spelt_out(type(getattr(whole, section)), raw[section])[name] is not None

@@ -1,0 +1,70 @@
+"""What `seqloom check` looks for in the rows of any task; of a task without a check of its own, this is all."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
+from seqloom.data.inspection.report import Inspection, Tally
+from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.source import DataSource
+from seqloom.data.split import SPLITS, TRAIN, VALID
+from seqloom.data.wording import counted
+
+Check = Callable[[DataSource, Inspection], None]
+"""A task's look at its data: it reads them, and adds to the summary and the findings."""
+
+NOUN = "example"
+
+
+def check(source: DataSource, inspection: Inspection) -> None:
+    """Sizes of the splits, texts that are there more than once, and the quality of each column of texts.
+
+    Examples are split by the value of their first role.
+    """
+    max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokeniser"))
+    rows: Counter[str] = Counter()
+    contents = Contents()
+    columns: dict[str, TextQuality] = {}
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+        content = values[0] if isinstance(values[0], str) else repr(values[0])
+        rows[source.split_of(content, file_split)] += 1
+        contents.add(content, file_split, (), location)
+        for role, value in zip(source.reads.roles, values, strict=False):
+            if isinstance(value, str):
+                if role.name not in columns:
+                    columns[role.name] = TextQuality(role.name, max_length, tokenizer)
+                columns[role.name].add(value, location)
+    if not rows:
+        return  # an error already: no file could be read
+    summarize_splits(rows, NOUN, source, inspection)
+    report_empty_splits(rows, NOUN, source, inspection)
+    repeated = contents.repeated()
+    report_repeats(repeated, NOUN, inspection)
+    report_overlap(repeated, NOUN, inspection)
+    for column in columns.values():
+        column.summarize(inspection)
+        column.report_blank(inspection)
+        column.report(inspection)
+
+
+def summarize_splits(rows: Counter[str], noun: str, source: DataSource, inspection: Inspection) -> None:
+    """How many examples each split has, and where they come from."""
+    for split in SPLITS:
+        if rows[split]:
+            inspection.summarize(split, counted(rows[split], noun) + origin(split, source))
+
+
+def origin(split: str, source: DataSource) -> str:
+    """Where a split without files of its own comes from, for the summary."""
+    if split == TRAIN or source.has(split):
+        return ""
+    return f" (kept back from the training files: {source.share(split):.0%}, by content)"
+
+
+def report_empty_splits(rows: Counter[str], noun: str, source: DataSource, inspection: Inspection) -> None:
+    """Errors about splits that training needs; where files hold nothing there has been an error already."""
+    refused = inspection.refused
+    for split in (TRAIN, VALID):
+        if not rows[split] and not (refused and getattr(source.data, split)):
+            advice = f"Give more {noun}s, a larger --data.valid-share, or a file of its own with --valid"
+            inspection.add("error", Tally(1, [source.name]), f"no {noun} is left for the {split} part", advice)

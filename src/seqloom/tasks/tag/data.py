@@ -1,0 +1,184 @@
+"""The rows of a tagger: words as numbers of their distinct forms, of each of which the letters are kept once."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+from jaxtyping import Integer
+from numpy import ndarray
+
+from seqloom.data.arrays import Ragged, Writer, read
+from seqloom.data.examples import Place
+from seqloom.data.prepare import SplitExamples, never_in_train
+from seqloom.data.schema import (
+    AnswerColumn,
+    AnswerLearner,
+    Column,
+    ColumnEncoder,
+    Counts,
+    Encoders,
+    Learner,
+    Schema,
+)
+from seqloom.data.split import batched
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.spec.errors import DataError, RunError
+from seqloom.tasks.tag.config import TagData
+
+WORDS, TAGS = 0, 1  # which value of an example
+WORDS_FILE, LETTERS_FILE, TAGS_FILE = "words.json", "letters.json", "tags.json"
+FORMS = "forms"  # the column of word forms, and the folder of their table
+LONGEST = 24  # letters of a word that are read: of a longer one its first and last twelve
+TOGETHER = 1024  # forms written at a time
+NO_LETTER = ""  # number 0: fills a word's row after its last letter
+
+
+@dataclass(frozen=True)
+class WordLearner(Learner[Vocabulary]):
+    """The most frequent words, and one for all others."""
+
+    lowercase: bool
+    min_count: int
+    vocabulary: int | None
+
+    def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
+        words = Counter[str]()
+        for sentence in values:
+            words.update(word.lower() if self.lowercase else word for word in sentence)
+        return Vocabulary.of_counts(words, unknown=True, least=self.min_count, most=self.vocabulary)
+
+    def save(self, encoder: Vocabulary) -> str:
+        return encoder.to_json()
+
+    def load(self, text: str, file: str) -> Vocabulary:
+        return with_unknown(Vocabulary.from_json(text, file), file)
+
+
+@dataclass(frozen=True)
+class LetterLearner(Learner[Vocabulary]):
+    """All letters of all words, one for those that are new, and the one that fills."""
+
+    def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
+        letters = Counter[str]()
+        for sentence in values:
+            letters.update("".join(sentence))
+        return Vocabulary([NO_LETTER, *Vocabulary.of_counts(letters, unknown=True).names])
+
+    def save(self, encoder: Vocabulary) -> str:
+        return encoder.to_json()
+
+    def load(self, text: str, file: str) -> Vocabulary:
+        return with_unknown(Vocabulary.from_json(text, file), file)
+
+
+def with_unknown(names: Vocabulary, file: str) -> Vocabulary:
+    """The same, if something in it stands for what is unknown."""
+    if names.unknown is None:
+        raise RunError(f"{file}: nothing there stands for what is unknown. Restore the file from a copy.")
+    return names
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """What a tagger's vocabularies make of words: a number for each, and numbers for its letters."""
+
+    words: Vocabulary
+    letters: Vocabulary
+    lowercase: bool
+
+    def rows(self, words: Sequence[str]) -> Integer[ndarray, "words 1+longest"]:
+        """[word, letter, letter, …, 0, 0] for each word: what `nn.Words` reads."""
+        table = np.zeros((len(words), 1 + LONGEST), dtype=np.int64)
+        for row, word in zip(table, words, strict=True):
+            row[0] = self.words.numbers([word.lower() if self.lowercase else word])[0]
+            letters = word if len(word) <= LONGEST else word[: LONGEST // 2] + word[-LONGEST // 2 :]
+            row[1 : 1 + len(letters)] = self.letters.numbers(letters)
+        return table
+
+
+@dataclass(frozen=True)
+class FormColumn(Column):
+    """Words as numbers of their distinct forms; what each form is stands in a table beside the splits."""
+
+    lowercase: bool = False
+
+    def open(self, encoders: Encoders) -> ColumnEncoder:
+        return FormEncoder(Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], self.lowercase))
+
+
+class FormEncoder(ColumnEncoder):
+    """Numbers forms as they come, and writes their table in the end."""
+
+    dtype = "uint32"
+
+    def __init__(self, spellings: Spellings) -> None:
+        self.spellings = spellings
+        self.forms: dict[str, int] = {}
+
+    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+        forms = self.forms
+        return [np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64) for words in values]
+
+    def close(self, folder: Path) -> None:
+        with Writer(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
+            for some in batched(self.forms, TOGETHER):
+                writer.add_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
+                writer.add("table", self.spellings.rows(some).ravel())
+
+
+class Forms:
+    """The distinct forms of a data set, mapped into memory: each as text, and as numbers of a word and its letters."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def _arrays(self) -> Mapping[str, Any]:
+        return read(self.folder / FORMS)
+
+    @property
+    def table(self) -> Integer[ndarray, "forms 1+longest"]:
+        """Of each form, what `Spellings.rows` makes of it."""
+        table: Integer[ndarray, "forms 1+longest"] = self._arrays["table"].reshape(-1, 1 + LONGEST)
+        return table
+
+    def words(self, forms: Iterable[SupportsIndex]) -> list[str]:
+        """The forms as text."""
+        texts = Ragged.of(self._arrays, "forms")
+        return [bytes(texts[form]).decode() for form in forms]
+
+
+@dataclass(frozen=True)
+class TaggedSentences(Schema):
+    """Refuses tags that nothing can be learned of."""
+
+    def check_answers(self, examples: SplitExamples, counts: Counts, single: bool) -> Collection[str]:
+        unseen = never_in_train(examples.source, counts)
+        if len(known := set(counts) - set(unseen)) < 2:
+            what = f"only one tag, {next(iter(known), 'none')!r}, so there is nothing to distinguish"
+            raise DataError(examples.source.name, what, "Name another column with --data.tag")
+        for tag in unseen:
+            what = f"tag {tag!r} is not in the training part"
+            raise DataError(examples.place_of(tag), what, "Add sentences with it, or remove it")
+        return ()
+
+
+def schema(data: TagData) -> Schema:
+    """The columns of a sentence with its tags, whole: training cuts long ones when it reads them."""
+    return TaggedSentences(
+        columns=(
+            FormColumn(FORMS, WORDS, lowercase=data.lowercase),
+            AnswerColumn("tags", TAGS, encoder=TAGS_FILE, noun="tag", example="sentence"),
+        ),
+        learners={
+            WORDS_FILE: WordLearner((WORDS,), data.lowercase, data.min_count, data.vocabulary),
+            LETTERS_FILE: LetterLearner((WORDS,)),
+            TAGS_FILE: AnswerLearner((TAGS,)),
+        },
+        content=WORDS,
+        answers=TAGS,
+    )

@@ -1,0 +1,78 @@
+"""The rows of a translator: tokens of both sides, and the texts as they were written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Shaped
+from numpy import ndarray
+
+from seqloom.data.examples import Place
+from seqloom.data.rows import Within
+from seqloom.data.schema import RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.source import DataSource
+from seqloom.data.split import TRAIN
+from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE
+from seqloom.tasks.translate.config import TranslateData
+
+SOURCE, TARGET = 0, 1  # which value of an example
+
+
+@dataclass(frozen=True)
+class Pairs(Schema):
+    """Counts pairs of which one side has many times the tokens of the other, and may drop them from training."""
+
+    max_ratio: float = 9.0
+    drop: bool = False
+
+    def row_filter(self, source: DataSource) -> RowFilter:
+        return RatioFilter(source, self.max_ratio, self.drop)
+
+
+class RatioFilter(RowFilter):
+    """Pairs of which one side has many times the tokens of the other: often two texts that don't belong together."""
+
+    def __init__(self, source: DataSource, max_ratio: float, drop: bool) -> None:
+        self.source, self.max_ratio, self.drop = source, max_ratio, drop
+        self.count = self.dropped = 0
+        self.first: Place | None = None
+
+    def keeps(self, split: str, place: Place, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+        """Whether a pair is learnt from; what is measured on stays as it is."""
+        short, long = sorted((len(row["source"]), len(row["target"])))
+        if long <= self.max_ratio * max(1, short):
+            return True
+        self.count += 1
+        self.first = self.first or place
+        drops = split == TRAIN and self.drop
+        self.dropped += drops
+        return not drops
+
+    def notes(self) -> dict[str, Any]:
+        """How many, how many of them are dropped, and where the first stood."""
+        numbered = {name: number for number, name in enumerate(self.source.names())}
+        at = self.first and (Within.of(self.first.file, numbered), self.first.line)
+        return {"odd": self.count, "odd_at": at, "dropped": self.dropped}
+
+
+def schema(data: TranslateData) -> Schema:
+    """The columns of a pair: one vocabulary for both sides, or one for each."""
+    shared = data.shared_vocabulary is not False
+    kind, size, sample = data.tokeniser or "bpe", data.vocabulary or 8000, data.sample or 20_000_000
+
+    def learner(*roles: int) -> TokenizerLearner:
+        return TokenizerLearner(roles, kind, size, data.min_count, data.lowercase, sample)
+
+    learners = {SOURCE_FILE: learner(SOURCE), TARGET_FILE: learner(TARGET)}
+    return Pairs(
+        columns=(
+            TokenColumn("source", SOURCE, data.max_length, encoder=SOURCE_FILE),
+            TokenColumn("target", TARGET, data.max_length, encoder=SOURCE_FILE if shared else TARGET_FILE),
+            TextColumn("source_texts", SOURCE),
+            TextColumn("target_texts", TARGET),
+        ),
+        learners={SOURCE_FILE: learner(SOURCE, TARGET)} if shared else learners,
+        content=SOURCE,
+        max_ratio=data.max_ratio,
+        drop=data.on_ratio == "drop",
+    )

@@ -1,0 +1,16 @@
+"""What people see of translation."""
+
+from typing import ClassVar
+
+from seqloom.tasks.generation_report import GenerationReport
+
+
+class TranslateReport(GenerationReport):
+    """Translations of texts."""
+
+    source_key: ClassVar[str] = "text"
+    answer_key: ClassVar[str] = "translation"
+    source_name: ClassVar[str] = "source"
+
+
+REPORT = TranslateReport

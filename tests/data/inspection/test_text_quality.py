@@ -1,0 +1,77 @@
+"""Odd characters are found by kind, and what only looks odd is left alone."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.examples import Place
+from seqloom.data.inspection.report import Inspection
+from seqloom.data.inspection.text_quality import ANY, ODD, Odd
+
+HERE = Place("t.txt", 1)
+
+
+def kinds(text: str) -> list[str]:
+    odd = Odd()
+    odd.add(text, HERE)
+    return [name for name, tally in odd.tallies.items() if tally.count]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("a\x07b", "control"),
+        ("a\x85b", "control"),
+        ("lost \ufffd", "lost"),
+        ("\ue000", "private"),
+        ("a\u200bb", "zero width"),
+        ("a\u200db", "zero width"),
+        ("10\xa0km", "space"),
+        ("so<br/>it", "markup"),
+        ('<a href="x">', "markup"),
+        ("Q&amp;A", "markup"),
+    ],
+)
+def test_kinds(text: str, kind: str) -> None:
+    assert kinds(text) == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\tb\nc",
+        "<unk> a < b > c & d",
+        "I <3 it",
+        "AMANHÃ, “Ô",
+        "naïve café Ångström",
+        "می\u200cخواهم",
+        "👩\u200d👧",
+        "it’s – “so”",
+    ],
+)
+def test_nothing_odd(text: str) -> None:
+    assert kinds(text) == []
+
+
+@given(st.text(st.characters(min_codepoint=0xC0, max_codepoint=0xFF), min_size=1, max_size=5))
+def test_mojibake_of_any_western_letter(text: str) -> None:
+    assert "mojibake" in kinds(text.encode().decode("latin-1"))
+    assert "mojibake" not in kinds(text)
+
+
+@given(st.text())
+def test_the_first_look_misses_nothing(text: str) -> None:
+    if any(pattern.search(text) for _, pattern, _, _ in ODD.values()):
+        assert ANY.search(text)
+
+
+def test_two_normal_forms() -> None:
+    odd, found = Odd(), Inspection("any")
+    for number, form in enumerate(("NFC", "NFD", "NFC"), 1):
+        odd.add(unicodedata.normalize(form, "café"), Place("t.txt", number))
+    odd.report("text", found)
+    (finding,) = found.findings
+    assert (finding.kind, finding.count, finding.locations) == ("warning", 1, ("t.txt:2",))
+    assert "in 1 text and as one (NFC) in 2" in finding.message

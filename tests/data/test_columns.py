@@ -1,0 +1,541 @@
+"""Which column is what: as named, by known names, by what the values look like; then the rows, good and bad."""
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from seqloom.data import columns as module
+from seqloom.data.columns import Columns, read_rows
+from seqloom.data.examples import Place, Record
+from seqloom.data.formats import FORMATS, format_of
+from seqloom.data.image_store import image_path
+from seqloom.data.lines import Bad, Skipped, refuse
+from seqloom.spec.config.data import TableData
+from seqloom.spec.errors import DataError
+from seqloom.tasks.registry import TASKS, experiment
+
+SENTENCES = [f"a sentence of some length, number {number}" for number in range(20)]
+PLAIN = "\n".join(f"{number % 2},{sentence!r}".replace("'", '"') for number, sentence in enumerate(SENTENCES))
+WORDS = "\n".join(f"{'good' if number % 2 else 'bad'}\t{sentence}" for number, sentence in enumerate(SENTENCES))
+NAMES = "\n".join(f"Abe{number}\t{'Japanese' if number % 2 else 'Portuguese'}" for number in range(20))
+PAIRS = "a dog\tun chien\na cat\tun chat\n"
+CAPTIONS = [("photos/1.jpg", "A dog runs ."), ("photos/1.jpg", "A brown dog ."), ("photos/2.jpg", "Two cats .")]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def save(text: str, name: str) -> Path:
+    Path(name).write_bytes(text.encode())
+    return Path(name)
+
+
+def section(task: str, **values: object) -> TableData:
+    """The data section of a task's config."""
+    data = experiment({"task": task, "data": {"train": "a file", **values}}).data
+    assert isinstance(data, TableData)
+    return data
+
+
+def find_columns(path: Path, task: str, **values: object) -> Columns:
+    reads = TASKS[task].reads
+    return module.find_columns(path, format_of(path, reads), reads, section(task, **values))
+
+
+def find(text: str, name: str = "a.csv", /, **values: object) -> Columns:
+    """The columns of a text and its label."""
+    return find_columns(save(text, name), "classify", **values)
+
+
+def find_sides(text: str, task: str = "translate", /, **values: object) -> tuple[int, int, bool]:
+    """The columns of a source and its target, and whether there is a header."""
+    found = find_columns(save(text, "a.tsv"), task, **values)
+    return *found.indices, found.header
+
+
+def read(path: Path, task: str, bad: Bad = refuse, **values: object) -> list[Record]:
+    """The rows of a table, by the columns that are found."""
+    reads = TASKS[task].reads
+    columns = find_columns(path, task, **values)
+    return list(read_rows(path, format_of(path, reads), columns, section(task, **values), bad))
+
+
+def pairs(path: Path, **values: object) -> list[tuple[str, str, int]]:
+    return [(*sides, place.line) for sides, place in read(path, "translate", **values)]
+
+
+def message(text: str, name: str = "a.csv", task: str = "classify", /, **values: object) -> str:
+    """Why a table is refused."""
+    with pytest.raises(DataError) as error:
+        read(save(text, name), task, **values)
+    return str(error.value)
+
+
+# A text and its label, by names and by values ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "text_column", "label", "header"),
+    [
+        (PLAIN, "a.csv", 1, 0, False),
+        (f"label,text\n{PLAIN}", "a.csv", 1, 0, True),
+        (f"Stars,Review Text\n{PLAIN}", "a.csv", 1, 0, True),
+        (f"polarite,phrase_fr\n{PLAIN}", "a.csv", 1, 0, True),
+        (WORDS, "a.tsv", 1, 0, False),
+        (f"avis\tphrase\n{WORDS}", "a.tsv", 1, 0, True),
+        (f"superb\ta film that nobody should miss, ever\n{WORDS}", "a.tsv", 1, 0, False),
+        (f"topic\thow are you?\n{WORDS}\ntopic\twhat is this?", "a.tsv", 1, 0, False),
+        (NAMES, "a.tsv", 0, 1, False),
+        (f"name\tlanguage\n{NAMES}", "a.tsv", 0, 1, True),
+        ("text,label\ngood,1", "a.csv", 0, 1, True),
+        ("text,label", "a.csv", 0, 1, True),
+        (",text,label\n0,a film,1\n1,the film,0\n2,a play,1", "a.csv", 1, 2, True),
+        ("id,title,body,class\n1,a,bb,x\n2,c,dd,y", "a.csv", 2, 3, True),
+        ("\n".join(f"{n},train,{s.replace(',', '')},{n % 3}" for n, s in enumerate(SENTENCES)), "a.csv", 2, 3, False),
+    ],
+)
+def test_guesses(text: str, name: str, text_column: int, label: int, header: bool) -> None:
+    guess = find(text, name)
+    assert (*guess.indices, guess.header) == (text_column, label, header)
+    assert guess.guessed == ("text", "label", "header")
+
+
+@pytest.mark.parametrize(
+    ("named", "text", "label", "header", "described"),
+    [
+        ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; --data.text and --data.label name others)"),
+        ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; --data.label names others)"),
+        ({"text": "title", "label": "kind"}, 0, 3, True, "text: 'title', label: 'kind'"),
+        (
+            {"text": "1", "label": "4"},
+            0,
+            3,
+            True,
+            "text: 'title', label: 'kind' (header guessed; --data.header and --no-data.header say)",
+        ),
+        ({"text": "1", "label": "4", "header": False}, 0, 3, False, "text: column 1, label: column 4, no header"),
+    ],
+)
+def test_columns_that_are_named_are_read(
+    named: dict[str, object], text: int, label: int, header: bool, described: str
+) -> None:
+    found = find("title,text,label,kind\na,b,c,d\n", **named)
+    assert (*found.indices, found.header) == (text, label, header)
+    assert found.describe() == described
+
+
+def test_a_header_that_is_guessed_away_says_so() -> None:
+    said = "(header guessed; --data.header and --no-data.header say)"
+    assert find(PLAIN, text=2, label=1).describe() == f"text: column 2, label: column 1, no header {said}"
+
+
+def test_other_files_can_be_read_as_the_first() -> None:
+    data = section("classify")
+    assert find(f"label,text\n{PLAIN}").named_in(data) == section("classify", text="text", label="label", header=True)
+    assert find(PLAIN).named_in(data) == section("classify", text="2", label="1", header=False)
+    twice = find("text,text,label\na,b,c\n", text=2, label="label")
+    assert twice.named_in(data) == section("classify", text="2", label="label", header=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "expected"),
+    [
+        ("only\none", {}, ": there is only one column. Rewrite it"),
+        ("a;b\nc;d", {}, ": there is only one column; the fields may be separated by ';'. Rewrite it"),
+        ("\n".join(f"{n},x{n}" for n in range(9)), {}, ": no column looks like a label: the values of each hardly rep"),
+        (
+            "review,stars\na,b",
+            {"text": "reveiw"},
+            ":1: no column 'reveiw' (columns: review, stars). The nearest is 'review'; name it with --data.text.",
+        ),
+        ("review,stars\na,b", {"text": "zzz"}, ":1: no column 'zzz' (columns: review, stars). Name one of them with"),
+        ("review,stars\na,b", {"label": "3"}, ": no column 3 (there are 2). Count from 1 in --data.label."),
+        ("review,stars\na,b", {"label": "0"}, ": no column 0 (there are 2). Count from 1 in --data.label."),
+        ("review,stars\na,b", {"text": "1", "label": "review"}, ": text and label are the same column ('review'). "),
+        ("review,stars\na,b", {"text": "review", "header": False}, ": --data.text 'review' is a name, and there is no"),
+        ("text,text,label\na,b,c", {"text": "text"}, ": several columns are called 'text'. Give a number"),
+        ("text,label\na,b,c\nd,e,f", {"text": "text"}, ":1: the header has 2 fields and most rows have 3. "),
+        ("\n\n", {}, ": there is no row that can be read. "),
+        ('a,"b', {}, ":1: a quote opens here"),
+    ],
+)
+def test_what_can_not_be_is_refused(text: str, named: dict[str, object], expected: str) -> None:
+    assert message(text, **named).startswith(f"a.csv{expected}")
+
+
+def test_rows_of_another_width_do_not_count() -> None:
+    assert find(f"{PLAIN}\n1,2,3").names == ("1", "2")
+
+
+def test_keys_of_json_are_columns() -> None:
+    records = [
+        {"id": n, "meta": {"long": s * 3}, "said": s, "about": ["a", "b"][n % 2]} for n, s in enumerate(SENTENCES)
+    ]
+    lines = "\n".join(map(json.dumps, records))
+    guess = find(lines, "a.jsonl")
+    assert guess.describe() == "text: 'said', label: 'about' (guessed; --data.text and --data.label name others)"
+    assert find(lines, "a.jsonl", text="said", label="about").guessed == ()
+    assert "The nearest is 'about'" in message(lines, "a.jsonl", label="abuot")
+    assert message('{"text": "x"}', "a.jsonl").startswith("a.jsonl: there is only one key ('text')")
+    assert message("{}", "a.jsonl").startswith("a.jsonl: the objects have no keys")
+
+
+def test_too_many_keys_to_guess_from_must_be_named() -> None:
+    records = [{f"key {n}": "x", "text": sentence, "label": "a"} for n, sentence in enumerate(SENTENCES * 60)]
+    lines = "\n".join(map(json.dumps, records))
+    expected = "a.jsonl: 1,002 different keys, too many to guess which is the text and which the label. Name both with"
+    assert message(lines, "a.jsonl").startswith(expected)
+    assert message(lines, "a.jsonl", text="text").startswith(expected)
+    named = find(lines, "a.jsonl", text="text", label="label")
+    assert [named.names[index] for index in named.indices] == ["text", "label"]
+
+
+def test_objects_with_few_keys_in_common_cost_no_table_of_all_with_all() -> None:
+    records = [{f"key {n}": "x", "said": said, "label": "ab"[n % 2]} for n, said in enumerate(SENTENCES * 49)]
+    lines = "\n".join(map(json.dumps, records))
+    tracemalloc.start()
+    guess = find(lines, "a.jsonl")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [guess.names[index] for index in guess.indices] == ["said", "label"]
+    assert most < 4_000_000  # a reference in each of 980 × 982 cells alone would be 7.7 MB
+
+
+# A source and its target, by names and by position -----------------------------------------------------------------
+
+
+def test_by_default_the_first_two_columns() -> None:
+    assert find_sides(PAIRS) == (0, 1, False)
+    assert pairs(Path("a.tsv")) == [("a dog", "un chien", 1), ("a cat", "un chat", 2)]
+
+
+@pytest.mark.parametrize(
+    ("first", "sides"),
+    [
+        ("source\ttarget", (0, 1)),
+        ("tgt\tsrc", (1, 0)),
+        ("en\tde", (0, 1)),
+        ("de\ten", (0, 1)),
+        ("French\tsource", (1, 0)),
+        ("id\tEnglish\tGerman", (1, 2)),
+        ("from_en\tto_fr", (0, 1)),
+        ("output\tid\tinput", (2, 0)),
+        ("en-GB\tpt_BR", (0, 1)),
+    ],
+)
+def test_a_header_is_known_by_its_names(first: str, sides: tuple[int, int]) -> None:
+    row = "\t".join(["a dog sits", "un chien", "x"][: first.count("\t") + 1])
+    assert find_sides(f"{first}\n{row}\n{row}\n") == (*sides, True)
+
+
+@pytest.mark.parametrize("first", ["to\tzu", "go to bed\tgeh ins Bett", "a\tb", "en\tThe", "from here\tto there"])
+def test_words_are_no_header(first: str) -> None:
+    assert find_sides(f"{first}\n{PAIRS}") == (0, 1, False)
+
+
+@pytest.mark.parametrize("first", ["it\tes", "He\tEl", "is\tes"])
+def test_codes_that_are_words_name_no_columns_of_a_dictionary(first: str) -> None:
+    assert find_sides(f"{first}\nhouse\tHaus\nto go\tgehen\n") == (0, 1, False)
+    assert find_sides(f"{first}\n") == (0, 1, False)
+    assert find_sides(f"{first}\n" + "the dog runs home\tel perro corre\n" * 2) == (0, 1, True)
+    assert find_sides("en\tit\nhouse\tcasa\n") == (0, 1, True)
+
+
+def test_a_header_that_is_guessed_says_so() -> None:
+    def describe(text: str, **values: object) -> str:
+        return find_columns(save(text, "a.tsv"), "translate", **values).describe()
+
+    guessed = "source: 'en', target: 'de' (header guessed; --data.header and --no-data.header say"
+    assert describe(f"en\tde\n{PAIRS}", source=1, target=2) == f"{guessed})"
+    others = "--data.source and --data.target name others"
+    assert describe(f"en\tde\n{PAIRS}") == f"{guessed}; {others})"
+    assert describe(f"en\tde\n{PAIRS}", header=True) == f"source: 'en', target: 'de' ({others})"
+    assert describe(f"en\tde\n{PAIRS}", source="en") == f"source: 'en', target: 'de' ({others})"
+    assert describe(PAIRS) == f"source: column 1, target: column 2, no header ({others})"
+
+
+def test_names_that_stand_below_too_are_values() -> None:
+    assert find_sides("en\tde\n" * 3) == (0, 1, False)
+
+
+def test_a_person_has_the_last_word() -> None:
+    three = "x\ty\tz\n" * 3
+    assert find_sides(three, source=3, target=1) == (2, 0, False)
+    assert find_sides(three, source=2) == (1, 0, False)
+    assert find_sides(three, target=1) == (1, 0, False)
+    assert find_sides(three, source=3) == (2, 1, False)
+    assert find_sides(three, source="z", target="x") == (2, 0, True)
+    assert find_sides(three, header=True) == (0, 1, True)
+    assert find_sides("en\tde\n" + PAIRS, header=False) == (0, 1, False)
+    assert find_sides("id\ten\tde\nx\ty\tz\n", target="en") == (2, 1, True)
+
+
+def test_images_and_captions_have_other_names() -> None:
+    assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
+    assert find_columns(Path("a.tsv"), "caption").describe() == (
+        "image: 'image', caption: 'caption' (header guessed; --data.header and --no-data.header say; "
+        "--data.source and --data.target name others)"
+    )
+
+
+def test_sides_that_were_found_can_be_named() -> None:
+    data = section("translate")
+    first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").named_in(data)
+    assert first == section("translate", source="en", target="de", header=True)
+    columns = find_columns(save(PAIRS, "b.tsv"), "translate", source="2", target="1")
+    assert columns.describe() == "source: column 2, target: column 1, no header"
+
+
+def test_files_without_sides() -> None:
+    do = "Rewrite it with commas (.csv) or tabs (.tsv) between a source and its target."
+    assert message("alone\nalone\n", "a.tsv", "translate") == f"a.tsv: there is only one column. {do}"
+    do = "Name a file with a source and its target in each row."
+    assert message("source\ttarget\n", "a.tsv", "translate") == f"a.tsv: there is no row that can be read. {do}"
+    one = '{"a": "b"}\n'
+    only = "a.jsonl: there is only one key ('a'). Give each object"
+    assert message(one, "a.jsonl", "translate") == f"{only} a source and its target."
+    assert message(one, "a.jsonl", "caption") == f"{only} an image and its caption."
+    assert message(one, "a.jsonl") == f"{only} a text and its label."
+
+
+def test_the_same_column_twice() -> None:
+    assert message(PAIRS, "a.tsv", "translate", source=1, target="1") == (
+        "a.tsv: source and target are the same column ('1'). Name two with --data.source and --data.target."
+    )
+    assert message(PAIRS, "a.tsv", "translate", source=3) == (
+        "a.tsv: no column 3 (there are 2). Count from 1 in --data.source."
+    )
+    assert "The nearest is 'target'" in message("source\ttarget\na\tb\n", "a.tsv", "translate", target="taget")
+
+
+# The values of rows --------------------------------------------------------------------------------------------------
+
+
+def labelled(header: bool = False) -> Columns:
+    """A text, then its label."""
+    names = ("text", "label") if header else ("1", "2")
+    return Columns(TASKS["classify"].reads.roles, (0, 1), header, names, ())
+
+
+def read_or_skip(text: str, name: str, columns: Columns, **values: object) -> tuple[list[Record], list[str]]:
+    """What is read when bad rows are skipped, and the messages; the first of them is what refusing says."""
+    path, data, skipped = save(text, name), section("classify", **values), Skipped()
+    form = format_of(path, TASKS["classify"].reads)
+    rows = list(read_rows(path, form, columns, data, skipped))
+    if skipped.count:
+        with pytest.raises(DataError) as error:
+            list(read_rows(path, form, columns, data))
+        assert str(error.value) == str(skipped.errors[0])
+    return rows, [str(error).removeprefix(name) for error in skipped.errors]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("b", "1 field, expected 2 (text, label). Put quotes around"),
+        ("b,0,c", "3 fields, expected 2 (text, label). Put quotes around"),
+        ("b,", "the label is empty. "),
+        ("b, ", "the label is empty. "),
+        ('"b",""', "the label is empty. "),
+    ],
+)
+def test_a_bad_row_is_refused_or_skipped(row: str, expected: str) -> None:
+    rows, errors = read_or_skip(f"a,1\n{row}\nc,1\n", "a.csv", labelled())
+    assert [text for (text, _), _ in rows] == ["a", "c"]
+    assert len(errors) == 1
+    assert errors[0].startswith(f":2: {expected}")
+    assert "or pass --data.on-bad-line skip" in errors[0]
+
+
+def test_rows_keep_the_line_they_begin_on() -> None:
+    rows, errors = read_or_skip('good,1\n\n"very,\n\n""bad""",0\r\nfine,1', "a.csv", labelled())
+    assert not errors
+    assert rows == [
+        Record(("good", ("1",)), Place("a.csv", 1)),
+        Record(('very,\n\n"bad"', ("0",)), Place("a.csv", 3)),
+        Record(("fine", ("1",)), Place("a.csv", 6)),
+    ]
+
+
+def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others() -> None:
+    r"""As \n and \r\n do, and as Python's own reading of text has it; in quotes it is a line's end in the text."""
+    text = 'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n'
+    rows, errors = read_or_skip(text, "a.csv", labelled())
+    assert rows == [
+        Record(("fine", ("a",)), Place("a.csv", 1)),
+        Record(("ken", ("b",)), Place("a.csv", 3)),
+        Record(("in\nside", ("c",)), Place("a.csv", 4)),
+        Record(("good", ("d",)), Place("a.csv", 6)),
+    ]
+    assert [error.partition(" (")[0] for error in errors] == [":2: 1 field, expected 2", ":7: 1 field, expected 2"]
+
+
+def test_an_empty_text_is_read() -> None:
+    assert read_or_skip(",1\n", "a.csv", labelled()) == ([Record(("", ("1",)), Place("a.csv", 1))], [])
+
+
+def test_several_labels() -> None:
+    rows, errors = read_or_skip("a,x|y\nb,\nc,x| x\nd,x||y\ne, z \n", "a.csv", labelled(), label_separator="|")
+    assert [labels for (_, labels), _ in rows] == [("x", "y"), (), ("x",), ("z",)]
+    assert errors == [
+        ":4: one of the labels in 'x||y' is empty. Fill it in, remove the line, or pass --data.on-bad-line skip."
+    ]
+
+
+def test_a_header_is_no_row() -> None:
+    path, data = save("text,label\n", "a.csv"), section("classify")
+    with pytest.raises(DataError, match="there is no row that can be read"):
+        list(read_rows(path, FORMATS["csv"], labelled(header=True), data))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            '{"text": "x", "label": 1',
+            "not valid JSON (expecting ',' delimiter, column 25). Write one JSON object per line",
+        ),
+        ("[1]", "an array, not a JSON object such as"),
+        ('{"text": "x"}', "no key 'label' (it has 'text'). Add it, or pass --data.on-bad-line skip."),
+        ("{}", "no key 'text' (it has none). "),
+        ('{"text": 5, "label": 1}', "'text' is a number, and a text is a string. "),
+        ('{"text": null, "label": 1}', "'text' is null, and a text is a string. "),
+        ('{"text": "x", "label": null}', "null can't be a label. "),
+        ('{"text": "x", "label": {"a": 1}}', "an object can't be a label. "),
+        ('{"text": "x", "label": [["a"]]}', "an array can't be a label. "),
+        ('{"text": "x", "label": NaN}', "nan can't be a label. "),
+        ('{"text": "x", "label": ""}', "the label is empty. "),
+        ('{"text": "x", "label": ["a", " "]}', "the label is empty. "),
+        ('{"text": "x \\ud800", "label": 1}', "\\ud800 is half of a character. "),
+    ],
+)
+def test_a_bad_object_is_refused_or_skipped(line: str, expected: str) -> None:
+    good = '{"text": "a", "label": 1}'
+    rows, errors = read_or_skip(f"{good}\n{line}\n{good}\n", "a.jsonl", labelled(header=True))
+    assert [(values, place.line) for values, place in rows] == [(("a", ("1",)), 1), (("a", ("1",)), 3)]
+    assert len(errors) == 1
+    assert errors[0].startswith(f":2: {expected}")
+
+
+def test_labels_and_separators_of_objects() -> None:
+    rows, errors = read_or_skip('{"label": ["a", 1], "text": ""}\n', "a.jsonl", labelled(header=True))
+    assert (rows, errors) == ([Record(("", ("a", "1")), Place("a.jsonl", 1))], [])
+    text = '{"text": "", "label": "a|b"}\n'
+    rows, _ = read_or_skip(text, "a.jsonl", labelled(header=True), label_separator="|")
+    assert [labels for (_, labels), _ in rows] == [("a", "b")]
+
+
+def test_nothing_read_is_refused() -> None:
+    path, data = save("\n\n", "a.jsonl"), section("classify")
+    with pytest.raises(DataError, match="there is no line that can be read"):
+        list(read_rows(path, FORMATS["jsonl"], labelled(header=True), data))
+    assert message("\n\n", "a.jsonl").startswith("a.jsonl: there is no line that can be read")
+
+
+def test_sides_of_csv_and_jsonl() -> None:
+    assert pairs(save('source,target\n"a, b","c\nd"\n', "a.csv")) == [("a, b", "c\nd", 2)]
+    records = [{"id": n, "de": f"{n} de", "en": f"{n} en"} for n in range(3)]
+    path = save("".join(json.dumps(record) + "\n" for record in records), "a.jsonl")
+    assert pairs(path, source="en", target="de") == [(f"{n} en", f"{n} de", n + 1) for n in range(3)]
+    assert pairs(path)[0] == ("0 de", "0 en", 1)
+
+
+def test_white_space_at_the_ends_is_no_part_of_a_side() -> None:
+    assert pairs(save(" a dog \t\u00a0un chien\n", "a.tsv")) == [("a dog", "un chien", 1)]
+
+
+def test_a_field_too_many_or_too_few() -> None:
+    assert message(PAIRS + "one\ttwo\tthree\n", "a.tsv", "translate") == (
+        "a.tsv:3: 3 fields, expected 2 (source, tab, target). Remove a tab, or pass --data.on-bad-line skip."
+    )
+    assert message(PAIRS + "alone\n", "a.tsv", "translate") == (
+        "a.tsv:3: 1 field, expected 2 (source, tab, target). "
+        "Add the tab that is missing, or pass --data.on-bad-line skip."
+    )
+    assert message("a,b\nc,d\ne,f,g\n", "a.csv", "translate").startswith(
+        "a.csv:3: 3 fields, expected 2 (source, comma, target). Put quotes"
+    )
+    bad = Skipped()
+    path = save(PAIRS + "one\ttwo\tthree\nx\t\n", "a.tsv")
+    assert len(read(path, "translate", bad, on_bad_line="skip")) == 2
+    assert bad.count == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "which"),
+    [("\tx", "the source is"), ("x\t ", "the target is"), (" \t", "the source and the target are")],
+)
+def test_an_empty_side(row: str, which: str) -> None:
+    expected = f"a.tsv:3: {which} empty. Fill it in, remove the line, or pass --data.on-bad-line skip."
+    assert message(f"{PAIRS}{row}\n", "a.tsv", "translate") == expected
+
+
+def test_json_that_is_no_pair() -> None:
+    good = '{"source": "a", "target": "b"}\n'
+    assert message(good + '{"source": "a"}\n', "a.jsonl", "translate").startswith("a.jsonl:2: no key 'target'")
+    assert "'target' is an array" in message(good + '{"source": "a", "target": []}\n', "a.jsonl", "translate")
+    assert "half of a character" in message(good + '{"source": "\\ud800", "target": "b"}\n', "a.jsonl", "translate")
+
+
+def test_the_first_rows_are_kept_without_those_that_can_not_be_used() -> None:
+    for text, name in (
+        ("source\ttarget\none\tun\n\tdeux\nthree\ttrois\n", "a.tsv"),
+        ('{"source": "one", "target": "un"}\n{"source": 2}\n{"source": "three", "target": "trois"}\n', "a.jsonl"),
+    ):
+        path, reads = save(text, name), TASKS["translate"].reads
+        first = find_columns(path, "translate", on_bad_line="skip").examples(
+            format_of(path, reads), section("translate")
+        )
+        assert [values for values, _ in first] == [("one", "un"), ("three", "trois")]
+
+
+# Images and captions -------------------------------------------------------------------------------------------------
+
+
+def captions(path: Path, bad: Bad = refuse, **values: object) -> list[tuple[str, str]]:
+    return [(image, caption) for (image, caption), _ in read(path, "caption", bad, **values)]
+
+
+def test_every_format_holds_the_same_captions() -> None:
+    tsv = "".join(f"{image}\t{caption}\n" for image, caption in CAPTIONS)
+    assert captions(save(tsv, "a.tsv")) == CAPTIONS
+    csv = "image,caption\n" + "".join(f'{image},"{caption}"\n' for image, caption in CAPTIONS)
+    assert captions(save(csv, "a.csv")) == CAPTIONS
+    jsonl = "".join(json.dumps({"caption": caption, "image": image}) + "\n" for image, caption in CAPTIONS)
+    assert captions(save(jsonl, "a.jsonl")) == CAPTIONS
+
+
+def test_columns_of_captions_can_be_named() -> None:
+    text = "what\tid\twhere\n" + "".join(f"{caption}\t7\t{image}\n" for image, caption in CAPTIONS)
+    assert captions(save(text, "a.tsv"), source="where", target="what") == CAPTIONS
+    assert captions(save(text.split("\n", 1)[1], "a.tsv"), source="3", target="1") == CAPTIONS
+
+
+def test_a_path_goes_on_from_the_folder_of_its_table(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("./photos/1.jpg\tA dog .\n")
+    [first] = read(path, "caption")
+    assert first == Record(("photos/1.jpg", "A dog ."), Place(str(path), 1))
+    assert image_path(first.values[0], first.place) == tmp_path / "photos" / "1.jpg"
+    assert image_path("/else/1.jpg", first.place) == Path("/else/1.jpg")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("\tA dog .", ":2: the image is empty. "),
+        ("1.jpg\t ", ":2: the caption is empty. "),
+        ("1.jpg\tA dog .\tIt runs .", ":2: 3 fields, expected 2 (image, tab, caption). "),
+        ("1.jpg", ":2: 1 field, expected 2 (image, tab, caption). "),
+    ],
+)
+def test_what_lacks_an_image_or_a_caption_is_refused_or_skipped(line: str, expected: str) -> None:
+    text = f"0.jpg\tA cat .\n{line}\n2.jpg\tA cow .\n"
+    assert message(text, "a.tsv", "caption").startswith(f"a.tsv{expected}")
+    skipped = Skipped()
+    assert [image for image, _ in captions(Path("a.tsv"), skipped)] == ["0.jpg", "2.jpg"]
+    assert skipped.count == 1

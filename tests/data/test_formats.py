@@ -1,0 +1,155 @@
+"""The format of a file, by its name or as given; what a task can't read is refused."""
+
+import gzip
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from seqloom.data import formats
+from seqloom.data.formats import FORMATS
+from seqloom.spec.errors import DataError, UnknownName
+from seqloom.tasks.registry import TASKS, experiment
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.txt", "a.txt", "corpus.txt", "c[1].csv", ".hidden.txt", "deep/d.txt", "deep/er/e.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a text")
+    return tmp_path
+
+
+def format_of(path: Path, task: str, name: str = "auto") -> str:
+    return formats.format_of(path, TASKS[task].reads, name).name
+
+
+def formats_of(paths: Sequence[Path], task: str) -> list[str]:
+    return [form.name for form in formats.formats_of(paths, TASKS[task].reads)]
+
+
+def refuse_twice(names: Sequence[str], task: str, form: str = "auto") -> None:
+    section = experiment({"task": task, "data": {"train": names, "format": form}}).data
+    formats.refuse_twice(names, TASKS[task].reads, section)
+
+
+def message(call: Callable[..., object], *arguments: object) -> str:
+    with pytest.raises(DataError) as error:
+        call(*arguments)
+    return str(error.value)
+
+
+def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named() -> None:
+    suffixes = [suffix for form in FORMATS.values() for suffix in form.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    kinds = {kind for task in TASKS.values() for kind in task.reads.kinds}
+    assert {form.kind for form in FORMATS.values()} == kinds
+    for task, entry in TASKS.items():
+        for form in formats.formats_read(entry.reads):
+            data = {"train": "a.txt", "format": form.name}
+            assert experiment({"task": task, "data": data}).data.format == form.name
+    with pytest.raises(UnknownName, match=r"unknown format 'cvs'\. Did you mean 'csv'"):
+        FORMATS["cvs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "written"),
+    [
+        ("a.txt", "language", "text"),
+        ("a.md", "language", "text"),
+        ("a.py.gz", "language", "text"),
+        ("README", "language", "text"),
+        ("a.csv", "classify", "csv"),
+        ("A.CSV.GZ", "classify", "csv"),
+        ("a.tab", "classify", "tsv"),
+        ("a.ndjson", "classify", "jsonl"),
+        ("a.conllu", "tag", "conllu"),
+        ("a.bio", "tag", "conll"),
+        ("a.conll.gz", "tag", "conll"),
+        ("a.tsv", "translate", "tsv"),
+        ("a.jsonl", "translate", "jsonl"),
+        ("a.csv", "caption", "csv"),
+    ],
+)
+def test_the_name_says_how_a_file_is_written(name: str, task: str, written: str) -> None:
+    assert format_of(Path(name), task) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "given", "expected"),
+    [
+        ("a.csv", "tag", "auto", "a csv file, and tag reads CoNLL-U"),
+        ("a.conllu", "language", "auto", "a conllu file, and language reads plain text. "),
+        ("a.txt", "classify", "auto", "plain text, and classify reads CSV, TSV, JSONL, or a folder"),
+        ("a.txt", "tag", "auto", "plain text, and tag reads"),
+        ("a.csv", "classify", "text", "plain text, and classify reads"),
+        ("a.csv", "language", "folder", "a folder, and language reads"),
+        ("deep", "language", "auto", "is a directory. Name its files, for example '{}/*.txt'."),
+        ("deep", "tag", "auto", "is a directory. Name its files, for example '{}/*.conllu'."),
+        ("deep", "classify", "csv", "is a directory. Name its files, for example '{}/*.csv'."),
+        ("none.txt", "classify", "auto", "there is no such file"),
+        ("deep", "translate", "auto", "is a directory. Name its files, for example '{}/*.tsv'."),
+        (
+            "a.conllu",
+            "translate",
+            "auto",
+            "a conllu file, and translate reads TSV, CSV, JSONL, or two text files, line",
+        ),
+        ("a.txt", "caption", "auto", "plain text, and caption reads TSV, CSV or JSONL, with an image's path and its"),
+    ],
+)
+def test_what_a_task_can_not_read_is_refused(folder: Path, name: str, task: str, given: str, expected: str) -> None:
+    path = folder / name
+    assert message(format_of, path, task, given).startswith(f"{path}: {expected.format(path)}")
+
+
+def test_what_is_given_goes_before_the_name(folder: Path) -> None:
+    assert format_of(folder / "a.txt", "classify", "tsv") == "tsv"
+    assert format_of(Path("a.csv"), "language", "text") == "text"
+    assert format_of(folder / "deep", "classify") == "folder"
+
+
+def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
+    (tmp_path / "reviews.txt").write_text("good\t1\nbad\t0\n")
+    assert message(format_of, tmp_path / "reviews.txt", "classify").endswith(
+        "each line has one tab, as in a table. Rename it to .tsv, or pass --data.format tsv."
+    )
+
+
+def test_a_json_array_is_told_to_be_jsonl(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
+    assert "Write one record per line (JSONL)" in message(format_of, tmp_path / "a.json", "classify")
+    (tmp_path / "a.json").write_text('{"text": "x"}\n')
+    assert format_of(tmp_path / "a.json", "classify") == "jsonl"
+
+
+def test_several_text_files_are_classes(folder: Path) -> None:
+    files = [folder / "a.txt", folder / "b.txt"]
+    assert formats_of(files, "classify") == ["folder", "folder"]
+    assert formats_of(files, "language") == ["text", "text"]
+    assert formats_of([Path("a.csv"), Path("b.tsv")], "classify") == ["csv", "tsv"]
+    (folder / "train.txt").write_text("x")
+    assert "this is not the name of a class" in message(formats_of, [*files, folder / "train.txt"], "classify")
+    assert "plain text, and classify reads" in message(formats_of, files[:1], "classify")
+
+
+def test_a_side_is_named_once(tmp_path: Path) -> None:
+    said = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
+    assert "a.de: this text file is named twice, and each is one side of one pair. Name it once; a copy" in said
+    refuse_twice(["a.tsv", "a.tsv"], "translate")  # read once, as elsewhere
+    refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
+    refuse_twice(["a.txt", "a.txt"], "language")
+
+
+def test_a_text_file_without_its_translation(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.en", "a.de", "b.en")]
+    for file in files:
+        file.write_text("a line\n")
+    do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both."
+    said = message(formats_of, files[:1], "translate")
+    assert said == f"{files[0]}: one text file, and a translation needs two, line by line. {do}"
+    said = message(formats_of, files, "translate")
+    assert said == f"{files[2]}: 3 text files, and a translation needs two, line by line. {do}"
+    assert formats_of(files[:2], "translate") == ["text", "text"]
+    files[0].write_text("a\tb\tc\n" * 3)
+    assert "named as plain text, but each line has 2 tabs, as in a table" in message(formats_of, files[:1], "translate")

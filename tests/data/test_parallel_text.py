@@ -1,0 +1,101 @@
+"""Parallel files, line by line: what belongs together stays together, and nothing is paired by chance."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seqloom.data.lines import Bad, Skipped, refuse
+from seqloom.data.parallel_text import pair_up, read_parallel
+from seqloom.spec.config.data import RowData
+from seqloom.spec.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def pairs(source: str | bytes, target: str | bytes, bad: Bad = refuse) -> list[tuple[str, str, int]]:
+    for name, text in (("a.en", source), ("a.de", target)):
+        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
+    read = read_parallel([Path("a.en"), Path("a.de")], RowData(), bad)
+    return [(*pair, place.line) for place, pair in read if place.file == "a.en"]
+
+
+def message(source: str | bytes, target: str | bytes) -> str:
+    with pytest.raises(DataError) as error:
+        pairs(source, target)
+    return str(error.value)
+
+
+def test_line_by_line() -> None:
+    assert pairs("one\ntwo \n", "eins\r\nzwei") == [("one", "eins", 1), ("two", "zwei", 2)]
+
+
+def test_a_side_that_ends_too_early() -> None:
+    do = "Find where they part: line n of one file must be the translation of line n of the other."
+    assert message("1\n2\n3\n4\n", "1\n2\n") == (
+        f"a.en:3: from here on a.de has no line to go with this one (2 lines there, 4 here). {do}"
+    )
+    assert message("1\n", "1\n2\n") == (
+        f"a.de:2: from here on a.en has no line to go with this one (1 line there, 2 here). {do}"
+    )
+
+
+def test_blank_on_both_sides_is_passed_over() -> None:
+    assert pairs("1\n\n3\n", "1\n \n3\n") == [("1", "1", 1), ("3", "3", 3)]
+
+
+def test_blank_on_one_side_is_at_its_place() -> None:
+    do = "Fill it in, remove the line, or pass --data.on-bad-line skip."
+    assert message("1\n\n3\n", "1\n2\n3\n") == f"a.en:2: the source is empty. {do}"
+    assert message("1\n2\n3\n", "1\n\t\n3\n") == f"a.de:2: the target is empty. {do}"
+    assert pairs("1\n\n3\n", "1\n2\n3\n", bad := Skipped()) == [("1", "1", 1), ("3", "3", 3)]
+    assert bad.count == 1
+
+
+lines = st.lists(st.sampled_from([b"a", b"b c", b"", b"caf\xe9", b"\xff"]), min_size=1, max_size=12)
+
+
+@given(lines, lines)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_lines_that_can_not_be_read_take_their_partners_along(source: list[bytes], target: list[bytes]) -> None:
+    """Whatever is skipped, line n goes with line n; and files are refused exactly if their numbers of lines differ."""
+
+    def readable(line: bytes) -> bool:
+        return line in (b"a", b"b c")
+
+    expected = [
+        (one.decode(), other.decode(), number)
+        for number, (one, other) in enumerate(zip(source, target, strict=False), start=1)
+        if readable(one) and readable(other)
+    ]
+    whole = b"".join(line + b"\n" for line in source), b"".join(line + b"\n" for line in target)
+    if len(source) != len(target) or not expected:
+        with pytest.raises(DataError, match="no line"):
+            pairs(*whole, Skipped())
+    else:
+        assert pairs(*whole, Skipped()) == expected
+
+
+def test_nothing_to_read() -> None:
+    assert "there is no line that can be read" in message("\n\n", "\n\n")
+    assert message("", "one\n").startswith("a.en: the file is empty")
+
+
+@pytest.mark.parametrize(
+    ("names", "paired"),
+    [
+        ("", ""),
+        ("a.en a.de", "a.en-a.de"),
+        ("a.en.gz b.en.gz a.de.gz b.de.gz", "a.en.gz-a.de.gz b.en.gz-b.de.gz"),
+        ("a.en a.de b.de b.en", "a.en-a.de b.en-b.de"),
+        ("src.txt tgt.txt more.txt mehr.txt", "src.txt-tgt.txt more.txt-mehr.txt"),
+        ("a.en a.de b.en b.fr", "a.en-a.de b.en-b.fr"),
+    ],
+)
+def test_text_files_are_translated_two_by_two(names: str, paired: str) -> None:
+    found = pair_up([Path(name) for name in names.split()])
+    assert " ".join(f"{source}-{target}" for source, target in found) == paired

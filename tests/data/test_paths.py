@@ -1,0 +1,74 @@
+"""Which files paths and patterns stand for."""
+
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from seqloom.data.paths import expand
+from seqloom.spec.errors import DataError
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.txt", "a.txt", "corpus.txt", "c[1].csv", ".hidden.txt", "deep/d.txt", "deep/er/e.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("a text")
+    return tmp_path
+
+
+def message(patterns: Sequence[str | Path]) -> str:
+    with pytest.raises(DataError) as error:
+        expand(patterns)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "found"),
+    [
+        ([], ""),
+        (["b.txt", "a.txt"], "b.txt a.txt"),
+        (["*.txt"], "a.txt b.txt corpus.txt"),
+        (["b.txt", "*.txt"], "b.txt a.txt corpus.txt"),
+        (["c[1].csv"], "c[1].csv"),
+        (["deep"], "deep"),
+        (["**/*.txt"], "a.txt b.txt corpus.txt deep/d.txt deep/er/e.txt"),
+        (["deep/*"], "deep/d.txt"),
+        (["?.txt", "deep/**"], "a.txt b.txt deep/d.txt deep/er/e.txt"),
+    ],
+)
+def test_patterns_stand_for_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, patterns: list[str], found: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert expand(patterns) == [Path(name) for name in found.split()]
+    assert expand([folder / pattern for pattern in patterns]) == [folder / name for name in found.split()]
+
+
+def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
+    assert message([folder / "corups.txt"]) == (
+        f"{folder}/corups.txt: there is no such file. The nearest there: {folder}/corpus.txt."
+    )
+    assert f"no file matches. The nearest there: {folder}/corpus.txt" in message([folder / "corpora*.txt"])
+    assert message([folder / "zzz"]).endswith("there is no such file. Check the name.")
+    assert f"there is no folder {folder}/nowhere." in message([folder / "nowhere" / "a.txt"])
+    assert "only folders match" in message([folder / "de*"])
+    assert "this is not a file name" in message([""])
+    assert "it can't be read (File name too long)" in message(["x" * 300])
+
+
+@pytest.mark.parametrize("pattern", ["{}", "{}*"])
+def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe.csv")
+    said = message([pattern.format(pipe)])
+    assert said.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), and data are read more than once. Write")
+
+
+def test_devices_and_sockets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert message(["/dev/null"]).startswith("/dev/null: is a device, and data are read more than once. ")
+    monkeypatch.chdir(tmp_path)  # a socket's name is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s.csv")
+        assert message(["s.csv"]).startswith("s.csv: is a socket, and data are read more than once. ")

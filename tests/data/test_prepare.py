@@ -1,0 +1,275 @@
+"""Examples made ready: files are read once, one that changes meanwhile is refused, what is there is not made again."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data import lines
+from seqloom.data import prepare as module
+from seqloom.data.cache import cache_folder
+from seqloom.data.examples import Place, Record
+from seqloom.data.lines import Bad
+from seqloom.data.prepare import (
+    Dataset,
+    SplitExamples,
+    missing_from_train,
+    never_in_train,
+    prepare,
+    prepare_to_test,
+)
+from seqloom.data.schema import Schema, TextColumn
+from seqloom.data.source import DataSource
+from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
+from seqloom.data.streams import prepare_stream
+from seqloom.spec.errors import DataError
+from seqloom.tasks.classify import data as classify
+from seqloom.tasks.language import data as language
+from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.tag import data as tag
+from seqloom.tasks.translate import data as translate
+
+READY: dict[str, Callable[[DataSource], object]] = {
+    "language": lambda source: prepare_stream(source, language.learner(source.data)),
+    "classify": lambda source: prepare(source, classify.schema(source.data)),
+    "tag": lambda source: prepare(source, tag.schema(source.data)),
+    "translate": lambda source: prepare(source, translate.schema(source.data)),
+}
+CONTENT = {
+    "language": ("a.txt", "".join(f"line {i}\n" for i in range(300))),
+    "classify": ("a.tsv", "".join(f"text {i}\tlabel {i % 3}\n" for i in range(300))),
+    "tag": ("a.conll", "".join(f"word{i}\tN\nsees\tV\n\n" for i in range(300))),
+    "translate": ("a.tsv", "".join(f"text {i}\ttexte {i}\n" for i in range(300))),
+}
+COLUMNS: dict[str, dict[str, Any]] = {
+    "classify": {"text": "1", "label": "2", "header": False},
+    "translate": {"source": "1", "target": "2", "header": False},
+}
+words = st.text(st.characters(codec="utf-8"), max_size=8)
+several, places = st.lists(words).map(tuple), st.builds(Place, words, st.integers(1))
+some_labelled, some_tagged = (
+    st.builds(Record, st.tuples(words, several), places),
+    st.builds(Record, st.tuples(several, several), places),
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+
+
+def source(task: str, **data: Any) -> DataSource:
+    name, content = CONTENT[task]
+    Path(name).write_text(content)
+    chosen = experiment({"task": task, "data": {"train": name, **COLUMNS.get(task, {}), **data}})
+    return DataSource.resolve(chosen.data, TASKS[task].reads).hashed()
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each file is read to its end."""
+    read, counts = lines._unpacked, Counter[str]()
+
+    def counted(path: Path) -> Iterator[bytes]:
+        yield from read(path)
+        counts[path.name] += 1
+
+    monkeypatch.setattr(lines, "_unpacked", counted)
+    return counts
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["classify", "tag", "translate"])
+def test_a_file_is_read_to_its_end_once(task: str, readings: Counter[str]) -> None:
+    found = source(task, test_share=0.1)
+    READY[task](found)
+    assert readings[CONTENT[task][0]] == 1 + (task != "tag")  # columns are found by the first 1,000 rows
+
+
+def test_a_text_is_read_for_its_length_and_its_tokens_and_learnt_from_its_beginning(readings: Counter[str]) -> None:
+    READY["language"](source("language", test_share=0.1))
+    assert readings["a.txt"] <= 3
+
+
+@pytest.mark.parametrize("task", list(READY))
+def test_a_file_that_changes_meanwhile_is_refused(task: str) -> None:
+    found = source(task)
+    name, content = CONTENT[task]
+    Path(name).write_text(content + content[: content.index("\n", 20) + 1])
+    with pytest.raises(DataError, match=rf"^{name}: the file changed while it was being read\. Try again"):
+        READY[task](found)
+    assert not [left for left in cache_folder().iterdir() if not left.name.startswith(".")]
+
+
+@pytest.mark.parametrize("task", list(READY))
+def test_a_file_that_was_only_touched_is_not(task: str) -> None:
+    found = source(task)
+    name, content = CONTENT[task]
+    Path(name).write_text(content)
+    READY[task](found)
+    assert not list(cache_folder().rglob("copy.jsonl"))
+
+
+@given(st.lists(st.tuples(st.sampled_from([TRAIN, VALID, TEST]), some_labelled | some_tagged)))
+def test_the_copy_gives_back_what_was_read(
+    tmp_path_factory: pytest.TempPathFactory, examples: list[tuple[str, Record]]
+) -> None:
+    folder = tmp_path_factory.mktemp("copy")
+    for kind in (str, tuple):
+        mine = [(split, example) for split, example in examples if isinstance(example.values[0], kind)]
+        found = source("tag", valid_share=0.1)
+        kept = SplitExamples(found, tag.schema(found.data), lambda bad, mine=mine: iter(mine), folder / "copy.jsonl")  # type: ignore[misc]
+        first = list(kept.first())
+        assert [example for _, example in first] == [example for _, example in mine]
+        for (split, example), (stood, _) in zip(first, mine, strict=True):
+            content = example.values[0] if kind is str else " ".join(example.values[0])
+            assert split == (split_by_content(content, 1, 0.1, 0.0) if stood == TRAIN else stood)
+        assert list(kept) == first
+
+
+def labelled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
+    return (
+        (split, Record((text, tuple(labels)), Place("a.tsv", 1 + i))) for i, (split, text, labels) in enumerate(rows)
+    )
+
+
+def kept_back(many: int) -> list[str]:
+    """Texts that are kept back for the validation split."""
+    return [text for i in range(1000) if split_by_content(text := f"text {i}", 1, 0.1, 0.0) == VALID][:many]
+
+
+def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> None:
+    found, (one, other) = source("classify", valid_share=0.1), kept_back(2)
+    rows = [(TRAIN, one, "a"), (TRAIN, one, "b"), (TRAIN, other, "b"), (TEST, one, "c")]
+    examples = SplitExamples(found, classify.schema(found.data), lambda _: labelled(*rows), Path("copy.jsonl"))
+    sizes, counts, single = examples.count()
+    assert (sizes, single) == ({VALID: 3, TEST: 1}, True)
+    assert counts == {"a": {VALID: 1}, "b": {VALID: 2}, "c": {TEST: 1}}
+    assert [split for split, _ in examples] == [VALID, VALID, VALID, TEST]
+    examples.moved = {one}
+    assert [split for split, _ in examples] == [TRAIN, TRAIN, VALID, TRAIN]  # test has no file of its own here
+    examples.moved = set()
+    examples.move_missing(counts)
+    assert examples.moved == {one, other}
+    assert [split for split, _ in examples] == [TRAIN] * 4
+    assert examples.place_of("b") == Place("a.tsv", 2)
+    examples.left_out = frozenset("b")
+    assert [example.values[1] for _, example in examples] == [("a",), ("c",)]
+
+
+def test_examples_of_own_files_are_never_moved() -> None:
+    Path("v.tsv").write_text("text 1\tlabel 1\n")
+    found, (one, _) = source("classify", valid="v.tsv", test_share=0.1), kept_back(2)
+    rows = [(TRAIN, "text", "a"), (VALID, one, "b"), (TEST, one, "b")]
+    examples = SplitExamples(found, classify.schema(found.data), lambda _: labelled(*rows), Path("copy.jsonl"))
+    _, counts, _ = examples.count()
+    assert missing_from_train(found, counts) == {"b"}
+    examples.move_missing(counts)
+    assert [split for split, _ in examples][1:] == [VALID, TRAIN]
+
+
+def test_which_answers_training_lacks() -> None:
+    Path("v.tsv").write_text("text 1\tlabel 1\n")
+    found = source("classify", valid="v.tsv", test_share=0.1)
+    counts = {
+        "learned": Counter({TRAIN: 1, VALID: 1}),
+        "kept back": Counter({TEST: 2}),
+        "both": Counter({VALID: 1, TEST: 1}),
+        "of a file": Counter({VALID: 3}),
+        "nowhere": Counter({TRAIN: 0, TEST: 0, VALID: 1}),  # as after a lookup
+    }
+    assert missing_from_train(found, counts) == {"kept back", "both"}
+    assert never_in_train(found, counts) == ["of a file", "nowhere"]
+
+
+# The cache ------------------------------------------------------------------------------------------------------------
+
+
+def told(data: Dataset) -> dict[str, list[str]]:
+    return {name: [part.text("texts", row) for row in range(len(part))] for name, part in data.splits.items()}
+
+
+def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = source("classify")
+    schema = classify.schema(found.data)
+    first = prepare(found, schema)
+    monkeypatch.setattr(module, "write_all", None)  # not called
+    again = prepare(source("classify"), schema)
+    assert told(again) == told(first)
+    assert (again.folder, again.cut, again.skipped, again.notes) == (
+        first.folder,
+        first.cut,
+        first.skipped,
+        first.notes,
+    )
+    for other in (
+        lambda: prepare(source("classify", seed=2), schema),
+        lambda: prepare(found, classify.schema(found.data.model_copy(update={"max_length": 3}))),
+        lambda: prepare(found, schema, key={"images": "others"}),
+    ):
+        with pytest.raises(TypeError):
+            other()
+
+
+def test_examples_may_come_from_elsewhere_than_the_files() -> None:
+    found = source("classify", valid_share=0.2)
+    schema = Schema(columns=(TextColumn("texts", 0), TextColumn("more", 1)), learners={})
+
+    def read(bad: Bad) -> Iterator[tuple[str, Record]]:
+        for i in range(40):
+            yield TRAIN, Record((f"text {i}", "é"), Place("a.tsv", i + 1))
+        bad(DataError("a.tsv:41", "no text", "Write one"))
+
+    with pytest.raises(DataError, match=r"^a\.tsv:41: no text\."):
+        prepare(found, schema, read, {"of": "memory"})
+    assert not list(cache_folder().glob("[!.]*"))
+    data = prepare(source("classify", valid_share=0.2, on_bad_line="skip"), schema, read, {"of": "memory"})
+    assert sorted(text for texts in told(data).values() for text in texts) == sorted(f"text {i}" for i in range(40))
+    assert (data.skipped, data.cut, data.notes, data.encoders) == (1, 0, {"single": False}, {})  # there are no answers
+    for part in data.splits.values():
+        for row in range(len(part)):
+            assert part.text("texts", row) == f"text {part.line[row] - 1}"
+            assert part.text("more", row) == "é"
+            assert part.files[part.file[row]].name(["data/a.tsv"]) == "a.tsv"
+
+
+def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
+    found = source("classify")
+    columns = (TextColumn("texts", 0, max_length=4), TextColumn("whole", 0), TextColumn("more", 1, max_length=4))
+    schema = Schema(columns=columns, learners={})
+    rows = [(TRAIN, "text text", ""), (TRAIN, "text", ""), (VALID, "texts", "")]
+    examples = lambda _: ((split, Record((text, text), place)) for split, ((text, _), place) in labelled(*rows))  # noqa: E731
+    data = prepare_to_test(found, schema, {}, Path("out"), examples)
+    assert told(data) == {TEST: ["text", "text", "text"]}
+    part = data.splits[TEST]
+    assert [part.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
+    assert [part.text("more", row) for row in range(3)] == ["text", "text", "text"]
+    assert data.cut == 2
+
+
+def test_to_test_is_one_split_and_leaves_no_copy_and_no_cache() -> None:
+    learned = READY["classify"](source("classify"))
+    assert isinstance(learned, Dataset)
+    before = sorted(cache_folder().iterdir())
+    Path("t.tsv").write_text("text 9\tlabel 1\nfine\n")
+    asked = source("classify", on_bad_line="skip").data
+    found = DataSource.to_test(asked, TASKS["classify"].reads, ["t.tsv"])
+    data = prepare_to_test(found, classify.schema(asked), learned.encoders, Path("out"))
+    assert (told(data), data.skipped, data.folder) == ({TEST: ["text 9"]}, 1, Path("out"))
+    assert sorted(cache_folder().iterdir()) == before
+    assert not list(Path("out").rglob("copy.jsonl"))
+
+
+def test_what_is_written_down_is_json() -> None:
+    data = READY["translate"](source("translate"))
+    assert isinstance(data, Dataset)
+    meta = json.loads((data.folder / "meta.json").read_text())
+    assert meta["splits"] == [TRAIN, VALID]

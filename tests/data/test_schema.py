@@ -1,0 +1,132 @@
+"""Values to columns of numbers; and what is learned of them, which is kept as files."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.data.examples import Place
+from seqloom.data.schema import (
+    AnswerColumn,
+    AnswerLearner,
+    Column,
+    Learner,
+    NumberColumn,
+    Schema,
+    TextColumn,
+    TokenColumn,
+    TokenizerLearner,
+)
+from seqloom.data.vocabulary import Vocabulary
+from seqloom.spec.errors import DataError, RunError, UserError
+
+WORDS = TokenizerLearner((0,), "word", vocabulary=100, min_count=1, lowercase=False, sample=1000)
+
+
+def encoded(column: Column, values: list[Any], **encoders: object) -> list[list[Any]]:
+    """The rows of a column; each must fit the type of its array."""
+    opened = column.open({f"{name}.json": encoder for name, encoder in encoders.items()})
+    rows = opened.encode(values, [Place("a.tsv", line) for line in range(1, 1 + len(values))])
+    assert all(np.array_equal(row.astype(opened.dtype), row) for row in rows)
+    return [row.tolist() for row in rows]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=20), max_size=5))
+def test_a_text_is_its_bytes(texts: list[str]) -> None:
+    assert [bytes(row).decode() for row in encoded(TextColumn("texts", 0), texts)] == texts
+
+
+def test_numbers_are_rows_of_one() -> None:
+    assert encoded(NumberColumn("image", 0), [3, 0, 1 << 40]) == [[3], [0], [1 << 40]]
+    assert encoded(NumberColumn("score", 0, dtype="float32"), [0.5, -2.0]) == [[0.5], [-2.0]]
+
+
+def test_tokens_are_the_tokenizers() -> None:
+    tokenizer = WORDS.learn(["to be", "or not to be"], {})
+    rows = encoded(TokenColumn("tokens", 0, encoder="words.json"), ["be or", "", "who"], words=tokenizer)
+    assert rows == [tokenizer.encode("be or").tolist(), [], [tokenizer.unknown]]
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(2, "uint8"), (256, "uint8"), (257, "uint16")])
+def test_an_array_is_as_small_as_its_vocabulary_allows(size: int, dtype: str) -> None:
+    names = Vocabulary([str(i) for i in range(size)])
+    column = AnswerColumn("labels", 1, encoder="names.json")
+    assert column.open({"names.json": names}).dtype == dtype
+    assert encoded(column, [[str(size - 1)]], names=names) == [[size - 1]]
+
+
+def test_answers_are_numbers_of_their_vocabulary() -> None:
+    names = Vocabulary(["even", "odd"])
+    values: list[Any] = [("odd",), ("even", "odd"), (), ["odd", "odd"]]
+    assert encoded(AnswerColumn("labels", 1, encoder="names.json"), values, names=names) == [[1], [0, 1], [], [1, 1]]
+
+
+def test_an_answer_that_is_not_known_has_a_place() -> None:
+    names = Vocabulary([f"l{i}" for i in range(12)])
+    known = ", ".join(f"l{i}" for i in range(10))
+    for options, noun, example in (({}, "label", "example"), ({"noun": "tag", "example": "row"}, "tag", "row")):
+        with pytest.raises(DataError) as error:
+            encoded(AnswerColumn("labels", 1, encoder="names.json", **options), [["l1"], ["l2", "new"]], names=names)
+        what, do = f"{noun} 'new' is not one of the run's ({known})", "train on examples of it"
+        assert str(error.value) == f"a.tsv:2: {what}. Remove the {example}, or {do}."
+
+
+def test_a_tokenizer_is_kept_as_a_file() -> None:
+    tokenizer = WORDS.learn(iter(["to be", "or not to be"]), {})
+    again = WORDS.load(WORDS.save(tokenizer), "source.json")
+    assert again.learned == tokenizer.learned
+    assert WORDS.save(again) == WORDS.save(tokenizer)
+
+
+def test_a_tokenizer_learns_as_the_config_says() -> None:
+    learner = TokenizerLearner((0,), "word", vocabulary=100, min_count=2, lowercase=True, sample=12)
+    tokens = learner.learn(["To be to Be", "later later"], {}).learned.tokens
+    assert {"to", "be"} <= set(tokens)
+    assert "later" not in tokens  # of which the sample has a letter
+
+
+def test_answers_are_learned_in_the_order_of_the_alphabet_from_all_that_are_counted() -> None:
+    learner = AnswerLearner((1,))
+    names = learner.learn(iter(()), {"odd": Counter(train=1), "even": Counter(valid=2)})
+    assert names.names == ("even", "odd")
+    assert learner.load(learner.save(names), "labels.json").names == names.names
+
+
+@pytest.mark.parametrize(
+    ("learner", "error", "do"),
+    [(WORDS, DataError, "Train again, or copy the file anew"), (AnswerLearner((1,)), RunError, "Restore the file")],
+    ids=["tokenizer", "answers"],
+)
+@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', "null"])
+def test_a_damaged_file_is_a_sentence_that_names_it(
+    learner: Learner[Any], error: type[UserError], do: str, content: str
+) -> None:
+    with pytest.raises(error, match=rf"^kept\.json: .*\. {do} [^\n]*\.$"):
+        learner.load(content, "kept.json")
+
+
+def test_what_an_example_is_split_by() -> None:
+    columns, values = (TextColumn("texts", 0),), ("a text", ("two", "words"), 3)
+    assert Schema(columns, {}).content_of(values) == "a text"
+    assert Schema(columns, {}, content=1).content_of(values) == "two words"
+
+
+def test_a_cache_tells_schemas_apart() -> None:
+    """Their `repr` is a part of its key: all that decides what is made must be in it."""
+    columns = (TokenColumn("tokens", 0, 5, encoder="source.json"), TextColumn("texts", 1))
+    schema = Schema(columns, {"source.json": WORDS})
+    others = [
+        Schema(columns[:1], schema.learners),
+        Schema((TokenColumn("tokens", 0, 6, encoder="source.json"), columns[1]), schema.learners),
+        Schema((TokenColumn("tokens", 0, 5, encoder="target.json"), columns[1]), schema.learners),
+        Schema(columns, {"source.json": TokenizerLearner((0,), "word", 100, 2, False, 1000)}),
+        Schema(columns, {"source.json": TokenizerLearner((0, 1), "word", 100, 1, False, 1000)}),
+        Schema(columns, schema.learners, content=1),
+        Schema(columns, schema.learners, answers=1),
+    ]
+    assert repr(schema) == repr(Schema(columns, {"source.json": WORDS}))
+    assert len({repr(each) for each in (schema, *others)}) == 1 + len(others)
+    assert " at 0x" not in repr(schema)

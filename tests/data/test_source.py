@@ -1,0 +1,355 @@
+"""Where examples come from: files by split, or a corpus; and what decides them, for the cache."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seqloom.data import source as module
+from seqloom.data.lines import Bad, Skipped, refuse
+from seqloom.data.source import DataSource
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.spec.errors import DataError, UserError
+from seqloom.tasks.registry import TASKS, experiment
+
+CSV = "text,label\ngood film,pos\nbad film,neg\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def resolve(task: str, seed: int = 1, **data: Any) -> DataSource:
+    section = experiment({"task": task, "data": {"seed": seed, **data}}).data
+    return DataSource.resolve(section, TASKS[task].reads)
+
+
+def to_test(task: str, files: Sequence[str], **data: Any) -> DataSource:
+    section = experiment({"task": task, "data": data}).data
+    return DataSource.to_test(section, TASKS[task].reads, files)
+
+
+def key(task: str, seed: int = 1, **data: Any) -> dict[str, object]:
+    return resolve(task, seed, **data).hashed().cache_key()
+
+
+def values(source: DataSource, split: str = TRAIN, bad: Bad = refuse) -> list[tuple[Any, ...]]:
+    """The values of the examples, all of which stand in this split."""
+    examples = list(source.examples(bad))
+    assert {of for of, _ in examples} == {split}
+    return [example.values for _, example in examples]
+
+
+def test_files_of_each_split() -> None:
+    for name in ("a.txt", "b.txt", "v.txt"):
+        Path(name).write_text(f"{name} says\n")
+    found = resolve("language", train=["[ab].txt"], valid="v.txt")
+    assert found.names() == ["a.txt", "b.txt", "v.txt"]
+    assert [found.has(split) for split in (TRAIN, VALID, TEST)] == [True, True, False]
+    assert "".join(found.text(VALID)) == "v.txt says\n"
+    assert found.corpus is None
+
+
+def test_nothing_named_is_the_tasks_own_corpus() -> None:
+    for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python"), ("translate", "numbers")):
+        found = resolve(task)
+        assert found.corpus == corpus == found.names()[0]
+        assert found.has(TRAIN)
+
+
+def test_a_corpus_without_the_task_names_one_with_it() -> None:
+    with pytest.raises(UserError, match=r"^the corpus brackets has nothing for classify\. Use numbers\.$"):
+        next(resolve("classify", corpus="brackets").examples())
+
+
+def test_a_corpus_is_made_anew_for_each_reading() -> None:
+    found = resolve("tag", corpus="copy", examples=10, length=3)
+    assert list(found.examples()) == list(found.examples())
+    assert len(values(found)) == 10
+
+
+def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
+    Path("a.csv").write_text(CSV)
+    with pytest.raises(DataError, match=r"a\.csv: a csv file, and tag reads"):
+        resolve("tag", train="a.csv")
+    with pytest.raises(DataError, match="no such file"):
+        resolve("classify", train="a.cvs")
+    with pytest.raises(DataError, match=r"a\.csv: a csv file"):
+        to_test("tag", ["a.csv"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", CSV),
+        ("a.tsv", CSV.replace(",", "\t")),
+        ("a.jsonl", '{"text": "good film", "label": "pos"}\n{"text": "bad film", "label": "neg"}\n'),
+    ],
+)
+def test_labelled_files_of_every_format(name: str, content: str) -> None:
+    Path(name).write_text(content)
+    found = resolve("classify", train=name)
+    assert values(found) == [("good film", ("pos",)), ("bad film", ("neg",))]
+    assert found.columns is not None
+
+
+@pytest.mark.parametrize(
+    ("names", "content"),
+    [
+        (["a.tsv"], ["en\tfr\ngood film\tbon film\nbad film\tmauvais film\n"]),
+        (["a.en", "a.fr"], ["good film\nbad film\n", "bon film\nmauvais film\n"]),
+        (["a.jsonl"], ['{"src": "good film", "tgt": "bon film"}\n{"src": "bad film", "tgt": "mauvais film"}\n']),
+    ],
+)
+def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
+    for name, text in zip(names, content, strict=True):
+        Path(name).write_text(text)
+    pairs = [("good film", "bon film"), ("bad film", "mauvais film")]
+    found = resolve("translate", train=names)
+    assert values(found) == pairs
+    assert values(to_test("translate", names), TEST) == pairs
+    assert (found.columns is None) == (len(names) == 2)
+
+
+def test_captions_and_their_columns() -> None:
+    Path("a.csv").write_text("caption,file\na dog,1.jpg\n")
+    found = resolve("caption", train="a.csv")
+    assert values(found) == [("1.jpg", "a dog")]
+    assert found.columns is not None
+    assert found.columns.describe().startswith("image: 'file', caption: 'caption'")
+
+
+def test_the_languages_of_pairs() -> None:
+    found = resolve("translate", source_language="de", target_language="en", examples=200, length=1)
+    assert ("drei", "three") in values(found)
+
+
+def test_a_folder_has_no_columns() -> None:
+    for name in ("pos", "neg"):
+        (Path("films") / name).mkdir(parents=True)
+        (Path("films") / name / "1.txt").write_text(f"a {name} film")
+    found = resolve("classify", train="films")
+    assert found.columns is None
+    assert [labels for _, labels in values(found)] == [("neg",), ("pos",)]
+
+
+def test_bad_lines_as_the_config_says() -> None:
+    Path("a.csv").write_text(CSV)
+    assert resolve("classify", train="a.csv").bad() is refuse
+    assert isinstance(resolve("classify", train="a.csv", on_bad_line="skip").bad(), Skipped)
+
+
+def test_the_files_to_test_on_are_the_only_ones() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV + "fine,pos\n")
+    for data in ({}, {"train": "b.csv", "valid": "b.csv", "test": "b.csv"}, {"corpus": "numbers"}):
+        found = to_test("classify", ["a.csv"], **data)
+        assert [found.has(split) for split in (TRAIN, VALID, TEST)] == [False, False, True]
+        assert found.names() == ["a.csv"]
+        assert len(values(found, TEST)) == 2
+
+
+def test_where_the_data_lay() -> None:
+    Path("a.csv").write_text(CSV)
+    code = hashlib.sha256(CSV.encode()).hexdigest()
+    assert resolve("classify", train="a.csv").hashed().local() == {
+        "corpus": None,
+        "files": {
+            "train": [{"path": str(Path("a.csv").absolute()), "sha256": code}],
+            "valid": [],
+            "test": [],
+        },
+    }
+
+
+# The key of the cache: all that decides what is read, and nothing else ------------------------------------------------
+
+
+def test_a_renamed_file_is_the_same_data() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV)
+    assert key("classify", train="a.csv") == key("classify", train="b.csv")
+
+
+def test_columns_that_are_found_are_as_if_they_had_been_named() -> None:
+    Path("a.csv").write_text(CSV)
+    assert key("classify", train="a.csv") == key("classify", train="a.csv", text="text", label="label", header=True)
+
+
+def test_a_name_that_changes_the_reading_is_other_data() -> None:
+    for name in ("a.csv", "a.tsv"):
+        Path(name).write_text(CSV.replace(",", ",\t"))  # two columns either way
+    columns = {"text": 1, "label": 2, "header": False}
+    assert key("classify", train="a.csv", **columns) != key("classify", train="a.tsv", **columns)
+
+
+def test_a_file_that_is_a_class_is_other_data_under_another_name() -> None:
+    for name in ("pos.txt", "neg.txt", "great.txt"):
+        Path(name).write_text("a film\n" if name != "neg.txt" else "no film\n")
+    one, other = (resolve("classify", train=[name, "neg.txt"]).hashed() for name in ("pos.txt", "great.txt"))
+    assert one.hashes == other.hashes
+    assert one.cache_key() != other.cache_key()
+
+
+def test_what_decides_the_reading_is_in_the_key() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV + "fine,pos\n")
+    keys = [
+        key("classify", train="a.csv"),
+        key("classify", train="b.csv"),
+        key("classify", train=["a.csv", "b.csv"]),
+        key("classify", train="a.csv", valid="b.csv"),
+        key("classify", seed=2, train="a.csv"),
+        key("classify", train="a.csv", max_length=3),
+        key("classify", train="a.csv", tokeniser="character"),
+        key("classify", train="a.csv", text="label", label="text"),
+        key("classify", corpus="numbers"),
+        key("classify", corpus="numbers", length=2),
+        key("classify", corpus="numbers", languages="en,fr"),
+    ]
+    assert len({str(each) for each in keys}) == len(keys)
+
+
+def test_the_seed_is_in_the_key_where_something_is_drawn_from_it() -> None:
+    for name in ("a.csv", "b.csv", "c.csv", "a.txt"):
+        Path(name).write_text(CSV.replace("film", f"film in {name}"))
+
+    def differs(task: str, **data: Any) -> bool:
+        return key(task, seed=1, **data) != key(task, seed=2, **data)
+
+    assert differs("classify", train="a.csv")
+    assert differs("classify", train="a.csv", valid="b.csv", test_share=0.1)
+    assert differs("language", corpus="brackets")
+    assert differs("classify", corpus="numbers")
+    assert not differs("language", train="a.txt", test_share=0.1)
+    assert not differs("classify", train="a.csv", valid="b.csv")
+    assert not differs("classify", train="a.csv", valid="b.csv", test="c.csv")
+
+
+def test_the_languages_of_the_numbers() -> None:
+    found = resolve("classify", languages=["de", "th"], examples=50)
+    assert {labels for _, labels in values(found)} == {("de",), ("th",)}
+
+
+@pytest.mark.parametrize("max_characters", [20, 2_000_000])
+def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters: int) -> None:
+    long = "x" * 1_000_001
+    Path("pos.txt").write_bytes(b"caf\xe9\na fine film\n" + long.encode() + b"\n")
+    Path("neg.txt").write_text("a bad film\n")
+    found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
+    texts = [text for text, _ in values(found, bad=found.bad())]
+    assert texts == ["a fine film", *([long] if max_characters > 20 else []), "a bad film"]
+    strict = resolve("classify", train=["pos.txt", "neg.txt"])
+    with pytest.raises(DataError, match=r"^pos\.txt:1: the byte 0xE9 is not UTF-8"):
+        values(strict, bad=strict.bad())
+
+
+def test_a_class_file_without_a_good_line_is_not_a_table() -> None:
+    Path("pos.txt").write_bytes(b"caf\xe9\n")
+    Path("neg.txt").write_text("a bad film\n")
+    found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
+    assert [text for text, _ in values(found, bad=found.bad())] == ["a bad film"]
+
+
+def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
+    """A score on what was learnt is no score."""
+    Path("a.txt").write_text("one text\n")
+    Path("b.txt").write_text("one text\n")
+    with pytest.raises(DataError, match=r"b\.txt: the same content as a\.txt, which is in the train part\."):
+        resolve("language", train=["a.txt"], valid="b.txt").hashed()
+
+
+# What is resolved: once, and with a list of all problems for who asks -----------------------------------------------
+
+
+def test_the_columns_of_the_first_table_are_those_of_all() -> None:
+    Path("a.csv").write_text("stars,review\n" + "1,a fine film\n0,a poor film\n" * 5)
+    Path("b.csv").write_text("stars,review\na,b\n")
+    found = resolve("classify", train=["a.csv", "b.csv"], test="a.csv")
+    assert [each.columns and each.columns.indices for each in found.inputs] == [(1, 0)] * 3
+    named = found.data.model_dump(include={"text", "label", "header"})
+    assert named == {"text": "review", "label": "stars", "header": True}
+    Path("c.csv").write_text("review\na\n")
+    with pytest.raises(DataError, match=r"^c\.csv: there is only one column"):
+        resolve("classify", train=["a.csv", "c.csv"])
+
+
+def test_tables_come_before_parallel_text() -> None:
+    Path("a.en").write_text("one\n")
+    Path("a.de").write_text("eins\n")
+    Path("b.tsv").write_text("two\tzwei\nthree\tdrei\n")
+    found = resolve("translate", train=["a.en", "b.tsv", "a.de"])
+    assert [(*example.values, str(example.place)) for _, example in found.examples()] == [
+        ("two", "zwei", "b.tsv:1"),
+        ("three", "drei", "b.tsv:2"),
+        ("one", "eins", "a.en:1"),
+    ]
+
+
+def test_a_file_named_twice_is_read_once() -> None:
+    Path("a.csv").write_text(CSV)
+    found = resolve("classify", train=["a.csv", "*.csv", str(Path("a.csv").absolute())])
+    assert found.names() == ["a.csv"]
+    assert len(values(found)) == 2
+
+
+def test_all_problems_are_noted_and_the_rest_is_read() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text("only\n")
+    Path("c.conllu").write_text("x\n")
+    Path("d.csv").write_text("text,label\n,\n")
+    problems: list[UserError] = []
+    section = experiment({"task": "classify", "data": {"train": ["*.csv", "c.conllu", "e.csv"]}}).data
+    found = DataSource.resolve(section, TASKS["classify"].reads, problems.append)
+    assert [str(problem).partition(".")[0] for problem in problems] == ["e", "c", "b"]
+    read = [example.values for _, example in found.examples(Skipped(), problems.append)]
+    assert read == [("good film", ("pos",)), ("bad film", ("neg",))]
+    assert [str(problem) for problem in problems[3:]] == [
+        "d.csv: there is no row that can be read. Name a file with a text and its label in each row."
+    ]
+
+
+def test_of_several_text_files_one_that_is_no_class_is_a_problem_and_the_others_are_classes() -> None:
+    for name in ("pos.txt", "train.txt"):
+        Path(name).write_text("a film\n")
+    problems: list[UserError] = []
+    section = experiment({"task": "classify", "data": {"train": ["pos.txt", "train.txt"]}}).data
+    found = DataSource.resolve(section, TASKS["classify"].reads, problems.append)
+    [problem] = problems
+    assert str(problem).startswith("train.txt: several .txt files are read as one file per class, and this is not")
+    assert values(found) == [("a film", ("pos",))]
+
+
+def test_the_split_of_an_example_is_that_of_its_file_or_by_its_content() -> None:
+    Path("a.csv").write_text(CSV)
+    Path("b.csv").write_text(CSV + "fine,pos\n")
+    shared = resolve("classify", train="a.csv", valid_share=0.3, test_share=0.3)
+    assert [shared.share(split) for split in (VALID, TEST)] == [0.3, 0.3]
+    texts = [f"text {number}" for number in range(100)]
+    assert {shared.split_of(text, TRAIN) for text in texts} == {TRAIN, VALID, TEST}
+    assert {shared.split_of(text, TEST) for text in texts} == {TEST}
+    own = resolve("classify", train="a.csv", valid="b.csv")
+    assert [own.share(split) for split in (VALID, TEST)] == [0, 0]
+    assert {own.split_of(text, TRAIN) for text in texts} == {TRAIN}
+
+
+def test_the_first_examples_are_those_of_training_without_bad_ones() -> None:
+    Path("a.csv").write_text(CSV + "worse,\n")
+    Path("b.csv").write_text("text,label\nother,pos\n")
+    found = resolve("classify", train="a.csv", valid="b.csv", on_bad_line="skip")
+    assert [example.values for example in found.first()] == [("good film", ("pos",)), ("bad film", ("neg",))]
+    assert len(list(resolve("classify", corpus="numbers").first())) == module.HEAD
+
+
+def test_a_file_that_changes_after_it_was_looked_at_is_refused() -> None:
+    Path("a.csv").write_text(CSV)
+    found = resolve("classify", train="a.csv").hashed()
+    found.check_unchanged()
+    Path("a.csv").write_text(CSV)  # again the same content
+    found.check_unchanged()
+    Path("a.csv").write_text(CSV + "fine,pos\n")
+    with pytest.raises(DataError, match=r"^a\.csv: the file changed while it was being read\. Try again once it is"):
+        found.check_unchanged()

@@ -1,0 +1,333 @@
+"""From config to layers: of the right width, causal where a task writes, and every key finds its layer."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from seqloom.models.family import Family
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.nn import activations, normalisation
+from seqloom.nn.cells import CELLS
+from seqloom.nn.convolution import CausalConvolution, CentredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
+from seqloom.nn.dropout import AnyDropout, Dropout, VariationalDropout
+from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
+from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.layer import Layer
+from seqloom.nn.mixer import MixerBlock, TokenMixing
+from seqloom.nn.models import Model
+from seqloom.nn.multihead import SelfAttention
+from seqloom.nn.positions import LearnedPositions, Rotary, Sinusoidal
+from seqloom.nn.recurrent import Bidirectional, Recurrent
+from seqloom.nn.residual import PostNorm, PreNorm, Residual
+from seqloom.nn.scores import SCORES
+from seqloom.nn.stack import DenseStack
+from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window
+from seqloom.spec import names
+from seqloom.spec.config.section import keys
+from seqloom.spec.errors import ConfigError
+from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.language.config import LanguageModel
+from seqloom.tasks.registry import TASKS, experiment
+
+LANGUAGE = [arch for arch in ARCHITECTURES if arch != "mixer"]
+
+
+def part(task: str, arch: str, **more: Any) -> Family:
+    small = {"arch": arch, "size": "tiny", "width": 8, "depth": 2}
+    if arch == "transformer":
+        small |= {"heads": 2}
+    if arch != "conv":
+        small |= {"hidden": 12}
+    return experiment({"task": task, "model": {**small, **more}, "data": {}}).model
+
+
+def made(task: str, arch: str, **more: Any) -> Layer:
+    chosen = part(task, arch, **more)
+    torch.manual_seed(1)
+    return chosen.build(chosen.width, causal=task == "language").eval()
+
+
+def all_of(layer: nn.Module, kind: type[nn.Module]) -> list[Any]:
+    return [each for each in layer.modules() if isinstance(each, kind)]
+
+
+def changed_steps(layer: Layer, at: int, time: int = 9) -> list[int]:
+    """At which steps the output changes if the input does at this one."""
+    x = torch.randn(1, time, layer.input_size)
+    other = x.clone()
+    other[:, at] = torch.randn(layer.input_size)
+    with torch.no_grad():
+        differs = (layer(x)[0] - layer(other)[0]).abs().amax(dim=2)[0]
+    return torch.nonzero(differs > 1e-6).flatten().tolist()
+
+
+@pytest.mark.parametrize("arch", LANGUAGE)
+def test_a_body_that_writes_is_causal(arch: str) -> None:
+    layer = made("language", arch)
+    assert layer.traits.causal
+    assert layer.input_size == 8
+    assert min(changed_steps(layer, at=4)) == 4
+    assert len(changed_steps(layer, at=4)) > 1  # and later steps know of it
+
+
+@pytest.mark.parametrize("norm", names.NORMS)
+@pytest.mark.parametrize("arch", ["conv", "transformer"])
+def test_no_norm_that_a_language_model_may_have_looks_ahead(arch: str, norm: str) -> None:
+    if norm not in ("group", "instance"):  # the config refuses these
+        assert min(changed_steps(made("language", arch, norm=norm), at=4)) == 4
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_a_body_that_reads_sees_both_sides_where_it_can(task: str, arch: str) -> None:
+    layer = made(task, arch)
+    assert layer.input_size == 8
+    assert layer.traits.causal == (arch == "window")
+    assert min(changed_steps(layer, at=4)) < 4 or arch == "window"
+    assert max(changed_steps(layer, at=4)) > 4
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_the_output_is_as_wide_as_it_says(arch: str) -> None:
+    layer = made("tag", arch)
+    width = {"window": 12, "mixer": 8, "conv": 8, "transformer": 8}.get(arch, 24)
+    y, _ = layer(torch.randn(2, 5, 8), lengths=torch.tensor([5, 3]))
+    assert y.shape == (2, 5, width)
+    assert layer.output_size == width
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("depth", [1, 3])
+def test_depth_is_the_number_of_layers(arch: str, depth: int) -> None:
+    layer = made("classify", arch, depth=depth)
+    kinds = {"window": (FixedWindow, 1), "mixer": (MixerBlock, depth), "conv": (Convolution, depth)}
+    kinds |= {"transformer": (SelfAttention, depth)}
+    kind, number = kinds.get(arch, (Bidirectional, depth))
+    assert len(all_of(layer, kind)) == number
+    if arch == "window":
+        assert len(all_of(layer, nn.Linear)) == depth
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_dropout_reaches_every_kind_and_is_off_in_eval(arch: str) -> None:
+    torch.manual_seed(1)
+    layer, x = made("classify", arch, dropout=0.5), torch.randn(2, 6, 8)
+    assert torch.equal(layer(x)[0], layer(x)[0])
+    layer.train()
+    assert not torch.equal(layer(x)[0], layer(x)[0])
+    calm = made("classify", arch, dropout=0).train()
+    assert torch.equal(calm(x)[0], calm(x)[0])
+
+
+def values(key: Key) -> st.SearchStrategy[Any]:
+    """A few that a key may have."""
+    if key.choices:
+        return st.sampled_from(key.choices)
+    few: list[Any] = {bool: [False, True], int: [1, 2, 3, 6], float: [0, 0.3]}[key.kind]
+    return st.sampled_from([600] if key.name in ("length", "context") else few)
+
+
+@given(st.sampled_from(tuple(TASKS)), st.sampled_from(tuple(ARCHITECTURES)), st.data())
+def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataObject) -> None:
+    known = [key for key in all_keys().values() if arch in key.archs and task in key.tasks]
+    free = {key.name: values(key) for key in known if key.name not in ("arch", "size", "width")}
+    more = data.draw(st.fixed_dictionaries({"width": st.sampled_from([4, 6, 7])}, optional=free))
+    try:
+        chosen = experiment({"task": task, "model": {"arch": arch, "size": "tiny", **more}}).model
+    except ConfigError:
+        return
+    layers = chosen.build(chosen.width, causal=task == "language")
+    built = Model(chosen.tokens(11), layers, PerPosition(layers.output_size, 3))
+    y, _ = chosen.initialised(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
+    assert y.shape == (2, 3, layers.output_size)
+    assert y.isfinite().all()
+    assert layers.traits.causal or task != "language"
+    assert task != "language" or not keys(chosen, LanguageModel).tied or layers.output_size == chosen.width
+
+
+# Window
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_window_and_direct(depth: int) -> None:
+    layer = made("language", "window", window=3, direct=True, depth=depth, activation="relu")
+    assert all_of(layer, Window)[0].width == 3
+    assert changed_steps(layer, at=4) == [4, 5, 6]
+    assert all_of(layer, FixedWindowDirect)
+    assert layer.output_size == (12 if depth > 1 else 3 * 8 + 12)
+    assert len(all_of(layer, nn.ReLU)) == depth
+    assert not all_of(made("language", "window"), FixedWindowDirect)
+
+
+# Mixer
+
+
+def test_mixer() -> None:
+    layer = made("tag", "mixer", length=600, token_hidden=5, norm="rms", activation="relu")
+    mixing = all_of(layer, TokenMixing)[0]
+    assert (mixing.length, mixing.hidden_size, layer.traits.max_length) == (600, 5, 600)
+    assert all_of(layer, FeedForward)[0].widen.out_features == 12
+    assert len(all_of(layer, normalisation.RMSNorm)) == 4
+    assert len(all_of(layer, nn.ReLU)) == 4
+
+
+# Convolution
+
+
+def test_kernel_and_dilation() -> None:
+    layer = made("language", "conv", kernel=2, depth=3, norm="none")
+    assert [each.reach for each in all_of(layer, Convolution)] == [1, 2, 4]
+    assert len(changed_steps(layer, at=0, time=20)) == 8
+    layer = made("language", "conv", kernel=4, depth=2, dilated=False, norm="none")
+    assert len(changed_steps(layer, at=0, time=20)) == 7
+
+
+def test_dilation_begins_again_after_512() -> None:
+    reach = [each.reach for each in all_of(made("language", "conv", kernel=2, depth=12), Convolution)]
+    assert reach[8:] == [256, 512, 1, 2]
+
+
+def test_gates_and_sides() -> None:
+    assert len(all_of(made("tag", "conv", gate="linear"), GatedLinearUnit)) == 2
+    assert len(all_of(made("tag", "conv", gate="tanh"), GatedTanhUnit)) == 2
+    plain = made("tag", "conv", gate="none", activation="selu")
+    assert len(all_of(plain, nn.SELU)) == 2
+    assert not all_of(plain, GatedLinearUnit)
+    assert len(all_of(made("tag", "conv"), CentredConvolution)) == 2
+    assert len(all_of(made("tag", "conv", centred=False), CausalConvolution)) == 2
+    assert len(all_of(made("tag", "conv", norm="group"), normalisation.GroupNorm)) == 2
+
+
+# Recurrent
+
+
+@pytest.mark.parametrize("arch", names.CELLS)
+def test_a_cell_by_its_name(arch: str) -> None:
+    cells = [each.cell for each in all_of(made("language", arch), Recurrent)]
+    assert [type(cell) for cell in cells] == [CELLS[arch]] * 2
+    assert [cell.hidden_size for cell in cells] == [12, 12]
+
+
+def test_what_a_recurrent_layer_is_told() -> None:
+    layers = all_of(made("classify", "gru", weight_drop=0.1, zoneout=0.2, initial="learned"), Recurrent)
+    assert [(each.weight_drop, each.zoneout, each.initial_kind) for each in layers] == [(0.1, 0.2, "learned")] * 4
+
+
+def test_bias_and_directions() -> None:
+    assert not any("bias" in name for name, _ in made("classify", "gru", bias=False).named_parameters())
+    assert any("bias" in name for name, _ in made("classify", "gru").named_parameters())
+    assert not all_of(made("classify", "gru", bidirectional=False), Bidirectional)
+
+
+@pytest.mark.parametrize(
+    ("connection", "kind", "width"), [("plain", None, 12), ("residual", Residual, 12), ("dense", DenseStack, 8 + 24)]
+)
+def test_connections(connection: str, kind: type[nn.Module] | None, width: int) -> None:
+    layer = made("language", "gru", connection=connection)
+    assert layer.output_size == width
+    assert kind is None or len(all_of(layer, kind)) == 1
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("plain", Dropout), ("variational", VariationalDropout)])
+def test_dropout_of_the_kind_between_and_after_layers_and_before_them(kind: str, layer: type[nn.Module]) -> None:
+    found = all_of(made("language", "gru", dropout_kind=kind, dropout=0.3, input_dropout=0.4, depth=3), AnyDropout)
+    assert {type(each) for each in found} == {layer}
+    assert [each.p for each in found] == [0.4, 0.3, 0.3, 0.3]
+
+
+# Transformer
+
+
+def test_what_attention_is_told() -> None:
+    layers = all_of(made("language", "transformer", width=16, heads=4, key_heads=2, attention_window=3), SelfAttention)
+    assert [(each.heads, each.key_heads) for each in layers] == [(4, 2)] * 2
+    assert changed_steps(made("language", "transformer", attention_window=2, depth=1), at=4) == [4, 5]
+
+
+@pytest.mark.parametrize("score", names.SCORES)
+def test_scores(score: str) -> None:
+    layer = made("language", "transformer", score=score)
+    assert len(all_of(layer, SCORES[score])) == 2
+    assert min(changed_steps(layer, at=4)) == 4
+
+
+@pytest.mark.parametrize("norm", [norm for norm in names.NORMS if norm != "none"])
+@pytest.mark.parametrize(("order", "kind", "norms"), [("pre", PreNorm, 5), ("post", PostNorm, 4)])
+def test_norms_and_their_order(order: str, kind: type[nn.Module], norms: int, norm: str) -> None:
+    layer = made("tag", "transformer", order=order, norm=norm)
+    assert len(all_of(layer, kind)) == 4
+    assert len(all_of(layer, type(normalisation.NORMS[norm](8)))) == norms
+
+
+def test_a_transformer_without_norms() -> None:
+    layer = made("tag", "transformer", norm="none")
+    assert len(all_of(layer, PreNorm)) == 4
+    assert not any("norm" in name for name, _ in layer.named_parameters())
+
+
+def test_feed_forward_gates_activations_and_biases() -> None:
+    gated = all_of(made("tag", "transformer", gated=True, activation="swish"), GatedFeedForward)
+    assert len(gated) == 2
+    assert isinstance(gated[0].activation, type(activations.activation("swish")))
+    assert gated[0].widen.out_features == 12
+    without = made("tag", "transformer", bias=False)
+    assert all(each.bias is None for each in all_of(without, nn.Linear))
+
+
+@pytest.mark.parametrize(
+    ("positions", "kind"),
+    [("sinusoidal", Sinusoidal), ("learned", LearnedPositions), ("rotary", Rotary), ("none", None)],
+)
+def test_positions_are_told_in_the_stem_or_in_attention(positions: str, kind: type[nn.Module] | None) -> None:
+    chosen = part("language", "transformer", positions=positions)
+    both = nn.ModuleList([chosen.tokens(11), chosen.build(8, causal=True)])
+    found = [each for each in both.modules() if isinstance(each, Sinusoidal | LearnedPositions | Rotary)]
+    assert {type(each) for each in found} == ({kind} if kind else set())
+
+
+# Stem and start
+
+
+@pytest.mark.parametrize("arch", LANGUAGE)
+def test_a_stem_for_every_model(arch: str) -> None:
+    stem = part("language", arch, word_dropout=0.2).tokens(11)
+    assert (stem.vocabulary, stem.output_size, stem.word_dropout, stem.scale) == (11, 8, 0.2, 1.0)
+    assert stem(torch.tensor([[1, 2, 10]]))[0].shape == (1, 3, 8)
+
+
+def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None:
+    stem = part("language", "transformer", positions="learned", context=70, scaled=True, dropout=0.4).tokens(11)
+    assert stem.traits.max_length == 70
+    assert stem.scale == pytest.approx(8**0.5)
+    assert [each.p for each in all_of(stem, AnyDropout)] == [0.4]
+
+
+def model(chosen: Family) -> Model:
+    torch.manual_seed(1)
+    layers = chosen.build(chosen.width, causal=False)
+    return chosen.initialised(Model(chosen.tokens(11), layers, PerPosition(layers.output_size, 3)))
+
+
+@pytest.mark.parametrize("scheme", names.SCHEMES)
+@pytest.mark.parametrize("arch", ["window", "mixer", "conv", "lstm", "gru", "transformer"])
+def test_every_model_starts_by_every_scheme(arch: str, scheme: str) -> None:
+    if (arch, scheme) == ("conv", "identity"):
+        return  # the config refuses it
+    built = model(part("classify", arch, init=scheme))
+    assert all(weight.isfinite().all() for weight in built.parameters())
+    if scheme == "zero":
+        assert all(not each.weight.any() for each in all_of(built.body, nn.Linear))
+
+
+def test_recurrent_weights_start_by_their_own_scheme() -> None:
+    def recurrent(**more: Any) -> torch.Tensor:
+        weight: torch.Tensor = all_of(model(part("classify", "rnn", **more)), Recurrent)[0].cell.recurrent_weight
+        return weight
+
+    assert torch.equal(recurrent(init="normal", recurrent_init="identity"), torch.eye(12))
+    product = recurrent(init="normal") @ recurrent(init="normal").T
+    assert torch.allclose(product, torch.eye(12), atol=1e-5)

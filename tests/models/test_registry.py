@@ -1,0 +1,44 @@
+"""What is known of an architecture before one is built: its family, its sizes, what it can do; all without torch."""
+
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import seqloom.models
+from seqloom.models.family import Family, Use
+from seqloom.models.registry import ARCHITECTURES, of_family, that_generate
+from seqloom.spec import names
+from seqloom.tasks.registry import TASKS
+
+every_architecture = pytest.mark.parametrize("arch", ARCHITECTURES)
+
+
+@every_architecture
+def test_an_architecture_is_one_of_its_family(arch: str) -> None:
+    family = ARCHITECTURES[arch].family
+    assert issubclass(family, Family)
+    assert arch in of_family(family)
+
+
+@every_architecture
+def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
+    family = ARCHITECTURES[arch].family
+    for size in names.SIZES:
+        own = {*family.sizes[size], *family.encoder_values(9)}
+        own |= {name for use in Use for name in family.defaults(size, use)}
+        assert own <= family.model_fields.keys()
+    assert family.max_length_key is None or family.max_length_key in family.model_fields
+
+
+def test_those_that_generate_are_all_but_the_mixer() -> None:
+    assert set(ARCHITECTURES) - set(that_generate()) == {"mixer"}
+
+
+def test_no_torch_is_needed_to_know_families_and_configs() -> None:
+    modules = [each.name for each in pkgutil.walk_packages(seqloom.models.__path__, "seqloom.models.")]
+    modules += [f"{task.folder}.config" for task in TASKS.values()]
+    program = f"import sys, {', '.join(modules)}; print({{'torch', 'numpy', 'tokenizers'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

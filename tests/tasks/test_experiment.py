@@ -1,0 +1,329 @@
+"""Every experiment that can be is resolved; every other is one sentence that names its key."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.spec import names
+from seqloom.spec.config.data import FAMILIAR, LANGUAGES
+from seqloom.spec.config.toml import merged
+from seqloom.spec.errors import ConfigError
+from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.registry import TASKS, experiment
+from tests.tasks.conditions import keys_of_some
+
+JARGON = re.compile(r"pydantic|input\b|a valid |type=|Literal|union|instance of|\n|Traceback|dictionary update")
+
+WRONG: list[Any] = [
+    "zzz",
+    -1,
+    10**30,
+    "9" * 40,
+    1.5,
+    float("nan"),
+    float("inf"),
+    [],
+    {},
+    [[1]],
+    {"a": 1},
+    True,
+    object(),
+]
+
+
+def possible(task: str, arch: str) -> bool:
+    return not (task in ("language", "translate", "caption") and arch == "mixer")
+
+
+def said(raw: dict[str, Any]) -> str:
+    """The sentence that an impossible experiment is answered with."""
+    with pytest.raises(ConfigError) as caught:
+        experiment(raw)
+    sentence = str(caught.value)
+    assert not JARGON.search(sentence), sentence
+    assert sentence.endswith((".", "?", "lists all)"))
+    assert len(sentence) < 400
+    return sentence
+
+
+def test_every_cell_of_the_matrix_is_resolved_or_says_what_can() -> None:
+    for task in TASKS:
+        for arch in ARCHITECTURES:
+            for size in names.SIZES:
+                raw = {"task": task, "model": {"arch": arch, "size": size}}
+                if possible(task, arch):
+                    assert experiment(raw).model.arch == arch
+                else:
+                    assert "lstm" in said(raw)
+
+
+def test_sizes_are_given_for_every_architecture_and_size() -> None:
+    for architecture in ARCHITECTURES.values():
+        sizes = architecture.family.sizes
+        assert set(sizes) == set(names.SIZES)
+        assert len({frozenset(values) for values in sizes.values()}) == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_resolved_experiment_is_read_again_as_itself(task: str) -> None:
+    for arch in ARCHITECTURES:
+        if possible(task, arch):
+            once = experiment({"task": task, "model": {"arch": arch}})
+            assert experiment(once.model_dump()) == once
+            assert experiment(once.model_dump(exclude_none=True)) == once
+
+
+def test_it_is_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        experiment({"task": "tag"}).seed = 2  # type: ignore[misc]
+
+
+def given_as(key: Key, value: object, task: str) -> dict[str, Any]:
+    archs = [arch for arch in key.archs or ("gru",) if possible(task, arch)]
+    raw: dict[str, Any] = {"task": task, "model": {"arch": archs[0] if archs else "gru"}}
+    return merged(raw, {key.part: {key.name: value}})
+
+
+def tasks_of(key: Key) -> tuple[str, ...]:
+    """Those that have it, with a model that has it too."""
+    return tuple(task for task in key.tasks if any(possible(task, arch) for arch in key.archs or ("gru",)))
+
+
+@pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
+def test_a_wrong_value_is_one_sentence_with_its_key(key: Key) -> None:
+    refused = 0
+    for task in tasks_of(key):
+        for wrong in WRONG:
+            try:
+                experiment(given_as(key, wrong, task))
+            except ConfigError:
+                refused += 1
+                assert key.dotted in said(given_as(key, wrong, task))
+    assert refused or key.dotted == "decode.prompt"
+
+
+@pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
+def test_true_is_no_number_and_a_number_no_truth(key: Key) -> None:
+    if key.kind is bool:
+        assert key.dotted in said(given_as(key, 7, tasks_of(key)[0]))
+    if key.kind in (int, float):
+        assert key.dotted in said(given_as(key, True, tasks_of(key)[0]))
+
+
+@pytest.mark.parametrize("key", [key for key in all_keys().values() if key.choices], ids=lambda key: key.dotted)
+def test_a_wrong_word_is_told_the_right_ones(key: Key) -> None:
+    sentence = said(given_as(key, key.choices[0] + "x", tasks_of(key)[0]))
+    assert key.choices[0] in sentence
+    assert "Did you mean" in sentence
+
+
+@pytest.mark.parametrize("key", keys_of_some(), ids=lambda key: key.dotted)
+def test_a_key_of_another_task_says_whose_it_is(key: Key) -> None:
+    kinds = {bool: True, int: 2, float: 0.5, str: "x", tuple: "en"}
+    own = {"data.sample": 2000, "data.image_size": 32, "data.max_ratio": 2.0}
+    own |= dict.fromkeys(("data.source_language", "data.target_language"), "de")
+    value = key.choices[0] if key.choices else own.get(key.dotted, kinds[key.kind])
+    for task in set(TASKS) - set(key.tasks):
+        sentence = said(given_as(key, value, task))
+        assert key.dotted in sentence or (key.part == "decode" and sentence.startswith("decode has no use in "))
+        assert key.tasks[0] in sentence
+
+
+@pytest.mark.parametrize("key", keys_of_some(), ids=lambda key: key.dotted)
+def test_a_key_that_does_not_apply_does_not_exist(key: Key) -> None:
+    for task in TASKS:
+        for arch in ("gru", "transformer", "mixer"):
+            config = TASKS[task].config.with_family(ARCHITECTURES[arch].family)
+            section = config.sections().get(key.part)
+            there = section is not None and key.name in section.model_fields
+            assert there == (task in key.tasks and (not key.archs or arch in key.archs))
+
+
+def test_a_key_of_another_task_that_is_none_is_not_said() -> None:
+    plain = experiment({"task": "tag"})
+    assert experiment({"task": "tag", "data": {"text": None}, "train": {"bptt": "none"}, "decode": {}}) == plain
+
+
+def test_what_an_option_for_another_task_leaves_without_a_use_goes() -> None:
+    file = {"task": "classify", "data": {"text": "review"}, "model": {"pool": "max"}, "train": {"lr": 0.5}}
+    assert experiment(file, over={"task": "tag"}) == experiment({"task": "tag", "train": {"lr": 0.5}})
+    with pytest.raises(ConfigError, match=r"^data\.text has no use in tag; it is a key of classify\. Leave it out\.$"):
+        experiment(file, over={"task": "tag", "data": {"text": "x"}})
+
+
+def test_a_config_is_composed_once() -> None:
+    first, second = (experiment({"task": "tag", "model": {"arch": arch}}) for arch in ("lstm", "gru"))
+    assert type(first) is type(second)
+    assert type(experiment({"task": "tag", "model": {"arch": "conv"}})) is not type(first)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
+    own = set(TASKS[task].reads.corpora)
+    for corpus in {name for each in TASKS.values() for name in each.reads.corpora} - own:
+        sentence = said({"task": task, "data": {"corpus": corpus}})
+        assert sentence.startswith(f"the corpus {corpus} has nothing for {task} (it has ")
+        assert all(name in sentence.partition("Use ")[2] for name in own)
+    assert "expected one of" in said({"task": task, "data": {"corpus": "nonsense"}})
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        ({}, ["task is missing"]),
+        ({"task": "tga"}, ["task is 'tga'", "Did you mean tag?"]),
+        ({"task": ["tag"]}, ["task"]),
+        ({"task": "tag", "model": "lstm"}, ["model is 'lstm'", "a table of keys"]),
+        ({"task": "tag", "train": 5}, ["train is 5", "a table of keys"]),
+        ({"task": "tag", "data": [1]}, ["data is [1]", "a table of keys"]),
+        ({"task": "tag", "modle": {}}, ["unknown key modle", "Did you mean model?"]),
+        ({"task": "tag", "sed": 1}, ["unknown key sed", "Did you mean seed?"]),
+        ({"task": "tag", "lr": 1}, ["unknown key lr", "Did you mean train.lr?", "model, train and decode"]),
+        ({"task": "tag", "train": {"opimizer": "sgd"}}, ["Did you mean train.optimiser?"]),
+        ({"task": "classify", "data": {"label_separator": ""}}, ["data.label_separator", "at least 1 character)"]),
+        ({"task": "classify", "data": {"label_separator": "x" * 9}}, ["data.label_separator", "at most 8 characters)"]),
+        ({"task": "classify", "data": {"languages": "en,eng"}}, ["data.languages has 'eng' (did you mean en?)", "vi"]),
+        ({"task": "classify", "data": {"languages": "pt-BR"}}, ["data.languages has 'pt-BR' (did you mean pt?)"]),
+        ({"task": "classify", "data": {"languages": ["xx"]}}, ["data.languages has 'xx'; expected all"]),
+        ({"task": "classify", "data": {"languages": []}}, ["data.languages has ''; expected all"]),
+        ({"task": "tag", "model": {"arch": "lsmt"}}, ["model.arch 'lsmt'", "Did you mean 'lstm'?"]),
+        ({"task": "tag", "model": {"arch": []}}, ["model.arch"]),
+        ({"task": "tag", "model": {"heads": 3}}, ["model.heads is not a key of lstm", "transformer"]),
+        ({"task": "tag", "model": {"arch": "conv", "zoneout": 0.1}}, ["model.zoneout is not a key of conv", "lstm"]),
+        ({"task": "tag", "train": {"learning_rat": 1}}, ["train.learning_rat", "Did you mean train.lr?"]),
+        ({"task": "tag", "decode": {"length": 3}}, ["decode", "language"]),
+        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best has no use in language"]),
+        ({"task": "language", "decode": {"n_best": 3, "beam": 4}}, ["decode.n_best has no use in language"]),
+        ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
+        ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
+        ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),
+        ({"task": "tag", "train": {"optimiser": "adamw", "l2": 0.1}}, ["train.l2", "train.decay"]),
+        ({"task": "tag", "train": {"optimiser": "sgd", "decay": 0.1}}, ["train.decay", "train.l2"]),
+        ({"task": "tag", "model": {"width": 8, "character_width": 8}}, ["model.character_width", "model.width"]),
+        ({"task": "tag", "model": {"character_width": 7}}, ["model.character_width", "even"]),
+        ({"task": "tag", "model": {"arch": "mixer", "length": 9}}, ["data.max_length", "model.length"]),
+        ({"task": "tag", "model": {"arch": "transformer", "context": 9}}, ["data.max_length", "model.context"]),
+        ({"task": "tag", "model": {"arch": "transformer", "heads": 3}}, ["model.heads", "model.width"]),
+        ({"task": "tag", "model": {"arch": "transformer", "key_heads": 3}}, ["model.key_heads", "model.heads"]),
+        (
+            {"task": "tag", "model": {"arch": "transformer", "positions": "rotary", "score": "cosine"}},
+            ["model.positions", "scaled-dot"],
+        ),
+        ({"task": "tag", "model": {"arch": "conv", "init": "identity"}}, ["model.init", "orthogonal"]),
+        ({"task": "tag", "model": {"characters": "conv", "init": "identity"}}, ["model.init", "orthogonal"]),
+        ({"task": "classify", "train": {"loss_at": "every"}}, ["train.loss_at", "model.pool"]),
+        ({"task": "language", "model": {"bidirectional": True}}, ["model.bidirectional"]),
+        ({"task": "language", "model": {"arch": "conv", "centred": True}}, ["model.centred"]),
+        ({"task": "language", "model": {"arch": "conv", "norm": "group"}}, ["model.norm", "layer"]),
+        ({"task": "language", "model": {"arch": "transformer", "norm": "instance"}}, ["model.norm", "layer"]),
+        ({"task": "language", "model": {"tied": True}}, ["model.tied", "256", "128"]),
+        (
+            {"task": "language", "model": {"arch": "window", "width": 8, "hidden": 8, "tied": True, "direct": True}},
+            ["model.tied"],
+        ),
+        ({"task": "language", "model": {"arch": "transformer"}, "train": {"carry": True}}, ["train.carry", "lstm"]),
+        ({"task": "language", "train": {"carry": False, "bptt_drawn": True}}, ["train.bptt_drawn", "train.carry"]),
+        (
+            {"task": "language", "model": {"arch": "transformer", "context": 9}, "train": {"bptt": 10}},
+            ["train.bptt", "model.context"],
+        ),
+    ],
+)
+def test_what_does_not_fit_says_so(raw: dict[str, Any], words: list[str]) -> None:
+    sentence = said(raw)
+    assert all(word in sentence for word in words), sentence
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"task": "tag", "nonsense": 1},
+        {"task": "tag", "train": {"shuffle": True}},
+        {"task": "tag", "data": {"columns": 2}},
+        {"task": "tag", "model": {"blocks": 2}},
+        {"task": "sentiment"},
+        {"task": "tag", "model": {"arch": "bert"}},
+    ],
+)
+def test_what_is_like_nothing_is_no_occasion_for_a_guess(raw: dict[str, Any]) -> None:
+    sentence = said(raw)
+    assert "Did you mean" not in sentence
+    assert re.search("lists all|A config has|expected one of|Known", sentence)
+
+
+def test_a_value_that_a_default_follows_from_is_the_one_that_is_named() -> None:
+    raw = {"task": "language", "model": {"arch": "transformer"}, "train": {"bptt": "x"}}
+    assert said(raw).startswith("train.bptt is 'x'")
+
+
+def test_a_long_wrong_value_is_not_shown_whole() -> None:
+    assert len(said({"task": "tag", "train": {"lr": "x" * 10_000}})) < 150
+
+
+def test_steps_take_the_place_of_epochs_unless_both_are_said() -> None:
+    assert experiment({"task": "tag"}).train.epochs == 15
+    assert experiment({"task": "tag", "train": {"steps": 5}}).train.epochs is None
+    assert experiment({"task": "tag", "train": {"steps": 5, "epochs": 2}}).train.epochs == 2
+    assert experiment({"task": "tag", "train": {"steps": "none"}}).train.epochs == 15
+
+
+def test_decay_comes_with_adamw_alone() -> None:
+    assert experiment({"task": "tag", "model": {"arch": "transformer"}}).train.decay == 0.01
+    other = {"task": "tag", "model": {"arch": "transformer"}, "train": {"optimiser": "sgd"}}
+    assert experiment(other).train.decay == 0
+
+
+def test_lengths_follow_each_other() -> None:
+    assert experiment({"task": "tag", "model": {"arch": "mixer"}, "data": {"max_length": 9}}).model.length == 9  # type: ignore[union-attr]
+    model = experiment({"task": "language", "model": {"arch": "transformer"}, "train": {"bptt": 9}}).model
+    assert model.context == 9  # type: ignore[union-attr]
+
+
+@given(st.integers(3, 300))
+def test_letters_leave_room_for_the_word(width: int) -> None:
+    model = experiment({"task": "tag", "model": {"width": width}}).model
+    assert model.character_width is not None
+    assert 0 < model.character_width < width
+    assert model.character_width % 2 == 0
+
+
+def test_none_switches_off_what_has_a_default_and_elsewhere_means_the_default() -> None:
+    for none in (None, "none"):
+        whole = experiment({"task": "classify", "train": {"clip_norm": none}, "data": {"max_length": none}})
+        assert whole.train.clip_norm is None
+        assert whole.data.max_length == 512
+    assert experiment({"task": "classify", "model": {"pool": None}}).model.pool == "mean"
+    assert experiment({"task": "tag", "model": {"characters": "none"}}).model.characters == "none"
+
+
+def test_one_file_is_a_list_of_one_and_a_column_may_be_a_number() -> None:
+    data = experiment({"task": "classify", "data": {"train": "a.csv", "text": 2}}).data
+    assert data.train == ("a.csv",)
+    assert data.text == "2"
+
+
+def test_languages_are_said_one_by_one_or_together_or_all() -> None:
+    def chosen(languages: Any) -> tuple[str, ...]:
+        return experiment({"task": "classify", "data": {"languages": languages}}).data.languages
+
+    assert chosen("en, fr,de") == chosen(["fr", "de", "en"]) == chosen(["de", "fr,en"]) == ("de", "en", "fr")
+    assert chosen("all") == LANGUAGES
+    assert experiment({"task": "classify"}).data.languages == FAMILIAR
+
+
+@pytest.mark.parametrize("task", ["translate", "caption"])
+def test_an_answer_may_be_as_long_as_those_learnt_from_and_end(task: str) -> None:
+    def length(**parts: Any) -> int | None:
+        decode = experiment({"task": task, **parts}).decode
+        return None if decode is None else decode.length
+
+    assert length() == 129
+    assert length(data={"max_length": 16}) == length(data={"max_length": "16"}) == 17
+    assert length(data={"max_length": 16}, decode={"length": 9}) == 9
+    assert length(data={"max_length": 1_000_000}) == 100_000
+    with pytest.raises(ConfigError, match=r"^data\.max_length is 'many'; expected a whole number"):
+        length(data={"max_length": "many"})

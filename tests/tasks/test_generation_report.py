@@ -1,0 +1,149 @@
+"""What people see of runs that translate, or describe pictures: on the page, at the end of training, as an answer."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from seqloom.lens.report import report, write_report
+from seqloom.tasks.caption.report import CaptionReport
+from seqloom.tasks.generation_report import GenerationReport
+from seqloom.tasks.report import Remark
+from seqloom.tasks.translate.report import TranslateReport
+from seqloom.views.figure import Panels, Table
+from tests.lens.run_folders import caption, translate
+from tests.views.test_page import read
+
+
+def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:
+    html = report(translate(tmp_path / "run")).html()
+    said = read(html).said
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in said
+    assert "Quality by length: score by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
+    assert "13 to 20: 69" in said
+    assert "9 of these 12 differ from the reference." in said
+    first = html.index("<mark>quatre-vingt-dix</mark> <mark>neuf</mark>")
+    assert first < html.index('<dd dir="auto">deux cent trente-quatre</dd>')
+    assert "mille <mark>et</mark> un" in html
+    assert "&lt;b&gt;eighty&lt;/b&gt;" in html
+    assert "<title>written ·cent, source ·hundred: 0.7429</title>" in html
+
+
+def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None:
+    html = report(caption(tmp_path / "run")).html()
+    assert len(re.findall('<img alt="" src="data:image/png;base64,', html)) == 1
+    assert "1 of these 2 differs from the reference." in html
+    assert '<dt>image</dt><dd dir="auto">photos/2.jpg</dd>' in html
+    assert '<use href="#picture-' in html
+
+
+def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
+    folder = caption(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    del scores["details"]["attention"]["thumbnail"]
+    (folder / "scores.json").write_text(json.dumps(scores))
+    html = report(folder).html()
+    assert "<use" not in html
+    assert "<title>·red, row 1, column 2: 0.7188</title>" in html
+
+
+def test_an_answer_is_as_right_as_it_was_measured(tmp_path: Path) -> None:
+    folder = caption(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    said = {"image": "1.png", "references": ["A Red Disc"], "caption": "a red disc"}
+    for told, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
+        scores["details"]["examples"] = [{**said, **told}]
+        (folder / "scores.json").write_text(json.dumps(scores))
+        html = report(folder).html()
+        assert f"{count} the reference." in html
+        assert ("<mark>" in html) == (not told)
+
+
+def test_many_regions_are_drawn_some_as_one() -> None:
+    for side, one in ((16, 1), (33, 2), (128, 4)):
+        weights = [[1 / side**2] * side**2 for _ in range(61)]
+        told = {"tokens": ["a"] * 60, "regions": [side, side], "attention": weights}
+        found = CaptionReport({}, {"attention": told}).attention
+        assert found is not None
+        assert len(found.written) == 60
+        drawn = found.figure
+        assert isinstance(drawn, Panels)
+        assert drawn.shape == (-(-side // one), -(-side // one))
+        assert drawn.weights[0][0][0] == pytest.approx(one**2 / side**2)
+        assert (f"{one} by {one} regions are drawn as one" in drawn.caption) == (one > 1)
+    assert CaptionReport({}, {"attention": {**told, "regions": [10**6, 10**6]}}).attention is None
+
+
+@pytest.mark.parametrize("told", [[1], {"tokens": [1], "source_tokens": ["b"], "attention": [[0.5]]}, "?"])
+def test_the_picture_of_a_crafted_folder(tmp_path: Path, told: object) -> None:
+    folder = translate(tmp_path / "run")
+    scores = json.loads((folder / "scores.json").read_text())
+    scores["details"]["attention"] = told
+    (folder / "scores.json").write_text(json.dumps(scores))
+    write_report(folder)
+    assert (folder / "report.html").exists()
+    assert (folder / "attention.svg").exists() == isinstance(told, dict)
+
+
+def test_weights_of_another_shape_are_left_out() -> None:
+    for odd in (
+        {"tokens": ["a"], "source_tokens": ["b"], "attention": [[0.5, 0.5]]},
+        {"tokens": ["a"], "regions": [2, 2, 2], "attention": [[1.0]]},
+        {"tokens": ["a"], "regions": [-1, -1], "attention": [[1.0]]},
+        {"tokens": ["a"], "source_tokens": ["b"], "attention": [["x"]]},
+    ):
+        assert TranslateReport({}, {"attention": odd}).attention is None
+
+
+def test_bins_without_sentences_or_an_end() -> None:
+    bins = [{"from": 1, "to": 3, "sentences": 0}, {"from": 4, "sentences": 2, "bleu": "inf", "chrf": 3}]
+    (one,) = TranslateReport({}, {"by_length": bins}).by_length
+    assert (one.low, one.high, one.sentences, one.scores) == (4, 4, 2, {"chrf": 3})
+
+
+def examples_of(kind: type[GenerationReport], example: dict[str, object]) -> list[str]:
+    """As they stand in the terminal."""
+    shown = kind({}, {"examples": [example]}).examples_shown()
+    return [str(remark.text) for remark in shown if isinstance(remark, Remark)]
+
+
+def test_a_long_example_is_cut() -> None:
+    example = {"text": "a", "translation": "b" * 300, "references": ["c"], "right": False}
+    (said,) = examples_of(TranslateReport, example)
+    assert f"{'b' * 200}… (100 more characters) (expected: c)" in said
+
+
+def test_an_example_in_the_terminal_is_as_right_as_it_was_measured() -> None:
+    example = {"image": "1.png", "caption": "a dog .", "references": ["A dog ."]}
+    said = [examples_of(CaptionReport, {**example, **told})[0] for told in ({}, {"right": False}, {"right": True})]
+    assert [line.partition(" (")[2] for line in said] == ["expected: A dog .)"] * 2 + [""]
+
+
+@pytest.mark.parametrize(
+    ("cut_by", "told"),
+    [
+        ("length", "not ended: --length allows more tokens"),
+        ("positions", "not ended: the model's positions allow 2 tokens; train with a larger --data.max-length"),
+        ("rules", "not ended: the options leave no token to write"),
+    ],
+)
+def test_why_an_answer_did_not_end(cut_by: str, told: str) -> None:
+    answer = {"translation": "a b", "tokens": ["a", "b"], "score": -1.0, "ended": False, "cut_by": cut_by, "text": "x"}
+    assert [line.plain.strip() for line in TranslateReport.answer_lines(answer, None)] == ["a b", told, "x"]
+
+
+def test_what_evaluate_says_of_answers() -> None:
+    scores = {"bleu": 0.0, "exact_match": 0.5}
+    bins = [{"from": 3, "to": 7, "sentences": 2, "bleu": 0.0, "chrf": 50.0, "exact_match": 0.5}]
+    details = {"cut": 2, "signatures": {"bleu": "nrefs:1"}, "by_length": bins}
+    cut, note, signature, table = TranslateReport(scores, details).evaluation()
+    assert isinstance(cut, Remark)
+    assert cut.text == "2 answers did not end: --length, or the model, allows no more tokens"
+    assert isinstance(note, Remark)
+    assert note.word == "note"
+    assert signature == Remark("bleu", "nrefs:1")
+    assert isinstance(table, Table)
+    assert table.header == ("source tokens", "sentences", "BLEU", "chrF", "exact match")
+    assert table.rows == (("3 to 7", 2, 0.0, 50.0, 0.5),)
+    assert list(TranslateReport({"bleu": 3.0}, {}).evaluation()) == []

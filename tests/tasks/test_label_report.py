@@ -1,0 +1,63 @@
+"""What people see of tasks that give labels: in the terminal; of the page, `tests/lens/test_report.py` has more."""
+
+import pytest
+from rich.text import Text
+
+from seqloom.tasks.classify.report import ClassifyReport
+from seqloom.tasks.label_report import LISTED, LabelReport
+from seqloom.tasks.report import Remark
+from seqloom.tasks.tag.report import TagReport
+from seqloom.views.figure import Table
+
+
+def test_a_model_is_compared_with_the_simplest_answer() -> None:
+    details = {"baseline": {"says": "pos", "accuracy": 0.5}}
+    said = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
+    assert [(remark.word, remark.text) for remarks in said for remark in remarks] == [
+        ("baseline", "always saying pos would give accuracy 0.5"),
+        ("baseline", "always saying pos would give accuracy 0.5"),
+        ("warning", "this model is no better than that. More steps, another --train.lr or more data may help"),
+    ]
+    assert list(ClassifyReport({"loss": 1.0}, {}).remarks()) == []
+    assert list(ClassifyReport({"loss": 1.0}, details).remarks()) == []
+
+
+def test_a_tagger_answers_in_columns_as_wide_as_there_is_room() -> None:
+    narrow = list(TagReport.answer_lines({"words": ["ab", "cd", "ef"], "tags": ["X", "Y", "Z"]}, 6))
+    assert [line.plain for line in narrow] == ["ab  cd", "X   Y", "ef", "Z", ""]
+
+
+def test_a_classifier_answers_with_what_else_it_might_be() -> None:
+    answer = {"text": "a\tb", "label": "x", "probability": 0.7, "cut": True}
+    answer["probabilities"] = {"x": 0.7, "y": 0.2, "z": 0.1, "v": 0.0, "w": 0.0}
+    lines = [line.plain for line in ClassifyReport.answer_lines(answer, None)]
+    assert lines == ["x 0.70  a⇥b", "    y 0.20  z 0.10  v 0.00", "    too long: only its beginning was read"]
+    none = {"text": "a", "labels": [], "probabilities": {"x": 0.4}, "cut": False}
+    assert next(ClassifyReport.answer_lines(none, 80)).plain == "no label  a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "details", "name"),
+    [
+        (ClassifyReport, {"per_class": {"a": {}}}, "label"),
+        (TagReport, {"per_class": {"a": {}}}, "tag"),
+        (TagReport, {"per_class": {"a": {}, "b": {}}, "per_span": {"PER": {}}}, "span"),
+    ],
+)
+def test_what_a_class_is_called(kind: type[LabelReport], details: dict[str, object], name: str) -> None:
+    (table,) = kind({}, details).evaluation()
+    assert isinstance(table, Table)
+    assert table.header[0] == name
+    assert len(table.rows) == 1
+
+
+def test_of_many_classes_the_first_are_shown() -> None:
+    figures = {"precision": 1.0, "recall": 0.5, "f1": 0.67, "support": 3}
+    details = {"per_class": {str(number): figures for number in range(300)}, "baseline": {"says": "0", "accuracy": 0.1}}
+    table, more, baseline = ClassifyReport({"accuracy": 0.5}, details).evaluation()
+    assert isinstance(table, Table)
+    assert len(table.rows) == LISTED
+    assert table.rows[1] == ("1", 1.0, 0.5, 0.67, 3)
+    assert isinstance(more, Text)
+    assert more.plain == "and 260 more, with --json"
+    assert isinstance(baseline, Remark)

@@ -1,0 +1,151 @@
+"""A task and a model family that this file adds, in-process and without touching the package: config, help, lists."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import pytest
+import torch
+
+from seqloom.cli.main import main
+from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.models import encoder_decoder
+from seqloom.models.family import Family, Use, Width
+from seqloom.models.registry import ARCHITECTURES, Architecture
+from seqloom.nn.convolution import CausalConvolution
+from seqloom.nn.layer import Layer
+from seqloom.nn.stack import Stack
+from seqloom.spec.config.data import RowData, VocabularyData
+from seqloom.spec.config.section import Section, Values, key, keys
+from seqloom.spec.errors import ArgumentError, ConfigError
+from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.keys import all_keys
+from seqloom.tasks.registry import TASKS, TaskEntry, experiment
+
+
+class Bigram(Family):
+    """Each position sees the one before it."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 8, "depth": 1, "hidden": 16},
+        "small": {"width": 16, "depth": 1, "hidden": 32},
+        "base": {"width": 32, "depth": 1, "hidden": 64},
+    }
+
+    hidden: Width = key(description="The size of its output.")
+    steepness: float = key(1.0, gt=0, description="How steep it is.")
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden
+
+    def build(self, input_size: int, *, causal: bool) -> Layer:
+        return Stack([CausalConvolution(input_size, self.hidden, 2)])
+
+
+FAMILY = Bigram
+
+
+class CountData(RowData, VocabularyData):
+    """Texts in, numbers out."""
+
+    unit: str | None = key(None, description="What is counted.", of_file=True)
+
+
+class CountModel(Section):
+    """The key of every model here."""
+
+    rounded: bool = key(False, description="Whether answers are whole numbers.")
+
+
+class Config(Experiment):
+    """Count the words of a text."""
+
+    reads = Reads("count", "plain text", ("text",), corpora={"lines": EmbeddedCorpus("nowhere:lines")})
+    help = Help("Learns to count words.", "texts.txt", "--data.unit word", "texts.txt --valid more.txt")
+    architecture = "gru"
+    use = Use.ENCODE
+
+    data: CountData = key(description="Files in, numbers out.")
+
+    @classmethod
+    def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
+        return (CountModel,)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both, for one test."""
+    for registry in (TASKS, ARCHITECTURES):
+        monkeypatch.setattr(registry, "_items", dict(registry._items))
+    TASKS.register("count", TaskEntry(__name__, "count the words of a text"))
+    ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_takes_the_family(task: str) -> None:
+    chosen = experiment({"task": task, "model": {"arch": "bigram", "size": "tiny", "steepness": "2"}})
+    model = keys(chosen.model, Bigram)
+    assert (model.width, model.hidden, model.steepness) == (8, 16, 2.0)
+    assert experiment(chosen.model_dump()) == chosen
+
+
+def test_the_task_takes_every_family() -> None:
+    for arch in ARCHITECTURES:
+        chosen = experiment({"task": "count", "model": {"arch": arch, "rounded": True}})
+        assert keys(chosen.model, CountModel).rounded
+        assert chosen.decode is None
+
+
+def test_the_family_reads_and_writes() -> None:
+    for model in ({"arch": "bigram"}, {"arch": "gru", "encoder": "bigram"}, {"arch": "bigram", "encoder": "gru"}):
+        part = experiment({"task": "translate", "model": {"size": "tiny", **model}}).model
+        stem = (encoder_decoder.encoder_of(part, 9) or part).tokens(11)
+        built = encoder_decoder.build(part, stem, part.tokens(11), longest=9, smoothing=0.0)
+        source, given = torch.randint(11, (2, 7)), torch.randint(11, (2, 5))
+        y, _ = built(source, given, torch.tensor([7, 4]), torch.tensor([5, 3]))
+        assert y.shape[:2] == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        ({"task": "count", "data": {"text": "x"}}, "data.text has no use in count; it is a key of classify."),
+        ({"task": "tag", "data": {"unit": "x"}}, "data.unit has no use in tag; it is a key of count."),
+        ({"task": "count", "data": {"unit": "x"}}, "data.unit has no use without a file to read"),
+        ({"task": "tag", "model": {"steepness": 2}}, "model.steepness is not a key of lstm; it is one of bigram."),
+        ({"task": "count", "data": {"corpus": "python"}}, "the corpus python has nothing for count"),
+        ({"task": "tag", "data": {"corpus": "lines"}}, "the corpus lines has nothing for tag (it has count)."),
+        ({"task": "coumt"}, "task is 'coumt'; expected one of language, classify, tag, translate, caption, count. Did"),
+        ({"task": "tag", "model": {"arch": "bigrm"}}, "unknown model.arch 'bigrm'. Did you mean 'bigram'?"),
+        ({"task": "count", "model": {"steepnes": 2}}, "unknown key model.steepnes. Did you mean model.steepness?"),
+    ],
+)
+def test_sentences_know_both(raw: Values, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        experiment(raw)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_help_and_lists_show_both(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*words: str) -> str:
+        assert main(words) == 0
+        return capsys.readouterr().out
+
+    shown = said("train", "count", "--model", "bigram", "--help")
+    assert "Learns to count words." in shown
+    assert all(option in shown for option in ("--data.unit ", "--model.steepness ", "]model.rounded "))
+    assert "--data.text " not in shown
+    assert "count the words of a text" in said("train", "--help")
+    assert "count the words of a text" in said("list", "tasks")
+    assert "bigram" in said("list", "models")
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"register: task is 'count'; expected a name that is not taken\."):
+        TASKS.register("count", TaskEntry(__name__, "again"))
+
+
+def test_what_was_added_is_gone_after_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "data.unit" in all_keys()
+    monkeypatch.undo()
+    assert "data.unit" not in all_keys()

@@ -1,0 +1,173 @@
+"""A task, a table reader and a model family that no file of the package knows: registered, they work like any other."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.data.examples import Place
+from seqloom.data.formats import FORMATS, Format
+from seqloom.data.lines import Bad, read_lines
+from seqloom.models.family import Family, Width
+from seqloom.models.registry import ARCHITECTURES, Architecture
+from seqloom.nn.convolution import CausalConvolution
+from seqloom.nn.layer import Layer
+from seqloom.spec.config.data import RowData
+from seqloom.spec.config.section import Values, key
+from seqloom.spec.errors import ConfigError
+from seqloom.tasks.registry import TASKS, TaskEntry
+from tests.toys import word_count
+
+TINY = {"size": "tiny", "train": {"steps": 12, "validate_every": 4, "checkpoint_every": 4, "device": "cpu", "lr": 0.01}}
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All three, for one test."""
+    for registry in (TASKS, FORMATS, ARCHITECTURES):
+        monkeypatch.setattr(registry, "_items", dict(registry._items))
+    TASKS.register("count", TaskEntry(word_count.__name__, "count the words of a text"))
+    FORMATS.register("pipes", Format("pipes", "table", read_pipes, (".psv",), " | "))
+    ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
+    monkeypatch.chdir(tmp_path)
+
+
+# The task ------------------------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal
+import seqloom
+from seqloom.tasks.registry import TASKS, TaskEntry
+from seqloom.training.events import Saved
+def kill(event):
+    if isinstance(event, Saved) and event.step >= 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+TASKS.register("count", TaskEntry("tests.toys.word_count", "count the words of a text"))
+seqloom.train("count", "texts.csv", out="killed", listeners=[kill], **{tiny})
+"""
+
+
+def write_texts(path: Path) -> None:
+    rows = [(" ".join(["word"] * (1 + n % 7)) + f" {n}", 2 + n % 7) for n in range(90)]
+    path.write_text("text,words\n" + "".join(f"{text},{count}\n" for text, count in rows), encoding="utf-8")
+
+
+def test_the_task_trains_is_killed_and_resumed_predicts_evaluates_checks_and_reports(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_texts(Path("texts.csv"))
+    torch.set_num_threads(1)
+    whole = seqloom.train("count", "texts.csv", out="whole", **TINY)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"}
+    code = KILLED.replace("{tiny}", repr(TINY))
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = seqloom.resume("killed")
+    assert resumed.manifest.model == whole.manifest.model
+    assert resumed.scores["valid"] == whole.scores["valid"]
+
+    [answer] = seqloom.load("killed").predict(["word word 3"])
+    assert answer["words"] == pytest.approx(whole.predict(["word word 3"])[0]["words"])
+    Path("test.csv").write_text("text,words\none two,2\nthree,1\n", encoding="utf-8")
+    assert set(resumed.evaluate("test.csv").scores) == {"error"}
+    assert main(["evaluate", "killed", "test.csv"]) == 0
+    assert main(["predict", "killed", "one two three"]) == 0
+    assert "words: " in capsys.readouterr().out
+    assert main(["report", "killed"]) == 0
+    page = Path("killed", "report.html").read_text(encoding="utf-8")
+    assert "error" in page
+    assert "count" in page
+
+    assert main(["check", "count", "texts.csv"]) == 0
+    assert "text: 'text', count: 'words'" in capsys.readouterr().out
+    Path("bad.csv").write_text("text,words\none two,2\nthree,many\n", encoding="utf-8")
+    assert main(["check", "count", "bad.csv"]) == 2
+    assert "bad.csv:3: 'many' is not a number" in capsys.readouterr().out
+
+
+def test_the_command_line_knows_the_task(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "count", "--help"]) == 0
+    assert "Learns to count the words of a text." in capsys.readouterr().out
+    steps = ("--train.steps", "2", "--train.device", "cpu")
+    assert main(["train", "count", "--size", "tiny", *steps, "--out", "run"]) == 0
+    assert "lines (embedded)" in capsys.readouterr().out
+    assert main(["init", "count"]) == 0
+    assert main(["train", "--config", "experiment.toml", "--train.steps", "2", "--out", "again"]) == 0
+
+
+# The reader ----------------------------------------------------------------------------------------------------------
+
+
+def read_pipes(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, list[str]]]:
+    """Lines split at vertical bars."""
+    for path in paths:
+        for number, line in read_lines(path, data.max_characters, bad):
+            yield Place(str(path), number), [cell.strip() for cell in line.split("|")]
+
+
+ROWS = "".join(f"a film of number {n} | {'good' if n % 2 else 'bad'}\n" for n in range(40))
+
+
+def test_every_task_over_tables_reads_the_format(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("reviews.psv").write_text("text | label\n" + ROWS, encoding="utf-8")
+    run = seqloom.train("classify", "reviews.psv", out="run", **TINY)
+    assert run.predict(["a bore"])[0]["label"] in ("good", "bad")
+    assert main(["check", "translate", "reviews.psv"]) == 0
+    assert "(pipes)" in capsys.readouterr().out
+    Path("broken.psv").write_text("text | label\na | b | c\na | b\n", encoding="utf-8")
+    assert main(["train", "classify", "broken.psv"]) == 2
+    assert "broken.psv:2: 3 fields, expected 2" in capsys.readouterr().err
+    assert main(["train", "tag", "reviews.psv"]) == 2
+    assert "a pipes file, and tag reads CoNLL-U" in capsys.readouterr().err
+
+
+# The family ----------------------------------------------------------------------------------------------------------
+
+
+class Bigram(Family):
+    """Each position sees itself and the one before it."""
+
+    sizes: ClassVar[Mapping[str, Values]] = {
+        "tiny": {"width": 8, "depth": 1, "hidden": 16},
+        "small": {"width": 16, "depth": 1, "hidden": 32},
+        "base": {"width": 32, "depth": 1, "hidden": 64},
+    }
+    hidden: Width = key(description="The size of its output.")
+
+    @property
+    def hidden_width(self) -> int:
+        return self.hidden
+
+    @property
+    def output_width(self) -> int:
+        return self.hidden
+
+    def build(self, input_size: int, *, causal: bool) -> Layer:
+        return CausalConvolution(input_size, self.hidden, 2)
+
+
+FAMILY = Bigram
+
+
+@pytest.mark.parametrize("task", ["language", "classify", "translate", "count"])
+def test_every_task_trains_the_family(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    examples: dict[str, Any] = {"data": {"examples": 200}} if task != "language" else {"data": {"corpus": "brackets"}}
+    more = {"model": {"summary": "mean", "attention": "none"}} if task == "translate" else {}
+    model = {"arch": "bigram", **more.get("model", {})}
+    run = seqloom.train(task, model=model, out="run", **{**TINY, **examples})
+    assert run.experiment.model.arch == "bigram"
+    assert seqloom.load("run").manifest.model == run.manifest.model
+
+
+def test_a_key_of_another_family_does_not_exist() -> None:
+    with pytest.raises(ConfigError, match=r"model\.zoneout is not a key of bigram"):
+        seqloom.train("classify", model={"arch": "bigram", "zoneout": 0.1}, out="run")

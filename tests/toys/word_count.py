@@ -1,0 +1,119 @@
+"""A task in one file: how many words has a text? It is registered in-process, and nothing in the package knows it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Integer
+from numpy import ndarray
+
+from seqloom.data.examples import Place, Record
+from seqloom.data.fields import Field, scalar
+from seqloom.data.prepare import Split
+from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.models.family import Family, Use
+from seqloom.nn.heads import Pooled, SquaredError
+from seqloom.nn.models import Model
+from seqloom.nn.state import State
+from seqloom.spec.config.data import TableData, TokenizedData
+from seqloom.spec.config.section import Values, key, keys
+from seqloom.spec.errors import DataError
+from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.rows import padded
+from seqloom.tasks.task import Batch, Evaluation, StepOutput
+
+TEXT, COUNT = 0, 1  # which value of an example
+TOKENIZER_FILE = "tokenizer.json"
+
+
+def lines(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+    """The embedded corpus: lines of up to so many words, and how many they are."""
+    random = Random(seed)
+    for number in range(1, (examples or 400) + 1):
+        words = random.choices(["red", "old", "river", "house"], k=random.randint(1, length or 8))
+        yield Record((" ".join(words), float(len(words))), Place("lines", number))
+
+
+def to_number(field: Field, _data: object) -> float:
+    try:
+        return float(scalar(field.value, field.place))
+    except ValueError:
+        raise DataError(field.place, f"{field.value!r} is not a number", "Write one, such as 7") from None
+
+
+class CountData(TableData, TokenizedData):
+    """Texts and their numbers of words in."""
+
+    text: str | None = key(None, description="The column of the text.", of_file=True, numbers_are_text=True)
+    count: str | None = key(None, description="The column of the number.", of_file=True, numbers_are_text=True)
+
+
+class Config(Experiment):
+    """Say how many words a text has."""
+
+    reads = Reads(
+        "count",
+        "CSV, TSV or JSONL, with a text and its number of words",
+        ("table",),
+        roles=(Role("text", "text", ("text",)), Role("count", "count", ("count", "words"), parse=to_number)),
+        corpora={"lines": EmbeddedCorpus(f"{__name__}:lines")},
+        suffix=".csv",
+    )
+    help = Help("Learns to count the words of a text.", "texts.csv", "--model gru", "texts.csv --valid more.csv")
+    architecture = "lstm"
+    use = Use.ENCODE
+    data: CountData = key(description="Files in, tokens out.")
+
+    @classmethod
+    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+        return super().data_defaults(family, size, said) | {"tokeniser": "word", "max_length": 64}
+
+
+class CountWords(RowTask):
+    """ŷ = w · mean(y) + b; the loss is (ŷ − words)²."""
+
+    items: ClassVar[str] = "texts"
+    made_of: ClassVar[str] = "tokens"
+    rows: ClassVar[str] = "tokens"
+    chosen_by, higher_is_better = "error", False
+
+    @classmethod
+    def schema(cls, experiment: Experiment) -> Schema:
+        data = keys(experiment.data, CountData)
+        learner = TokenizerLearner((TEXT,), data.tokeniser or "word", 1000, data.min_count, data.lowercase, 100_000)
+        tokens = TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE)
+        columns = (tokens, NumberColumn("count", COUNT, dtype="float32"), TextColumn("texts", TEXT))
+        return Schema(columns, {TOKENIZER_FILE: learner})
+
+    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
+        source, lengths = padded([part["tokens"][row] for row in rows])
+        target = torch.tensor([[float(part["count"][row][0])] for row in rows])
+        return Batch(source, target, lengths, rows=tuple(map(int, rows)))
+
+    def build(self) -> Model:
+        model = self.experiment.model
+        layers = model.build(model.width, causal=False)
+        head = Pooled("mean", SquaredError(layers.output_size, 1))
+        return model.initialised(Model(model.tokens(len(self.encoders[TOKENIZER_FILE])), layers, head))
+
+    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
+        y, _ = model(batch.source, batch.lengths)
+        return StepOutput(model.head.loss(y, batch.target, batch.lengths), None, y)
+
+    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
+        errors = [
+            model.head.predict(model(batch.source, batch.lengths)[0], batch.lengths) - batch.target
+            for batch in (each.to(device) for each in self.all_of(self.data.splits[part]))
+        ]
+        return Evaluation({"error": float(torch.cat(errors).abs().mean())})
+
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Mapping[str, Any]]:
+        source, lengths = padded(self.encoders[TOKENIZER_FILE].encode_batch(list(texts)))
+        counts = model.head.predict(model(source.to(device), lengths)[0], lengths)
+        return [{"text": text, "words": float(count)} for text, count in zip(texts, counts, strict=True)]
+
+
+TASK = CountWords

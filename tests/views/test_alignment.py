@@ -1,0 +1,126 @@
+"""Alignments: from answers, and drawn for everyone."""
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure as Plot
+from rich.cells import cell_len
+from rich.console import Console
+
+from seqloom.spec.errors import ArgumentError, UserError
+from seqloom.views.alignment import Alignment, alignment, joined
+from seqloom.views.figure import Grid, Panels
+from seqloom.views.terminal import ASCII
+from tests.lens.run_folders import peaked
+from tests.views.test_page import read
+
+ANSWER = {
+    "text": "two hundred and thirty-four",
+    "translation": "deux cent trente-quatre",
+    "tokens": ["deux", " cent", " trente", "-", "quatre"],
+    "source_tokens": ["two", " hundred", " and", " thirty", "-", "four", "</s>"],
+    "attention": peaked(7, (0, 1, 3, 4, 5, 6)),
+}
+CAPTION = {"image": "1.png", "regions": [2, 3], "tokens": ["a", " box"], "attention": peaked(6, (0, 4, 5))}
+IMAGE = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+
+
+def test_of_a_translation() -> None:
+    seen = alignment(ANSWER)
+    assert seen.source == ("two", " hundred", " and", " thirty", "-", "four", "</s>")
+    assert seen.written == ("deux", " cent", " trente", "-", "quatre", "</s>")
+    figure = seen.figure
+    assert isinstance(figure, Grid)
+    assert (figure.rows[1], figure.columns[1]) == ("·cent", "·hundred")
+    assert figure.shade(0, 0) == 1
+    assert figure.values == seen.weights
+
+
+def test_of_a_caption() -> None:
+    seen = alignment(CAPTION, IMAGE)
+    figure = seen.figure
+    assert isinstance(figure, Panels)
+    assert (figure.names, figure.shape) == (("a", "·box", "</s>"), (2, 3))
+    assert figure.weights[1][1][1] == seen.weights[1][4] == max(seen.weights[1])
+    assert figure.picture is not None
+    assert figure.picture.pixels == IMAGE.tobytes()
+    assert "data:image/png" in seen.svg()
+    assert "data:image" not in alignment(CAPTION).svg()
+
+
+def test_an_answer_that_was_cut_has_no_end() -> None:
+    assert alignment(ANSWER | {"attention": ANSWER["attention"][:5]}).written[-1] == "quatre"
+
+
+def test_channels_first_in_memory_are_put_in_order() -> None:
+    turned = np.ascontiguousarray(IMAGE.transpose(2, 0, 1)).transpose(1, 2, 0)
+    figure = alignment(CAPTION, turned).figure
+    assert isinstance(figure, Panels)
+    assert figure.picture is not None
+    assert figure.picture.pixels == IMAGE.tobytes()
+
+
+@pytest.mark.parametrize("seen", [alignment(ANSWER), alignment(CAPTION, IMAGE), alignment(CAPTION)])
+def test_drawn_for_papers_pages_notebooks_and_terminals(seen: Alignment) -> None:
+    assert isinstance(seen.plot(), Plot)
+    assert "Attention" in read(seen.html()).said
+    assert seen.svg().startswith("<svg")
+    assert seen._repr_html_().startswith("<iframe srcdoc=")
+    assert max(map(cell_len, seen.terminal(40))) <= 40
+    assert all(line.isascii() for line in seen.terminal(40, ASCII))
+
+
+def test_in_colour_where_there_is_one() -> None:
+    seen = alignment(ANSWER)
+    told = []
+    for system in ("truecolor", None):
+        file = StringIO()
+        Console(file=file, force_terminal=True, color_system=system, width=80, legacy_windows=False).print(seen)
+        told.append(file.getvalue())
+    assert "\x1b[38;2;63;143;196m██" in told[0]
+    assert "\x1b" not in told[1]
+    assert "██" in told[1] or "##" in told[1]
+
+
+@pytest.mark.parametrize("answer", [{"tokens": ["a"]}, ANSWER | {"attention": []}])
+def test_an_answer_without_attention_is_a_sentence(answer: dict[str, object]) -> None:
+    with pytest.raises(UserError, match=r"this answer has no attention. Ask for it"):
+        alignment(answer)
+
+
+@pytest.mark.parametrize(
+    ("source", "regions", "weights", "what"),
+    [
+        (("a",), (1, 1), ((1.0,),), "either tokens or regions"),
+        (None, None, ((1.0,),), "either tokens or regions"),
+        (None, (0, 3), ((),), "at least a row and a column"),
+        (("a",), None, ((1.0, 0.0),), "1 rows, as many as written tokens, of 1"),
+        (None, (1, 2), ((1.0,),), "1 rows, as many as written tokens, of 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    source: tuple[str, ...] | None,
+    regions: tuple[int, int] | None,
+    weights: tuple[tuple[float, ...], ...],
+    what: str,
+) -> None:
+    with pytest.raises(ArgumentError, match=what):
+        Alignment(source, regions, None, ("x",), weights)
+
+
+@given(
+    weights=st.lists(st.floats(), min_size=6, max_size=6), tokens=st.lists(st.text(max_size=9), min_size=5, max_size=5)
+)
+def test_anything_can_be_drawn(weights: list[float], tokens: list[str]) -> None:
+    rows = (tuple(weights[:3]), tuple(weights[3:]))
+    seen = Alignment(tuple(tokens[:3]), None, None, tuple(tokens[3:]), rows)
+    read(seen.html())
+    assert max(map(cell_len, seen.terminal(30))) <= 30
+
+
+def test_text_of_tokens() -> None:
+    assert joined(("t", "o", " ", "b", "e")) == "to be"
+    assert joined(("They", "are", "</s>")) == "They are"
