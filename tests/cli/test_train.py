@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli.main import main
+from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import session
 from seqloom.training.session import Sitting
@@ -61,10 +62,10 @@ def test_runs_begun_in_the_same_minute_each_get_a_folder(
     monkeypatch.setattr("seqloom.runs.places.datetime", Frozen)
     read, inner = Sitting.of, []
 
-    def slow(chosen: Experiment) -> Sitting:
+    def slow(chosen: Experiment, source: DataSource) -> Sitting:
         monkeypatch.setattr(Sitting, "of", read)
         inner.append(main(["train", "tag", "names.conll", *TINY]))
-        return read(chosen)
+        return read(chosen, source)
 
     monkeypatch.setattr(Sitting, "of", slow)
     said = seqloom("train", "tag", "names.conll", *TINY)

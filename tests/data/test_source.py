@@ -61,8 +61,10 @@ def test_nothing_named_is_the_tasks_own_corpus() -> None:
 
 
 def test_a_corpus_without_the_task_names_one_with_it() -> None:
-    with pytest.raises(UserError, match=r"^the corpus brackets has nothing for classify\. Use numbers\.$"):
-        next(resolve("classify", corpus="brackets").examples())
+    with pytest.raises(
+        UserError, match=r"^the corpus brackets has nothing for classify \(it has language, tag\). Use numbers\.$"
+    ):
+        resolve("classify", corpus="brackets")
 
 
 def test_a_corpus_is_made_anew_for_each_reading() -> None:

@@ -22,6 +22,7 @@ import torch
 import torch._dynamo  # which the first optimiser imports, in two seconds: once, in the fork server
 
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.registry import experiment
 from seqloom.verbs import resume, start
 
 FAILURES = {"error": errno.EIO, "full": errno.ENOSPC}
@@ -120,7 +121,7 @@ def in_process(number: int, chosen: Experiment, folder: Path, wait: float | None
 
 def child(number: int, raw: dict[str, Any], folder: str, telling: Connection) -> None:
     torch.set_num_threads(1)
-    chosen = Experiment.model_validate(raw)
+    chosen = experiment(raw)
     breaker = Breaker("kill", number, Path(folder).parent)
     try:
         breaker.install(pytest.MonkeyPatch())

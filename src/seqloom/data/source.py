@@ -37,6 +37,7 @@ class Input(NamedTuple):
     paths: tuple[Path, ...]
     format: Format
     columns: Columns | None  # of a table
+    readable: bool = True  # else there was a problem, and nothing is read of it
 
     @property
     def path(self) -> Path:
@@ -151,6 +152,8 @@ class DataSource:
             except UserError as problem:
                 on_problem(problem)
         for each in self.inputs:
+            if not each.readable:
+                continue
             try:
                 for example in self.read(each, bad):
                     yield each.split, example
@@ -177,7 +180,7 @@ class DataSource:
     def first(self) -> Iterator[Record]:
         """About the first thousand training examples that can be read, without opening a table anew."""
         made = self.made() if self.corpus else ()
-        training = (each for each in self.inputs if each.split == TRAIN)
+        training = (each for each in self.inputs if each.split == TRAIN and each.readable)
         return islice(chain(made, chain.from_iterable(map(self._head, training))), HEAD)
 
     def _head(self, each: Input) -> Iterator[Record]:
@@ -298,10 +301,10 @@ def find_inputs(
                 columns = find_columns(path, form, reads, data)
             except UserError as problem:
                 on_problem(problem)
-                continue
-            if split == TRAIN and not named:
-                data, named = columns.named_in(data), True
-        inputs.append(Input(split, (path,), form, columns))
+            else:
+                data = columns.named_in(data) if split == TRAIN and not named else data
+            named = named or split == TRAIN
+        inputs.append(Input(split, (path,), form, columns, form.kind != "table" or columns is not None))
     parallel = [(path, form) for path, form in files if form.kind == "parallel"]
     inputs += [Input(split, pair, parallel[0][1], None) for pair in pair_up([path for path, _ in parallel])]
     return inputs, data
