@@ -12,6 +12,7 @@ from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of, encod
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attentive import AttentiveDecoder
 from seqloom.nn.bridges import Carry
+from seqloom.nn.cells import CELLS
 from seqloom.nn.contexts import AttentionAfter, AttentionBefore, NoContext, PooledContext
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.recurrent import Recurrent
@@ -87,7 +88,7 @@ SUMMARIES = [(summary, feed) for summary in names.SUMMARIES for feed in ("every"
 
 
 @pytest.mark.parametrize(("summary", "feed"), SUMMARIES)
-@pytest.mark.parametrize("arch", ["window", "conv", *names.CELLS])
+@pytest.mark.parametrize("arch", ["window", "conv", *CELLS])
 def test_without_attention(arch: str, summary: str, feed: str) -> None:
     model = built(arch=arch, attention="none", summary=summary, feed=feed)
     assert isinstance(model.decoder.context, PooledContext)
@@ -95,7 +96,7 @@ def test_without_attention(arch: str, summary: str, feed: str) -> None:
     assert what_the_encoder_learns(model) > 0
 
 
-@pytest.mark.parametrize("arch", names.CELLS)
+@pytest.mark.parametrize("arch", CELLS)
 def test_without_attention_and_summary(arch: str) -> None:
     model = built(arch=arch, attention="none")
     assert isinstance(model.decoder.context, NoContext)

@@ -205,7 +205,7 @@ def test_gates_and_sides() -> None:
 # Recurrent
 
 
-@pytest.mark.parametrize("arch", names.CELLS)
+@pytest.mark.parametrize("arch", CELLS)
 def test_a_cell_by_its_name(arch: str) -> None:
     cells = [each.cell for each in all_of(made("language", arch), Recurrent)]
     assert [type(cell) for cell in cells] == [CELLS[arch]] * 2

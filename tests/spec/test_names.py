@@ -17,6 +17,7 @@ import seqloom.spec
 import seqloom.tasks
 import seqloom.training
 from seqloom.models.registry import ARCHITECTURES
+from seqloom.nn.cells import CELLS
 from seqloom.spec import names
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
@@ -25,7 +26,7 @@ from seqloom.tasks.registry import TASKS
 
 ROOMS = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.tasks, seqloom.training)
 
-OPEN = {"TASKS", "ARCHITECTURES", "FORMATS"}  # registries to which anyone may add in-process
+OPEN = {"TASKS", "ARCHITECTURES", "FORMATS", "CELLS"}  # anyone may add to them in-process; cells are architectures
 
 # Which keys of the config take which names, and the words that they take beyond them.
 TAKEN_BY = {
@@ -84,7 +85,7 @@ def test_open_names_are_those_of_their_registries() -> None:
     assert all_keys()["model.arch"].choices == tuple(ARCHITECTURES)
     assert all_keys()["model.encoder"].choices == ("none", *ARCHITECTURES)
     assert set(all_keys()["data.corpus"].choices) == {name for task in TASKS.values() for name in task.reads.corpora}
-    assert set(names.CELLS) == {name for name, each in ARCHITECTURES.items() if each.family.begins_in_state}
+    assert set(CELLS) == {name for name, each in ARCHITECTURES.items() if each.family.begins_in_state}
 
 
 def test_scores_of_one_width_are_those_that_refuse_two() -> None:

@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.interaction import Interaction
 from seqloom.tasks.registry import TASKS, TaskEntry
 from seqloom.tasks.report import TaskReport
 
@@ -17,7 +16,7 @@ from seqloom.tasks.report import TaskReport
 def test_a_task_says_how_it_is_shown_without_torch(name: str) -> None:
     code = (
         "import sys; from seqloom.tasks.registry import TASKS; entry = TASKS[sys.argv[1]]; "
-        "kind = entry.report; entry.interaction; kind({}, {}).sections(); list(kind({}, {}).evaluation()); "
+        "kind = entry.report; entry.config; kind({}, {}).sections(); list(kind({}, {}).evaluation()); "
         "print(kind.__module__, [module for module in ('torch', 'numpy', 'matplotlib') if module in sys.modules])"
     )
     made = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
@@ -34,7 +33,7 @@ def test_a_task_without_a_report_shows_its_scores_alone(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "toy.config", config)
     entry = TaskEntry("toy", "count words")
     assert entry.report is TaskReport
-    assert entry.interaction.generates is None
+    assert entry.config is Experiment
     shown = entry.report({"accuracy": 1.0}, {"anything": [1]})
     assert (shown.sections(), shown.score_notes(), shown.drawings()) == ((), (), {})
     assert [*shown.examples_shown(), *shown.remarks(), *shown.evaluation()] == []
@@ -45,15 +44,15 @@ def test_a_task_may_be_one_module(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
     class Config(Experiment):
-        interaction = Interaction("answer")
+        architecture = "gru"
 
     module, entry = ModuleType("toy"), TaskEntry("toy", "count words")
     monkeypatch.setitem(sys.modules, "toy", module)
     monkeypatch.setattr(module, "Config", Experiment, raising=False)
-    assert (entry.report, entry.interaction) == (TaskReport, Interaction())
+    assert (entry.report, entry.config) == (TaskReport, Experiment)
     monkeypatch.setattr(module, "REPORT", Shouting, raising=False)
     monkeypatch.setattr(module, "Config", Config)
-    assert (entry.report, entry.interaction) == (Shouting, Interaction("answer"))
+    assert (entry.report, entry.config) == (Shouting, Config)
 
 
 def test_a_report_that_can_not_be_imported_is_not_taken_for_none(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqloom.models.family import Use
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import UserError
 from seqloom.tasks.registry import TASKS
@@ -36,11 +37,11 @@ def test_all_but_lengths_moves_to_a_device() -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> None:
-    task, generates, cpu = sitting(name).task, TASKS[name].interaction.generates, torch.device("cpu")
-    if generates != "answer":
+    task, use, cpu = sitting(name).task, TASKS[name].config.use, torch.device("cpu")
+    if use is not Use.DECODE:
         with pytest.raises(UserError, match=rf"^{name}: this task generates no answers\. Use predict\.$"):
             task.answer(None, ["a"], Decode(), cpu)
-    if generates != "continuation":
+    if use is not Use.GENERATE:
         with pytest.raises(UserError, match=rf"^{name}: this task continues no text\. Use predict\.$"):
             task.stream(None, ["a"], Decode(), 1, cpu)
 
@@ -50,10 +51,10 @@ def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None
     task = sitting(name).task
     given = task.example_input(tmp_path)
     assert given.strip()
-    if TASKS[name].interaction.file_advice.startswith("Name one image"):
+    if TASKS[name].config.help.file_advice.startswith("Name one image"):
         assert Path(given).is_relative_to(tmp_path)
         assert Path(given).exists()
-    elif TASKS[name].interaction.generates != "continuation":
+    elif TASKS[name].config.use is not Use.GENERATE:
         texts = task.examples("valid", 3)
         assert len(texts) == 3
         assert all(texts)

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import Field, scalar
+from seqloom.data.formats import column_key
 from seqloom.data.prepare import Split
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, TokenizerLearner
@@ -47,8 +48,8 @@ def to_number(field: Field, _data: object) -> float:
 class CountData(TableData, TokenizedData):
     """Texts and their numbers of words in."""
 
-    text: str | None = key(None, description="The column of the text.", of_file=True, numbers_are_text=True)
-    count: str | None = key(None, description="The column of the number.", of_file=True, numbers_are_text=True)
+    text: str | None = column_key("The column of the text.")
+    count: str | None = column_key("The column of the number.")
 
 
 class Config(Experiment):

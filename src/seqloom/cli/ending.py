@@ -9,6 +9,7 @@ from seqloom.cli.console import block, command, is_live, say, say_exactly, show
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
 from seqloom.lens.report import Report, report
 from seqloom.lens.report_figures import loss
+from seqloom.models.family import Use
 from seqloom.runs.run import Run
 from seqloom.spec.folder import REPORT
 from seqloom.tasks.report import Remark, TaskReport
@@ -43,7 +44,7 @@ def show_ending(console: Console, run: Run, sitting: Sitting, progress: Progress
     say(console, "took", cost_words(scores.get("cost", {})))
     files = [REPORT, *found.details.drawings(), str(run.manifest.model)]
     say_exactly(console, "wrote", f"{run.folder}   ({', '.join(files)})")
-    verb = ("generate", "--prompt") if run.interaction.generates == "continuation" else ("predict",)
+    verb = ("generate", "--prompt") if run.experiment.use is Use.GENERATE else ("predict",)
     say_exactly(console, "next", command(verb[0], run.folder, *verb[1:], sitting.task.example_input(run.folder)))
 
 
@@ -74,7 +75,7 @@ def best_words(run: Run, progress: Progress) -> str:
     if averaged.get("kept"):
         place = f"the mean of {len(averaged['steps'])} validations"
     decode = run.experiment.decode
-    if run.interaction.generates == "answer" and decode is not None and decode.beam > 1:
+    if run.experiment.use is Use.DECODE and decode is not None and decode.beam > 1:
         place += f", with a beam of {decode.beam}"  # validations are greedy
     return f"{place}: {scores_in_words(scores.get('valid', {}))}"
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
@@ -10,58 +11,44 @@ from seqloom.cli.help_text import Command
 from seqloom.cli.writing_options import option_of, said, writing_options
 
 WIDEST = 100  # columns of a table
+if TYPE_CHECKING:
+    from seqloom.cli.key_options import KeyOption
+
 OPTIONS = ("beam", "length_penalty", "length", "min_length", "no_repeat")
 HOW = "How to read the files, where that differs from training"
 
 
-@click.command(cls=Command, short_help="Measure a run on other files.")
+class EvaluateCommand(Command):
+    """A command with an option for each key that is about files, of every task."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """They are made when they are asked for: tasks and formats may have been added."""
+        return [*super().get_params(ctx), *file_options()]
+
+
+def file_options() -> list["KeyOption"]:
+    """How the files are read, where that differs from training."""
+    from seqloom.cli.key_options import KeyOption
+    from seqloom.tasks.keys import all_keys
+
+    options = [KeyOption(key, None, hidden=False) for key in all_keys().values() if key.of_file]
+    for option in options:
+        option.panel = HOW
+    return options
+
+
+@click.command(cls=EvaluateCommand, short_help="Measure a run on other files.")
 @click.argument("run", metavar="RUN")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--device", metavar="WORD", default="auto", help="Where to compute: auto, cpu, cuda or mps. [auto]")
 @click.option("--json", "as_json", is_flag=True, help="Scores and details as one JSON object.")
-@click.option(
-    "--data.format", "form", metavar="WORD", panel=HOW, help="csv, tsv, jsonl, folder, conllu, conll or text."
-)
-@click.option(
-    "--data.text", "text", metavar="TEXT", panel=HOW, help="The column of the text: a name, or a number from 1."
-)
-@click.option("--data.label", "label", metavar="TEXT", panel=HOW, help="The column of the label, likewise.")
-@click.option("--data.tag", "tag", metavar="TEXT", panel=HOW, help="The column of the tag, likewise.")
-@click.option(
-    "--data.header/--no-data.header", "header", default=None, panel=HOW, help="Whether the first row names the columns."
-)
-@click.option(
-    "--data.label-separator",
-    "separator",
-    metavar="TEXT",
-    panel=HOW,
-    help="What stands between several labels of a row.",
-)
-@click.option("--data.source", "source", metavar="TEXT", panel=HOW, help="The column of the source, likewise.")
-@click.option("--data.target", "target", metavar="TEXT", panel=HOW, help="The column of the target, likewise.")
-@click.option("--data.on-bad-line", "on_bad_line", metavar="WORD", panel=HOW, help="refuse, or skip it.")
-@click.option("--data.on-bad-image", "on_bad_image", metavar="WORD", panel=HOW, help="refuse, or skip it.")
-@click.option(
-    "--data.max-characters", "max_characters", metavar="N", panel=HOW, help="The most characters that a line may have."
-)
 @writing_options(OPTIONS)
 def evaluate(
     run: str,
     files: tuple[str, ...],
     device: str,
     as_json: bool,
-    form: str | None,
-    text: str | None,
-    label: str | None,
-    tag: str | None,
-    header: bool | None,
-    separator: str | None,
-    source: str | None,
-    target: str | None,
-    on_bad_line: str | None,
-    on_bad_image: str | None,
-    max_characters: str | None,
-    **options: str | None,
+    **options: Any,
 ) -> None:
     """Measure a run on files that it has not learned from. They are read as the training files were, unless an option
     says otherwise.
@@ -88,10 +75,8 @@ def evaluate(
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
-    told = {"format": form, "text": text, "label": label, "tag": tag, "header": header, "label_separator": separator}
-    told |= {"source": source, "target": target, "max_characters": max_characters}
-    told |= {"on_bad_line": on_bad_line, "on_bad_image": on_bad_image}
-    data = {name: value for name, value in told.items() if value is not None}
+    data = {each.key.name: options.pop(str(each.name), None) for each in file_options()}
+    data = {name: value for name, value in data.items() if value is not None}
     opened_run = opened(run, device)
     with (
         naming_options(lambda key: option_of(key) or dotted_option(key)),

@@ -47,11 +47,12 @@ def generate(
     """
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
+    from seqloom.models.family import Use
     from seqloom.spec.folder import check
     from seqloom.tasks.registry import TASKS, experiment
 
     task = check(Path(run)).task
-    if TASKS[task].interaction.generates != "continuation":
+    if TASKS[task].config.use is not Use.GENERATE:
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
     refuse_device(device)
     chosen = said(options)

@@ -21,7 +21,7 @@ from seqloom.spec.errors import DataError, TextError, UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from seqloom.tasks.interaction import Interaction
+    from seqloom.tasks.experiment import Help
 
 TOGETHER = 64  # texts read at once from a file
 Placed = tuple[str, str]  # where a text stands, and the text
@@ -74,13 +74,14 @@ def predict(
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
     from seqloom.data.paths import expand
+    from seqloom.models.family import Use
     from seqloom.spec.folder import check
     from seqloom.tasks.registry import TASKS
 
     task, chosen = check(Path(run)).task, said(options)
     refuse_device(device)
-    interaction = TASKS[task].interaction
-    generates = interaction.generates == "answer"
+    config = TASKS[task].config
+    generates = config.use is Use.DECODE
     if (chosen or draw) and not generates:
         name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
         raise UserError(f"{name} is for runs that translate or describe, and {run} is one of {task}. Leave it out.")
@@ -104,7 +105,7 @@ def predict(
         if how.temperature > 0 and how.seed is None:
             chosen["seed"] = random.randrange(1 << 32)
     unseen = Unseen(asked.task)
-    for places, some in batches(chain(given(texts, interaction), *(lines_of(file, interaction) for file in files))):
+    for places, some in batches(chain(given(texts, config.help), *(lines_of(file, config.help) for file in files))):
         unseen.look(some)
         try:
             with naming_options(option_of):
@@ -125,31 +126,31 @@ def predict(
         errors().print(Text(f"seed {chosen['seed']}", "dim"))
 
 
-def given(texts: Sequence[str], interaction: "Interaction") -> Iterator[Placed]:
+def given(texts: Sequence[str], advice: "Help") -> Iterator[Placed]:
     """The texts of the command line."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
-            raise UserError(f"text {number} is empty. {interaction.input_advice}.")
+            raise UserError(f"text {number} is empty. {advice.input_advice}.")
         if text == "-":  # as elsewhere
-            yield from lines_of(text, interaction)
+            yield from lines_of(text, advice)
         else:
             yield f"text {number}", text
 
 
-def lines_of(file: str, interaction: "Interaction") -> Iterator[Placed]:
+def lines_of(file: str, advice: "Help") -> Iterator[Placed]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
     from seqloom.data.lines import read_lines, stream_lines
     from seqloom.data.paths import expand
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
-        yield from without_blank(name, stream_lines(stream, name), interaction)
+        yield from without_blank(name, stream_lines(stream, name), advice)
         return
     for path in expand([file]):
-        yield from without_blank(str(path), read_lines(path), interaction)
+        yield from without_blank(str(path), read_lines(path), advice)
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]], interaction: "Interaction") -> Iterator[Placed]:
+def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[Placed]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
     from seqloom.data.lines import EmptyFile
 
@@ -164,7 +165,7 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]], interaction: "Int
             texts += 1
             yield f"{name}:{number}", line
     if not texts:
-        raise DataError(name, "nothing to read", interaction.file_advice)
+        raise DataError(name, "nothing to read", advice.file_advice)
 
 
 def show_attention(console: "Console", answer: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from seqloom.data.paths import split_named, without_gz
 from seqloom.data.reads import Reads
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.spec.config.data import DataSection
+from seqloom.spec.config.section import key
 from seqloom.spec.errors import DataError
 from seqloom.spec.registry import Registry
 
@@ -69,6 +70,17 @@ def formats_read(reads: Reads) -> list[Format]:
 def table_formats() -> tuple[str, ...]:
     """The values of `data.format` beside which a column can be named."""
     return (AUTO, *(form.name for form in FORMATS.values() if form.kind == "table"))
+
+
+def column_key(description: str) -> Any:
+    """The config key of a column of a table, by its name or its number from 1."""
+    return key(
+        None,
+        description=description,
+        only_with={"data.format": table_formats},
+        of_file=True,
+        numbers_are_text=True,
+    )
 
 
 def formats_of(paths: Sequence[Path], reads: Reads, name: str = AUTO) -> list[Format]:

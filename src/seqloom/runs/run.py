@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from seqloom.models.family import Use
 from seqloom.runs.devices import device_of
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import Decode
@@ -17,7 +18,6 @@ from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.interaction import Interaction
 from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Built, Evaluation, Task
@@ -66,11 +66,6 @@ class Run:
         except (DataError, RunError) as damaged:  # it begins with the file's name
             raise RunError(f"{self.folder / VOCABULARY}/{damaged}") from None
 
-    @property
-    def interaction(self) -> Interaction:
-        """How it is used: whether it continues text, or generates its answers."""
-        return TASKS[self.experiment.task].interaction
-
     @cached_property
     def model(self) -> Built:
         """The best weights, ready to answer."""
@@ -102,7 +97,7 @@ class Run:
             raise UserError("predict: give a list of texts, even of one: predict([text]).")
         for number, text in enumerate(texts, 1):
             if not text.strip():
-                raise UserError(f"predict: text {number} is empty. {self.interaction.input_advice}.")
+                raise UserError(f"predict: text {number} is empty. {self.experiment.help.input_advice}.")
             if len(text) > LONGEST_TEXT:
                 raise TextError(number, f"{len(text):,} characters; at most {LONGEST_TEXT:,}", "Split it")
         answers: list[dict[str, Any]] = []
@@ -118,7 +113,7 @@ class Run:
     def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
         """What answers some texts, as the options say; a sentence where they have no use."""
         task = self.task
-        if self.interaction.generates == "answer":
+        if self.experiment.use is Use.DECODE:
             chosen = decode_options(self.experiment, options)
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
@@ -133,7 +128,7 @@ class Run:
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
         """The same, piece by piece as it is written."""
         task = self.task
-        if self.interaction.generates != "continuation":
+        if self.experiment.use is not Use.GENERATE:
             raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
         chosen = decode_options(self.experiment, options)
         seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
@@ -156,7 +151,7 @@ class Run:
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
         chosen = reading(self.experiment, names, data or {})
         if decode:
-            if self.interaction.generates != "answer":
+            if self.experiment.use is not Use.DECODE:
                 raise UserError(f"evaluate: {next(iter(decode))} has no use, since {self.task.name} does not write.")
             chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
         task = self.task_by(chosen)

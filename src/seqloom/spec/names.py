@@ -30,21 +30,6 @@ Activation = Literal[
 ]
 ACTIVATIONS: tuple[str, ...] = get_args(Activation)
 
-Cell = Literal[
-    "rnn",
-    "rnn-relu",
-    "rnn-sigmoid",
-    "rnn-linear",
-    "lstm",
-    "lstm-no-tanh",
-    "lstm-peephole",
-    "lstm-coupled",
-    "lstm-layer-norm",
-    "gru",
-    "gru-after",
-]
-CELLS: tuple[str, ...] = get_args(Cell)
-
 InitialState = Literal["zero", "learned", "random"]
 INITIAL_STATES: tuple[str, ...] = get_args(InitialState)
 

@@ -17,7 +17,6 @@ from seqloom.spec.config.section import Section, Values, key, with_defaults
 from seqloom.spec.config.train import Train
 from seqloom.spec.names import SIZES
 from seqloom.spec.registry import not_a_choice
-from seqloom.tasks.interaction import Interaction
 from seqloom.tasks.registry import TASKS
 
 
@@ -29,12 +28,16 @@ class Help:
     file: a name that such a file may have
     option: that one would try
     more: files of other splits
+    input_advice: to who gave a run an empty input
+    file_advice: to who gave a run a file without an input; a line is an input
     """
 
     paragraph: str
     file: str
     option: str
     more: str
+    input_advice: str = "Give at least one word"
+    file_advice: str = "Give one text per line"
 
 
 class Experiment(Section):
@@ -43,7 +46,6 @@ class Experiment(Section):
     A task's own is `Config` in its folder: it gives the sections their own keys, and says these:
 
     reads: the files, columns and corpora
-    interaction: how people use its runs
     help: what it is
     architecture: the one that is taken unless said
     use: what it asks of a model
@@ -56,7 +58,6 @@ class Experiment(Section):
     """
 
     reads: ClassVar[Reads]
-    interaction: ClassVar[Interaction] = Interaction()
     help: ClassVar[Help]
     architecture: ClassVar[str]
     use: ClassVar[Use]

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from seqloom.models.registry import ARCHITECTURES
+from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.spec.config.section import Section, choices_of, info_of
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.near import near
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import TASKS
+from seqloom.tasks.registry import TASKS, TaskEntry
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,13 @@ ALSO_CALLED = {
 
 def all_keys() -> dict[str, Key]:
     """Every key of every task and architecture that there are, by its dotted name."""
-    return keys_of_all(tuple(TASKS), tuple(ARCHITECTURES))
+    return keys_of_all(tuple(TASKS.items()), tuple(ARCHITECTURES.items()))
 
 
 @cache
-def keys_of_all(tasks: tuple[str, ...], architectures: tuple[str, ...]) -> dict[str, Key]:
+def keys_of_all(
+    tasks: tuple[tuple[str, TaskEntry], ...], architectures: tuple[tuple[str, Architecture], ...]
+) -> dict[str, Key]:
     """Every key of these tasks and architectures; both may have grown since the last time."""
     found: dict[str, Key] = {}
     for key in each_key(tasks, architectures):
@@ -111,14 +113,16 @@ def keys_of_all(tasks: tuple[str, ...], architectures: tuple[str, ...]) -> dict[
     return dict(sorted(found.items(), key=lambda item: order[item[1].part]))
 
 
-def each_key(tasks: tuple[str, ...], architectures: tuple[str, ...]) -> Iterator[Key]:
+def each_key(
+    tasks: tuple[tuple[str, TaskEntry], ...], architectures: tuple[tuple[str, Architecture], ...]
+) -> Iterator[Key]:
     """The keys of each task, and of each of its models; no class is composed for them."""
     of_family: dict[Any, tuple[str, ...]] = {}
-    for name in architectures:
-        family = ARCHITECTURES[name].family
+    for name, architecture in architectures:
+        family = architecture.family
         of_family[family] = (*of_family.get(family, ()), name)
-    for task in tasks:
-        config = TASKS[task].config
+    for task, entry in tasks:
+        config = entry.config
         for part, kind in config.sections().items():
             if part != "model":
                 yield from (replace(key, tasks=(task,)) for key in keys_of(part, kind, config))

@@ -12,7 +12,6 @@ from seqloom.spec.registry import Registry
 
 if TYPE_CHECKING:
     from seqloom.tasks.experiment import Experiment
-    from seqloom.tasks.interaction import Interaction
     from seqloom.tasks.report import TaskReport
     from seqloom.tasks.row_check import Check
     from seqloom.tasks.task import Task
@@ -47,11 +46,6 @@ class TaskEntry:
     def reads(self) -> Reads:
         """The files, columns and corpora that it reads."""
         return self.config.reads
-
-    @property
-    def interaction(self) -> "Interaction":
-        """How people use its runs."""
-        return self.config.interaction
 
     @property
     def check(self) -> "Check":

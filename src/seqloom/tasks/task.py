@@ -170,7 +170,7 @@ class Task(ABC):
     def answer(
         self, model: Built, texts: Sequence[str], options: Decode, device: torch.device, *, attention: bool = False
     ) -> list[dict[str, Any]]:
-        """The same of a task that generates its answers (see `Interaction`), as these options say.
+        """The same of a task that generates its answers (`Use.DECODE`), as these options say.
 
         attention: whether an answer says where the model looked
         """
@@ -179,7 +179,7 @@ class Task(ABC):
     def stream(
         self, model: Built, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
-        """Of a task that continues text (see `Interaction`): what follows each prompt, piece by piece, by number."""
+        """Of a task that continues text (`Use.GENERATE`): what follows each prompt, piece by piece, by number."""
         raise UserError(f"{self.name}: this task continues no text. Use predict.")
 
     def unknown(self, text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from seqloom.data import fields
-from seqloom.data.formats import table_formats
+from seqloom.data.formats import column_key
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.models.encoder_decoder import NO_ENCODER
 from seqloom.models.family import Family, Width
@@ -16,7 +16,6 @@ from seqloom.spec.config.data import TableData, TokenizedData
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
-from seqloom.tasks.interaction import Interaction
 
 
 def image_path(field: fields.Field, data: object) -> str:
@@ -63,20 +62,8 @@ IMAGE_SIZE = {"tiny": 48, "small": 48, "base": 224}
 class CaptionData(TableData, TokenizedData):
     """Images and captions in, pixels and tokens out."""
 
-    source: str | None = key(
-        None,
-        description="The column of the image's path. Unless given, the first.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
-    target: str | None = key(
-        None,
-        description="The column of the caption. Unless given, the second.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
+    source: str | None = column_key("The column of the image's path. Unless given, the first.")
+    target: str | None = column_key("The column of the caption. Unless given, the second.")
     on_bad_image: Literal["refuse", "skip"] = key(
         "refuse",
         description="Whether an image that can't be read stops everything, or is skipped and counted.",
@@ -109,11 +96,6 @@ class Config(GenerationConfig):
     """Describe an image in words."""
 
     reads = READS
-    interaction = Interaction(
-        generates="answer",
-        input_advice="Name an image's file",
-        file_advice="Name one image's file per line",
-    )
     help = Help(
         "Learns to describe pictures. Reads a table with the path of an image and a caption in each row "
         "(an image may have several), or paths of .npy grids of features that another network made. A "
@@ -123,6 +105,8 @@ class Config(GenerationConfig):
         file="captions.tsv",
         option="--data.image-size 96",
         more="train.tsv --valid dev.tsv --data.on-bad-image skip",
+        input_advice="Name an image's file",
+        file_advice="Name one image's file per line",
     )
     architecture = "gru"
     sized: ClassVar[tuple[str, ...]] = ("stages", "image_width", "patch")

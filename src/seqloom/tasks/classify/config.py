@@ -5,7 +5,7 @@ from typing import Literal
 
 from seqloom.data.column_guess import LABEL_NAMES, TEXT_NAMES
 from seqloom.data.fields import labels
-from seqloom.data.formats import table_formats
+from seqloom.data.formats import column_key, table_formats
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.models.family import Family, Probability, Use
 from seqloom.spec import names
@@ -37,20 +37,8 @@ class ClassifyData(TableData, TokenizedData):
         description="The languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
-    text: str | None = key(
-        None,
-        description="The column of the text, by its name or its number from 1. Guessed unless given.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
-    label: str | None = key(
-        None,
-        description="The column of the label, by its name or its number from 1. Guessed unless given.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
+    text: str | None = column_key("The column of the text, by its name or its number from 1. Guessed unless given.")
+    label: str | None = column_key("The column of the label, by its name or its number from 1. Guessed unless given.")
     label_separator: str | None = key(
         None,
         description="What separates the labels of a row that has several, such as '|'.",

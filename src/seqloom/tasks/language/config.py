@@ -10,7 +10,6 @@ from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.spec.config.train import Train
 from seqloom.tasks.experiment import Experiment, Help
-from seqloom.tasks.interaction import Interaction
 
 READS = Reads(
     "language",
@@ -63,7 +62,6 @@ class Config(Experiment):
     """Predict the next token."""
 
     reads = READS
-    interaction = Interaction(generates="continuation")
     help = Help(
         "Learns to predict the next token of a text from those before it, and so to write texts like it. "
         "Reads plain text; the last tenth is held back, to choose the best model by. The measure is "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from seqloom.data.fields import stripped_text
-from seqloom.data.formats import table_formats
+from seqloom.data.formats import column_key
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
 from seqloom.models.family import Family
@@ -12,7 +12,6 @@ from seqloom.spec.config.data import NO_FILES, Language, TableData, TokenizedDat
 from seqloom.spec.config.section import Values, key, keys
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
-from seqloom.tasks.interaction import Interaction
 
 READS = Reads(
     "translate",
@@ -57,20 +56,8 @@ class TranslateData(TableData, TokenizedData):
         description="The language that the corpus `numbers` is translated into, by its code.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
-    source: str | None = key(
-        None,
-        description="The column of the text to translate. Unless given, the first.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
-    target: str | None = key(
-        None,
-        description="The column of the translation. Unless given, the second.",
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
+    source: str | None = column_key("The column of the text to translate. Unless given, the first.")
+    target: str | None = column_key("The column of the translation. Unless given, the second.")
     max_ratio: float = key(
         9.0,
         ge=1,
@@ -88,7 +75,6 @@ class Config(GenerationConfig):
     """Turn a text into another."""
 
     reads = READS
-    interaction = Interaction(generates="answer")
     help = Help(
         "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a "
         "table with a source and a target in each row, or two text files whose lines belong together. An "
