@@ -18,11 +18,11 @@ from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.names import SIZES
+from seqloom.tasks.caption.image_source import Pictures
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.image_source import Pictures
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.tag.data import LETTERS_FILE, NO_LETTER, TAGS_FILE, WORDS_FILE

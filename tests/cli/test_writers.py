@@ -275,7 +275,7 @@ def test_nothing_to_read_on_standard_input(seqloom: Seqloom, writers: Path) -> N
 def test_a_classifier_does_not_write(seqloom: Seqloom, runs: Path, option: tuple[str, str]) -> None:
     run = runs / "classify"
     told = sentence(seqloom("predict", run, "a film", *option))
-    assert told == f"{option[0]} is for runs that translate or describe, and {run} is one of classify. Leave it out."
+    assert told == f"{option[0]} is for runs that generate their answers, and {run} is one of classify. Leave it out."
 
 
 def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, files: Path) -> None:

@@ -12,7 +12,7 @@ from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS, format_of
 from seqloom.data.image_store import image_path
 from seqloom.data.lines import Bad, Skipped, refuse
-from seqloom.spec.config.data import TableData
+from seqloom.data.table_config import TableData
 from seqloom.spec.errors import DataError
 from seqloom.tasks.registry import TASKS, experiment
 

@@ -62,7 +62,8 @@ def test_nothing_named_is_the_tasks_own_corpus() -> None:
 
 def test_a_corpus_without_the_task_names_one_with_it() -> None:
     with pytest.raises(
-        UserError, match=r"^the corpus brackets has nothing for classify \(it has language, tag\). Use numbers\.$"
+        UserError,
+        match=r"^data\.corpus is brackets, which has nothing for classify \(it has language, tag\). Use numbers\.$",
     ):
         resolve("classify", corpus="brackets")
 

@@ -5,7 +5,7 @@ import pytest
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.nn.models import EncoderDecoder, Writer
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)
@@ -18,12 +18,12 @@ def search(model: Writer, *, end: int | None = END, rows=ROWS, **asked) -> list[
     """All sources at once, or some; unless said, at temperature 0."""
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
-    beside = {name: asked.pop(name) for name in list(asked) if name not in DecodeSeveral.model_fields or name == "seed"}
+    beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
     device = next(model.parameters()).device
     read = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
     source = read if isinstance(model, EncoderDecoder) else (None, None)
     prompts = [prompts_of(model)[row] for row in rows]
-    options = DecodeSeveral(**{"temperature": 0.0, "length": 6, **asked})
+    options = Decode(**{"temperature": 0.0, "length": 6, **asked})
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
 
 

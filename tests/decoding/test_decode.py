@@ -8,7 +8,7 @@ import torch
 from seqloom.decoding.decode import decode
 from seqloom.decoding.tree import Tree
 from seqloom.nn.models import Writer
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ArgumentError
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
@@ -92,7 +92,7 @@ def slid(model: Writer, prompt: list[int], tokens: list[int], window: int) -> li
 @every_kind
 def test_a_language_model_writes_on_past_its_window(asked) -> None:
     model, prompts = ready(transformer_language_model), [[1, 2, 3, 0, 1, 2], [3], [0, 1]]
-    options = DecodeSeveral(**{"temperature": 0.0, "length": 11, **asked})
+    options = Decode(**{"temperature": 0.0, "length": 11, **asked})
     found = decode(model, None, prompts=prompts, end=None, options=options, context=5)
     for prompt, hypotheses in zip(prompts, found, strict=True):
         for each in hypotheses:
@@ -164,7 +164,7 @@ def test_attention_is_that_of_a_teacher_forced_pass(make, asked) -> None:
 def test_attention_after_prompts_of_unequal_length() -> None:
     model = ready(before)
     prompts = [[END], [1, 2, 3], [END, 0]]
-    options = DecodeSeveral(temperature=0, length=4)
+    options = Decode(temperature=0, length=4)
     found = decode(model, SOURCE[:3], LENGTHS[:3], prompts=prompts, end=END, options=options, attention=True)
     for row, (each,) in enumerate(found):
         (expected,) = looked(model, row, prompts[row], said(each)).values()
@@ -244,7 +244,7 @@ def test_bad_input_is_a_sentence(asked, sentence: str) -> None:
 
 def test_an_empty_prompt_is_a_sentence() -> None:
     with pytest.raises(ArgumentError, match=r"decode: prompts\[1\] has no tokens; expected at least one"):
-        decode(ready(before), SOURCE[:2], prompts=[[END], []], end=END, options=DecodeSeveral(temperature=0))
+        decode(ready(before), SOURCE[:2], prompts=[[END], []], end=END, options=Decode(temperature=0))
 
 
 @every_kind

@@ -7,7 +7,7 @@ import torch
 
 from seqloom.decoding.streaming import collect, write
 from seqloom.decoding.tree import Tree
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from tests.decoding.asking import assert_same, every_kind, search
 from tests.decoding.test_streaming import PROMPTS, bold, every_model
 from tests.decoding.writers import every_attentive, every_writer, ready, transformer_language_model
@@ -55,7 +55,7 @@ def test_the_same_is_looked_at_and_kept(make, asked) -> None:
 @every_model
 def test_a_text_as_it_comes_is_the_same(make) -> None:
     """The Transformer that knows eight positions begins again on the way."""
-    here, options = bold(make), DecodeSeveral(temperature=1.0, top_k=8, length=14)
+    here, options = bold(make), Decode(temperature=1.0, top_k=8, length=14)
     there = deepcopy(here).cuda()
     texts = [collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) for model in (there, here)]
     assert texts[0] == texts[1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqloom.decoding.beam import Places
 from seqloom.decoding.decode import decode
 from seqloom.nn import Model, PerPosition, Tokens, Unchanged
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,
@@ -133,7 +133,7 @@ def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int
     with torch.no_grad():
         model.stem.embedding.weight.copy_(torch.randint(3, (WORDS, WORDS), generator=random))
         model.head.output.weight.copy_(torch.eye(WORDS))
-    options = DecodeSeveral(temperature=0, beam=beam, n_best=beam, length=5)
+    options = Decode(temperature=0, beam=beam, n_best=beam, length=5)
     prompts = [[0], [1], [2], [3]]
     together = decode(model, None, prompts=prompts, end=END, options=options)
     for prompt, found in zip(prompts, together, strict=True):

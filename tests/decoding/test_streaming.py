@@ -10,7 +10,7 @@ from seqloom.decoding.choice import choose, uniform
 from seqloom.decoding.streaming import collect, write
 from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
 from seqloom.nn.transformer import TransformerParts, decoder
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from seqloom.spec.errors import ArgumentError
 
 VOCABULARY = 11
@@ -41,11 +41,11 @@ def bold(make: Callable[[], Model]) -> Model:
 
 
 every_model = pytest.mark.parametrize("make", [lstm, transformer, short])
-OPTIONS = DecodeSeveral(temperature=1.0, top_k=8, top_p=0.95, length=12)
+OPTIONS = Decode(temperature=1.0, top_k=8, top_p=0.95, length=12)
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0]]
 
 
-def without_a_state(model: Model, prompt: list[int], number: int, options: DecodeSeveral, seed: int) -> list[int]:
+def without_a_state(model: Model, prompt: list[int], number: int, options: Decode, seed: int) -> list[int]:
     """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
     window, written = model.longest, []
     prefix = prompt[-(window or 0) :]
@@ -81,7 +81,7 @@ def test_a_step_with_the_state_equals_reading_everything_again(make: Callable[[]
 
 @every_model
 def test_greedy_equals_reading_everything_again(make: Callable[[], Model]) -> None:
-    model, options = bold(make), DecodeSeveral(temperature=0, length=12)
+    model, options = bold(make), Decode(temperature=0, length=12)
     texts = collect(write(model, PROMPTS, options=options, seed=0), len(PROMPTS))
     assert texts == [without_a_state(model, prompt, 0, options, 0) for prompt in PROMPTS]
     assert texts[0] == texts[3]
@@ -117,7 +117,7 @@ def test_ends_when_all_rows_have() -> None:
 
 @pytest.mark.parametrize("context", [1, 3, 8, 50])
 def test_writes_on_past_the_longest_length(context: int) -> None:
-    model, options = bold(short), DecodeSeveral(temperature=1.0, length=14)
+    model, options = bold(short), Decode(temperature=1.0, length=14)
     prompts = [PROMPTS[0], PROMPTS[1], [number % VOCABULARY for number in range(23)]]  # longer than the model reads
     texts = collect(write(model, prompts, options=options, seed=2, context=context), len(prompts))
     assert [len(text) for text in texts] == [14] * len(prompts)
@@ -130,7 +130,7 @@ def test_writes_on_past_the_longest_length(context: int) -> None:
 
 def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU, where a state knows no more than a bound on its positions."""
-    model, options = bold(short), DecodeSeveral(temperature=1.0, length=14)
+    model, options = bold(short), Decode(temperature=1.0, length=14)
     texts = collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS))
     for user in ("kernels.lengths", "nn.state", "nn.checks"):
         monkeypatch.setattr(f"seqloom.{user}.readable", lambda _: False)
@@ -148,7 +148,7 @@ def test_a_full_row_is_read_again_by_itself() -> None:
     model, widths = bold(short), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
     prompts = [[1, 2, 3, 4, 5, 6, 7], [1]]
-    collect(write(model, prompts, options=DecodeSeveral(length=4), seed=1), 2)
+    collect(write(model, prompts, options=Decode(length=4), seed=1), 2)
     assert widths == [(2, 7), (2, 1), (1, 4), (1, 1), (2, 1)]
 
 
@@ -177,12 +177,12 @@ def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: fl
     with torch.no_grad():
         model.head.output.bias[4] = wrong
     with pytest.raises(ArgumentError, match="decode: logits has no finite largest value"):
-        next(write(model, PROMPTS, options=DecodeSeveral(temperature=temperature), seed=1))
+        next(write(model, PROMPTS, options=Decode(temperature=temperature), seed=1))
 
 
 @every_model
 def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
-    model, options = bold(make), DecodeSeveral(temperature=1.5, length=30, min_length=5, no_repeat=1)
+    model, options = bold(make), Decode(temperature=1.5, length=30, min_length=5, no_repeat=1)
     texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
     for text in texts:
         assert len(text) >= 5
@@ -195,7 +195,7 @@ def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
 
 def test_other_bad_input_is_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="options has a beam of 3 and n_best 1; expected 1 of both; `decode` has"):
-        write(bold(lstm), PROMPTS, options=DecodeSeveral(beam=3), seed=1)
+        write(bold(lstm), PROMPTS, options=Decode(beam=3), seed=1)
     with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
         write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
     with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):
@@ -213,4 +213,4 @@ def test_other_bad_input_is_a_sentence() -> None:
 )
 def test_the_config_refuses(key: str, wrong: float) -> None:
     with pytest.raises(ValidationError, match=key):
-        DecodeSeveral.model_validate({key: wrong})
+        Decode.model_validate({key: wrong})

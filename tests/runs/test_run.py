@@ -77,7 +77,7 @@ def test_options_are_for_runs_that_translate(run: Run) -> None:
             run.predict(["a"], beam=2, n_best=3)
         return
     for name, options in (("beam", {"beam": 3}), ("attention", {"attention": True})):
-        expected = rf": {name} is for runs that translate or describe, and this is {run.task.name}\.$"
+        expected = rf": {name} is for runs that generate their answers, and this is one of {run.task.name}\.$"
         with pytest.raises(UserError, match=expected):
             run.predict(["a"], **options)
 

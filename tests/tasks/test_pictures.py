@@ -16,8 +16,8 @@ from seqloom.data.source import DataSource
 from seqloom.runs.run import Run
 from seqloom.spec.errors import DataError, RunError, UserError
 from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.image_source import KIND, Pictures, image_of
 from seqloom.tasks.caption.task import Caption
-from seqloom.tasks.image_source import KIND, Pictures, image_of
 from seqloom.tasks.registry import experiment
 from seqloom.verbs import start
 from tests.runs.small import recommitted

@@ -113,8 +113,11 @@ def test_the_family_reads_and_writes() -> None:
         ({"task": "tag", "data": {"unit": "x"}}, "data.unit has no use in tag; it is a key of count."),
         ({"task": "count", "data": {"unit": "x"}}, "data.unit has no use without a file to read"),
         ({"task": "tag", "model": {"steepness": 2}}, "model.steepness is not a key of lstm; it is one of bigram."),
-        ({"task": "count", "data": {"corpus": "python"}}, "the corpus python has nothing for count"),
-        ({"task": "tag", "data": {"corpus": "lines"}}, "the corpus lines has nothing for tag (it has count)."),
+        ({"task": "count", "data": {"corpus": "python"}}, "data.corpus is python, which has nothing for count"),
+        (
+            {"task": "tag", "data": {"corpus": "lines"}},
+            "data.corpus is lines, which has nothing for tag (it has count)",
+        ),
         ({"task": "coumt"}, "task is 'coumt'; expected one of language, classify, tag, translate, caption, count. Did"),
         ({"task": "tag", "model": {"arch": "bigrm"}}, "unknown model.arch 'bigrm'. Did you mean 'bigram'?"),
         ({"task": "count", "model": {"steepnes": 2}}, "unknown key model.steepnes. Did you mean model.steepness?"),

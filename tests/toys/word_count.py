@@ -10,15 +10,15 @@ from numpy import ndarray
 
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import Field, scalar
-from seqloom.data.formats import column_key
 from seqloom.data.prepare import Split
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.table_config import TableData, column_key
 from seqloom.models.family import Family, Use
 from seqloom.nn.heads import Pooled, SquaredError
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
-from seqloom.spec.config.data import TableData, TokenizedData
+from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.config.section import Values, key, keys
 from seqloom.spec.errors import DataError
 from seqloom.tasks.experiment import Experiment, Help
@@ -45,7 +45,7 @@ def to_number(field: Field, _data: object) -> float:
         raise DataError(field.place, f"{field.value!r} is not a number", "Write one, such as 7") from None
 
 
-class CountData(TableData, TokenizedData):
+class CountData(TokenizedData, TableData):
     """Texts and their numbers of words in."""
 
     text: str | None = column_key("The column of the text.")

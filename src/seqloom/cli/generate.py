@@ -49,10 +49,10 @@ def generate(
     from seqloom.cli.naming import naming_options
     from seqloom.models.family import Use
     from seqloom.spec.folder import check
-    from seqloom.tasks.registry import TASKS, experiment
+    from seqloom.tasks.registry import experiment, task_of
 
     task = check(Path(run)).task
-    if TASKS[task].config.use is not Use.GENERATE:
+    if task_of(Path(run), task).config.use is not Use.GENERATE:
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
     refuse_device(device)
     chosen = said(options)

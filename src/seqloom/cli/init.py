@@ -43,9 +43,8 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
 def explicit(chosen: "Experiment") -> "Experiment":
     """With what would else be chosen in silence: the embedded corpus, the columns that are guessed."""
     from seqloom.data.source import DataSource
-    from seqloom.tasks.registry import TASKS
 
-    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)
+    source = DataSource.resolve(chosen.data, chosen.reads)
     data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
     return chosen.model_copy(update={"data": data})
 

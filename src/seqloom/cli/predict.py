@@ -76,15 +76,16 @@ def predict(
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
     from seqloom.spec.folder import check
-    from seqloom.tasks.registry import TASKS
+    from seqloom.tasks.registry import task_of
 
     task, chosen = check(Path(run)).task, said(options)
     refuse_device(device)
-    config = TASKS[task].config
+    entry = task_of(Path(run), task)
+    config = entry.config
     generates = config.use is Use.DECODE
     if (chosen or draw) and not generates:
         name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
-        raise UserError(f"{name} is for runs that translate or describe, and {run} is one of {task}. Leave it out.")
+        raise UserError(f"{name} is for runs that generate their answers, and {run} is one of {task}. Leave it out.")
     expand(file for file in files if file != "-")  # one that is missing is told at once
     if not texts and not files:
         if sys.stdin.isatty():
@@ -98,7 +99,7 @@ def predict(
         from seqloom.cli.unseen import Unseen
         from seqloom.runs.run import decode_options
         from seqloom.training.events import plain
-    asked, answer_lines = opened(run, device), TASKS[task].report.answer_lines
+    asked, answer_lines = opened(run, device), entry.report.answer_lines
     if generates:
         with naming_options(option_of):
             how = decode_options(asked.experiment, chosen)

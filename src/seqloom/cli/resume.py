@@ -34,9 +34,10 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
     """
     from seqloom.cli.early import refuse_device
     from seqloom.spec.folder import SCORES, check
+    from seqloom.tasks.registry import task_of
 
     folder, console = Path(run), output()
-    check(folder)
+    task_of(folder, check(folder).task)
     if device is not None:
         refuse_device(device)
     if (folder / SCORES).exists():
@@ -50,10 +51,9 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
         from seqloom.cli.progress import Progress
         from seqloom.data.source import DataSource
         from seqloom.runs.run import read_experiment
-        from seqloom.tasks.registry import TASKS
         from seqloom.training import session
     chosen = session.on_device(session.with_data(read_experiment(folder), folder, moved), folder, device)
-    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)
+    source = DataSource.resolve(chosen.data, chosen.reads)
     with waiting(console, reading(source)):
         sitting = session.Sitting.of(chosen, source)
     introduce(console, sitting)

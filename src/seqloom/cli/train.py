@@ -17,12 +17,11 @@ def work(request: "Request", own: Mapping[str, Any]) -> None:
     """Resolve the experiment, read the data, learn, and say how it went."""
     from seqloom.data.source import DataSource
     from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
-    from seqloom.tasks.registry import TASKS
 
     chosen, console = request.experiment(), output()
     named = Path(own["out"]) if own["out"] else None
     refuse_taken(named or free_name(RUNS, chosen.task))
-    source = DataSource.resolve(chosen.data, TASKS[chosen.task].reads)  # a file that can't be read is refused at once
+    source = DataSource.resolve(chosen.data, chosen.reads)  # a file that can't be read is refused at once
     with waiting(console, "starting torch …"):
         from seqloom import verbs
         from seqloom.cli.dry_run import show_estimate

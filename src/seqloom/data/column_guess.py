@@ -5,61 +5,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from seqloom.spec.config.data import LANGUAGES
 
-# Names that such columns have in data sets people share; the first in the list wins.
-TEXT_NAMES = (
-    "text",
-    "sentence",
-    "review",
-    "content",
-    "comment",
-    "document",
-    "body",
-    "message",
-    "tweet",
-    "post",
-    "utterance",
-    "question",
-    "query",
-    "phrase",
-    "article",
-    "description",
-    "abstract",
-    "summary",
-    "headline",
-    "title",
-    "name",
-    "word",
-    "input",
-)
-LABEL_NAMES = (
-    "label",
-    "labels",
-    "class",
-    "classes",
-    "category",
-    "categories",
-    "sentiment",
-    "target",
-    "polarity",
-    "emotion",
-    "intent",
-    "topic",
-    "topics",
-    "genre",
-    "genres",
-    "language",
-    "lang",
-    "tag",
-    "tags",
-    "stars",
-    "rating",
-    "score",
-    "type",
-    "kind",
-    "y",
-    "output",
-)
-
 LANGUAGE_NAMES = {
     *({*LANGUAGES} - {"id", "no"}),  # which number rows more often than they name Indonesian and Norwegian
     *("bg", "el", "et", "hi", "hr", "zh"),
@@ -80,7 +25,7 @@ Columns = Iterable[Sequence[str]]  # the values of each, looked at one column af
 def by_name(names: Sequence[str], known: Sequence[str], taken: Collection[int] = ()) -> int | None:
     """The column with a known name: exactly ('Text'), or else as a part ('review_text').
 
-    >>> by_name(["id", "Review Text", "stars"], TEXT_NAMES)
+    >>> by_name(["id", "Review Text", "stars"], ["text", "review"])
     1
     """
     whole = [{name.strip().lower()} for name in names]
@@ -110,23 +55,25 @@ def text_column(columns: Columns, taken: Collection[int] = ()) -> int | None:
     return -max(lengths)[1] if lengths else None
 
 
-def has_header(rows: Rows) -> bool:
+def has_header(rows: Rows, names: Sequence[Sequence[str]]) -> bool:
     """Whether row 1 names the columns.
 
-    Either it has a name from the lists above that is not a value further down; or, where the label's column has few
+    names: such columns have elsewhere, for each role
+
+    Either it has one of these names, which is not a value further down; or, where the label's column has few
     values that repeat, row 1 has a word of its own there, and either no other of them is a word, or all of row 1 are,
     the text a short one.
 
-    >>> has_header([["label", "text"], ["1", "a stirring film"]])
+    >>> has_header([["label", "text"], ["1", "a stirring film"]], [["text"], ["label"]])
     True
-    >>> has_header([["1", "a stirring film"], ["0", "apparently reassembled"], ["1", "a fine one"]])
+    >>> has_header([["1", "a fine film"], ["0", "apparently reassembled"], ["1", "a fine one"]], [["text"]])
     False
     """
     first, below = rows[0], rows[1:]
     if not below:
-        return by_name(first, TEXT_NAMES) is not None and by_name(first, LABEL_NAMES) is not None
+        return all(by_name(first, known) is not None for known in names)
     columns = list(zip(*below, strict=True))
-    known = {*TEXT_NAMES, *LABEL_NAMES}
+    known = {name for some in names for name in some}
     if all(NAME.fullmatch(cell.strip()) or not cell.strip() for cell in first) and any(
         cell.strip().lower() in known and cell not in column for cell, column in zip(first, columns, strict=True)
     ):

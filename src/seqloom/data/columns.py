@@ -15,8 +15,9 @@ from seqloom.data.fields import OR_SKIP, Field, check_encodable
 from seqloom.data.formats import Format
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
+from seqloom.data.table_config import TableData
 from seqloom.data.wording import counted
-from seqloom.spec.config.data import RowData, TableData
+from seqloom.spec.config.data import RowData
 from seqloom.spec.errors import DataError
 
 HEAD = 1000  # records that are looked at
@@ -145,9 +146,10 @@ def locate(
     """The column of each role: as it was named, by a name that such columns have, by its values, or by its position."""
     found = {role.key: given_column(path, role.key, names, header, given[role.key]) for role in roles}
     taken = [index for index in found.values() if index is not None]
-    if len(set(taken)) < len(taken):
-        what = f"{in_words(roles, ' and ', '')} are the same column ({names[taken[0]]!r})"
-        raise DataError(path, what, f"Name {counted_roles(roles)} with {options_of(roles)}")
+    for column in taken:
+        if len(same := [role for role in roles if found[role.key] == column]) > 1:
+            what = f"{in_words(same, ' and ', '')} are the same column ({names[column]!r})"
+            raise DataError(path, what, f"Name {counted_roles(same)} with {options_of(same)}")
     found |= named_columns(names if header else (), roles, found)
     for role in sorted(roles, key=lambda role: role.guess != "label"):  # few distinct values tell most
         if found[role.key] is None:
@@ -205,7 +207,7 @@ def has_header(
         return True
     if by_content(roles):
         alike = [row for row in rows if len(row) == width]
-        return rows[0] is alike[0] and guess.has_header(alike)
+        return rows[0] is alike[0] and guess.has_header(alike, [role.synonyms for role in roles])
     if len(rows[0]) != width:
         return False
     first, below = rows[0], rows[1:]
@@ -359,7 +361,8 @@ def mend(form: Format, fields: int, width: int) -> str:
     """What to do about a row of so many fields."""
     if form.name == "csv":
         return 'Put quotes around a field that has a comma in it ("a, b")'
-    return "Remove a tab" if fields > width else "Add the tab that is missing"
+    what = "tab" if form.name == "tsv" else f"{form.separator.strip()!r}"
+    return f"Remove a {what}" if fields > width else f"Add the {what} that is missing"
 
 
 # Words ---------------------------------------------------------------------------------------------------------------

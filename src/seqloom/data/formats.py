@@ -9,13 +9,12 @@ from typing import Any
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, Skipped, read_chunks, read_lines
+from seqloom.data.lines import Bad, Skipped, read_lines
 from seqloom.data.parallel_text import pair_up, read_parallel
 from seqloom.data.paths import split_named, without_gz
 from seqloom.data.reads import Reads
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.spec.config.data import DataSection
-from seqloom.spec.config.section import key
 from seqloom.spec.errors import DataError
 from seqloom.spec.registry import Registry
 
@@ -67,22 +66,6 @@ def formats_read(reads: Reads) -> list[Format]:
     return [form for kind in reads.kinds for form in FORMATS.values() if form.kind == kind]
 
 
-def table_formats() -> tuple[str, ...]:
-    """The values of `data.format` beside which a column can be named."""
-    return (AUTO, *(form.name for form in FORMATS.values() if form.kind == "table"))
-
-
-def column_key(description: str) -> Any:
-    """The config key of a column of a table, by its name or its number from 1."""
-    return key(
-        None,
-        description=description,
-        only_with={"data.format": table_formats},
-        of_file=True,
-        numbers_are_text=True,
-    )
-
-
 def formats_of(paths: Sequence[Path], reads: Reads, name: str = AUTO) -> list[Format]:
     """`format_of` each; but to a task that reads classes of files, several .txt files are one file per class."""
     text_files = [path for path in paths if without_gz(path).suffix.lower() == ".txt" and not path.is_dir()]
@@ -113,8 +96,6 @@ def format_of(path: Path, reads: Reads, name: str = AUTO) -> Format:
     if "table" in reads.kinds and found == "text":
         refuse_tabs(path)
     form = check_read(path, reads, found, known)
-    if suffix == ".json":
-        refuse_array(path)
     return form
 
 
@@ -134,13 +115,6 @@ def refuse_tabs(path: Path) -> None:
     if len(tabs) == 1 and (each := tabs.pop()):
         what = f"named as plain text, but each line has {'one tab' if each == 1 else f'{each} tabs'}, as in a table"
         raise DataError(path, what, "Rename it to .tsv, or pass --data.format tsv")
-
-
-def refuse_array(path: Path) -> None:
-    """A JSON array under the name of JSON Lines."""
-    if next(read_chunks(path)).lstrip().startswith("["):
-        do = f"Write one record per line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
-        raise DataError(path, "a JSON array, which would have to be read whole", do)
 
 
 def refuse_twice(patterns: Sequence[str], reads: Reads, data: DataSection) -> None:

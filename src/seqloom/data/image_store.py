@@ -38,11 +38,13 @@ class ImageOptions:
     size: pixels a side that an image is brought to; None for features alone
     skip: whether an image that can't be read is left out with its examples
     features: how long the vectors of regions must be, or 0 for images; None for those of the first that is seen
+    advice: for who named texts instead of images
     """
 
     size: int | None
     skip: bool
     features: int | None = None
+    advice: str = ""
 
 
 @runtime_checkable
@@ -299,7 +301,7 @@ class ImageWriter:
         """What to do about an image that can't be read, or about a text that is none."""
         do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
         texts = not self.count and Path(image).suffix.lower() not in SUFFIXES
-        return f"{do}; pairs of texts are for 'seqloom train translate'" if texts else do
+        return f"{do}; {self.options.advice}" if texts and self.options.advice else do
 
     def _write(self, name: str, image: Shaped[ndarray, "first second third"]) -> int:
         self._check_alike(name, image.shape[2] if image.dtype.kind == "f" else 0)

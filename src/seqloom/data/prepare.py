@@ -11,7 +11,7 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, read
-from seqloom.data.cache import create, find
+from seqloom.data.cache import create, find, own_code
 from seqloom.data.examples import Place, Record
 from seqloom.data.lines import Bad, skipped
 from seqloom.data.rows import Row, Within, files_beside, write_rows
@@ -154,7 +154,9 @@ def prepare(
 
     read: what gives the examples, if not the source itself; `key` is then what decides them besides
     """
-    whole = {**source.cache_key(), "schema": repr(schema), **(key or {})}
+    kinds = (type(schema), *map(type, schema.columns), *map(type, schema.learners.values()))
+    code = sorted({each for kind in kinds if (each := own_code(kind)) is not None})
+    whole = {**source.cache_key(), "schema": repr(schema), "schema_code": code, **(key or {})}
     folder = find(whole)
     if folder is None:
         with create(whole) as making:
@@ -170,14 +172,14 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
     examples = SplitExamples(source, schema, read, folder / COPY)
     sizes, counts, single = examples.count()
     if schema.answers is None:
-        check_filled(source.names()[0], sizes)
+        check_filled(source.name, sizes)
     else:
         examples.left_out = frozenset(schema.check_answers(examples, counts, single))
         counts = {answer: each for answer, each in counts.items() if answer not in examples.left_out}
         examples.move_missing(counts)
     encoders = learn(schema, examples, counts)
     meta = write_splits(source, schema, encoders, examples, folder)
-    check_filled(source.names()[0], meta["splits"])
+    check_filled(source.name, meta["splits"])
     meta |= {"skipped": skipped(examples.bad), "single": single}
     for file, learner in schema.learners.items():
         (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")

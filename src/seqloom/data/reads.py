@@ -54,10 +54,15 @@ class EmbeddedCorpus:
 
     def make(self, data: Any) -> Iterator[Any]:
         """Its examples (of language: its text in chunks)."""
-        module, _, name = self.function.partition(":")
         values = [getattr(data, key) for key in self.keys]
-        made: Iterator[Any] = getattr(import_module(module), name)(data.seed, data.length, data.examples, *values)
+        made: Iterator[Any] = self.load()(data.seed, data.length, data.examples, *values)
         return made
+
+    def load(self) -> Callable[..., Iterator[Any]]:
+        """The function that makes it."""
+        module, _, name = self.function.partition(":")
+        function: Callable[..., Iterator[Any]] = getattr(import_module(module), name)
+        return function
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -15,7 +15,7 @@ from seqloom.data.arrays import smallest_type
 from seqloom.data.examples import Place
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import DataError
+from seqloom.spec.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from seqloom.data.prepare import SplitExamples
@@ -168,7 +168,7 @@ class TextColumn(Column, ColumnEncoder):
 class NumberColumn(Column, ColumnEncoder):
     """One number, whole or real."""
 
-    dtype: str = "int64"
+    dtype: str = "float32"
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
         return self
@@ -224,6 +224,15 @@ class RowFilter(ABC):
         """What was counted, as JSON can say it."""
 
 
+def as_content(value: object) -> str:
+    """A value as what examples are split by.
+
+    >>> as_content("a text"), as_content(("two", "words")), as_content(2.5)
+    ('a text', 'two words', '2.5')
+    """
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
 @dataclass(frozen=True)
 class Schema:
     """All columns of a task's rows, and what they are learned with. Its `repr` is a part of the cache's key.
@@ -238,10 +247,14 @@ class Schema:
     content: int = 0
     answers: int | None = None
 
+    def __post_init__(self) -> None:
+        for member in (*self.columns, *self.learners.values()):
+            if not is_dataclass(member):  # its repr would be another in each process, and so the cache's key
+                raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
+
     def content_of(self, values: Sequence[Any]) -> str:
         """What an example is split by."""
-        content = values[self.content]
-        return content if isinstance(content, str) else " ".join(content)
+        return as_content(values[self.content])
 
     def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:
         """Refuse answers that nothing can be learned of; those that are returned are left out with their examples.

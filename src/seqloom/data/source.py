@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from seqloom.data.cache import State, fingerprints, state
+from seqloom.data.cache import State, fingerprints, own_code, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
 from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Record
@@ -17,8 +17,9 @@ from seqloom.data.parallel_text import pair_up
 from seqloom.data.paths import expand, without_gz
 from seqloom.data.reads import Reads
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_by_content
+from seqloom.data.table_config import TableData
 from seqloom.data.text_stream import read_text
-from seqloom.spec.config.data import DataSection, RowData, TableData
+from seqloom.spec.config.data import DataSection, RowData
 from seqloom.spec.errors import DataError, UserError
 
 OnProblem = Callable[[UserError], None]
@@ -162,10 +163,8 @@ class DataSource:
 
     def made(self) -> Iterator[Any]:
         """The examples of the embedded corpus; of text, its chunks."""
-        corpora = self.reads.corpora
-        if self.corpus is None or self.corpus not in corpora:
-            raise UserError(f"the corpus {self.corpus} has nothing for {self.reads.task}. Use {' or '.join(corpora)}.")
-        return corpora[self.corpus].make(self.data)
+        assert self.corpus is not None
+        return self.reads.corpora[self.corpus].make(self.data)
 
     def read(self, each: Input, bad: Bad = refuse) -> Iterator[Record]:
         """The examples of one input."""
@@ -184,7 +183,7 @@ class DataSource:
         return islice(chain(made, chain.from_iterable(map(self._head, training))), HEAD)
 
     def _head(self, each: Input) -> Iterator[Record]:
-        if each.columns is None:
+        if each.columns is None or not each.columns.head:
             return self.read(each, Skipped())
         assert isinstance(self.data, TableData)
         return each.columns.examples(each.format, self.data)
@@ -217,7 +216,16 @@ class DataSource:
             key["seed"] = self.data.seed  # else it decides nothing: no example is made, and none kept back by content
         if self.corpus:
             key |= {"corpus": self.corpus, "made_with": made_with(self.corpus)}
+        key["code"] = self._code()
         return key
+
+    def _code(self) -> list[str]:
+        """The files of readers and parsers that are not the package's own, whose edition `cache.FORMAT` counts."""
+        functions: list[object] = [each.format.read for each in self.inputs]
+        functions += [role.parse for role in self.reads.roles]
+        if self.corpus:
+            functions.append(self.reads.corpora[self.corpus].load())
+        return sorted({code for function in functions if (code := own_code(function)) is not None})
 
     def _forms(self, split: str) -> list[str]:
         """How each file is written, which its name may decide; of a class its name too, of a source its target."""
@@ -305,8 +313,9 @@ def find_inputs(
                 data = columns.named_in(data) if split == TRAIN and not named else data
             named = named or split == TRAIN
         inputs.append(Input(split, (path,), form, columns, form.kind != "table" or columns is not None))
-    parallel = [(path, form) for path, form in files if form.kind == "parallel"]
-    inputs += [Input(split, pair, parallel[0][1], None) for pair in pair_up([path for path, _ in parallel])]
+    for parallel in dict.fromkeys(form for _, form in files if form.kind == "parallel"):
+        pairs = pair_up([path for path, form in files if form == parallel])
+        inputs += [Input(split, pair, parallel, None) for pair in pairs]
     return inputs, data
 
 

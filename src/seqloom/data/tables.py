@@ -10,6 +10,7 @@ from pathlib import Path
 from seqloom.data.examples import Place
 from seqloom.data.fields import OR_SKIP, json_kind
 from seqloom.data.lines import Bad, read_lines, refuse
+from seqloom.data.paths import without_gz
 from seqloom.spec.config.data import RowData
 from seqloom.spec.errors import DataError
 
@@ -110,6 +111,11 @@ def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Ite
         for number, line in read_lines(path, data.max_characters, bad):
             if not line.strip():
                 continue
+            if line.lstrip().startswith("[") and without_gz(path).suffix.lower() == ".json":
+                do = (
+                    f"Write one record per line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
+                )
+                raise DataError(path, "a JSON array, which would have to be read whole", do)
             try:
                 record = _object(line)
             except ValueError as error:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import NotFinite
 
 
@@ -76,7 +76,7 @@ def allowed(
 
 
 def drawn(
-    logits: Float[Tensor, "rows vocabulary"], options: Decode, seed: int, numbers: Iterable[int], step: int
+    logits: Float[Tensor, "rows vocabulary"], options: DecodeSection, seed: int, numbers: Iterable[int], step: int
 ) -> Int[Tensor, " rows"]:
     """`choose` as the options say, with the noise of this step."""
     return choose(

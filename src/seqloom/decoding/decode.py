@@ -11,7 +11,7 @@ from seqloom.decoding.reader import Reader
 from seqloom.decoding.search import Search
 from seqloom.decoding.tree import Tree
 from seqloom.nn.models import Writer
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import ArgumentError
 
 
@@ -22,7 +22,7 @@ def decode(
     *,
     prompts: Sequence[Sequence[int]],
     end: int | None,
-    options: Decode,
+    options: DecodeSection,
     seed: int = 0,
     prefixes: Sequence[Sequence[int]] | None = None,
     never: Collection[int] = (),
@@ -53,9 +53,9 @@ def decode(
     The model should be in eval mode.
 
     >>> from seqloom.nn import GRU, Model, PerPosition, Recurrent, Tokens
-    >>> from seqloom.spec.config.decode import DecodeSeveral
+    >>> from seqloom.spec.config.decode import Decode
     >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
-    >>> options = DecodeSeveral(temperature=0, beam=3, n_best=2, length=5)
+    >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
     >>> first.score >= second.score
     True
@@ -81,7 +81,7 @@ def decode(
 
 
 def reach(
-    model: Writer, language: bool, context: int | None, prompts: Sequence[Sequence[int]], options: Decode
+    model: Writer, language: bool, context: int | None, prompts: Sequence[Sequence[int]], options: DecodeSection
 ) -> tuple[int | None, list[int]]:
     """How much a model reads in one go (None: there is no bound), and the most steps after each prompt.
 
@@ -100,7 +100,7 @@ def check(
     prefixes: Sequence[Sequence[int]],
     numbers: Sequence[int],
     context: int | None,
-    options: Decode,
+    options: DecodeSection,
 ) -> None:
     """Arguments that fit each other."""
     check_prompts("decode", prompts)

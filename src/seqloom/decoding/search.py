@@ -18,7 +18,7 @@ from seqloom.decoding.prompts import check_prefixes
 from seqloom.decoding.reader import Reader
 from seqloom.decoding.tree import Candidate, Fate, Tree
 from seqloom.kernels.linear import Packing
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 
 
 class Search:
@@ -37,7 +37,7 @@ class Search:
     def __init__(
         self,
         reader: Reader,
-        options: Decode,
+        options: DecodeSection,
         *,
         end: int | None,
         seed: int,

@@ -6,7 +6,7 @@ from seqloom.decoding.decode import check, reach
 from seqloom.decoding.reader import Reader
 from seqloom.decoding.search import Search
 from seqloom.nn.models import Model
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import ArgumentError
 
 
@@ -14,7 +14,7 @@ def write(
     model: Model,
     prompts: Sequence[Sequence[int]],
     *,
-    options: Decode,
+    options: DecodeSection,
     seed: int,
     end: int | None = None,
     never: Collection[int] = (),
@@ -30,7 +30,7 @@ def write(
 
     >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
     >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
-    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=Decode(length=2), seed=1)]
+    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(length=2), seed=1)]
     [[0, 1], [0, 1]]
     """
     if options.beam > 1 or options.wanted > 1:

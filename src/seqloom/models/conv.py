@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from seqloom.models.family import Family, Use
+from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Use, norm_conflicts
 from seqloom.spec import names
 from seqloom.spec.config.section import Values, key
 
@@ -46,11 +46,9 @@ class Convolutional(Family):
         if use is not Use.ENCODE:
             if self.centred:
                 yield "a centred convolution sees later tokens too, so it can't write. Leave out model.centred"
-            if self.norm in names.NORMS_OVER_TIME:
-                what = f"model.norm {self.norm} takes its means over later tokens too, so it can't write"
-                yield f"{what}; layer and rms can"
+            yield from norm_conflicts(self.norm)
         if self.init == "identity":
-            yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+            yield NOT_FOR_CONVOLUTIONS
 
     @property
     def output_follows_input(self) -> bool:

@@ -23,6 +23,18 @@ Width = Annotated[int, Field(ge=1, le=16_384)]
 Depth = Annotated[int, Field(ge=1, le=200)]
 
 
+NOT_FOR_CONVOLUTIONS = (
+    "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+)
+
+
+def norm_conflicts(norm: str) -> Iterator[str]:
+    """Why a model that generates can't have a norm, if it can't."""
+    if norm in names.NORMS_OVER_TIME:
+        what = f"model.norm {norm} takes its means over later tokens too, so it can't write"
+        yield f"{what}; layer and rms can"
+
+
 class Use(Enum):
     """What a task asks of a model.
 

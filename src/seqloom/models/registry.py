@@ -124,5 +124,8 @@ def of_family(family: "type[Family]") -> tuple[str, ...]:
 
 
 def that_generate() -> tuple[str, ...]:
-    """The architectures that can generate token after token."""
-    return tuple(name for name, architecture in ARCHITECTURES.items() if architecture.family.generates)
+    """An architecture of each family that can generate token after token."""
+    first: dict[type[Family], str] = {}
+    for name, architecture in ARCHITECTURES.items():
+        first.setdefault(architecture.family, name)
+    return tuple(name for family, name in first.items() if family.generates)

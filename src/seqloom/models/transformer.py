@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import model_validator
 
-from seqloom.models.family import Family, Use, Width
+from seqloom.models.family import Family, Use, Width, norm_conflicts
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, Values, key
 
@@ -97,9 +97,8 @@ class Transformer(Family):
         return self
 
     def conflicts(self, use: Use) -> Iterator[str]:
-        if use is not Use.ENCODE and self.norm in names.NORMS_OVER_TIME:
-            what = f"model.norm {self.norm} takes its means over later tokens too, so it can't write"
-            yield f"{what}; layer and rms can"
+        if use is not Use.ENCODE:
+            yield from norm_conflicts(self.norm)
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":
         """Its decoder if causal, else its encoder."""

@@ -13,13 +13,14 @@ from torch import nn
 from seqloom.models.family import Use
 from seqloom.runs.devices import device_of
 from seqloom.runs.weights import restore
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
+from seqloom.spec.config.section import keys
 from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import all_keys
-from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.keys import keys_of
+from seqloom.tasks.registry import TASKS, experiment, task_of
 from seqloom.tasks.task import Built, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
@@ -37,11 +38,7 @@ class Run:
         self.folder = Path(folder)
         self.device = device_of(device)
         self.manifest: Manifest = check(self.folder)
-        if self.manifest.task not in TASKS:
-            known = f"{', '.join(list(TASKS)[:-1])} and {list(TASKS)[-1]}"
-            raise RunError(
-                f"{self.folder}: a run of {self.manifest.task}, a task that is not there. There are {known}."
-            )
+        task_of(self.folder, self.manifest.task)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
@@ -118,7 +115,9 @@ class Run:
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
-            raise UserError(f"{self.folder}: {name} is for runs that translate or describe, and this is {task.name}.")
+            raise UserError(
+                f"{self.folder}: {name} is for runs that generate their answers, and this is one of {task.name}."
+            )
         return lambda some: task.predict(self.model, some, self.device)
 
     def generate(self, prompt: str = "", **options: Any) -> str:
@@ -175,7 +174,8 @@ def read_experiment(folder: Path) -> Experiment:
 
 def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
     """The config of a run, with what is said anew of how files are written."""
-    anew = sorted(key.name for key in all_keys().values() if key.of_file)
+    own = keys_of("data", type(chosen.data), type(chosen))
+    anew = sorted(key.name for key in own if key.of_file)
     for name in data:
         if name not in anew:
             known = f"{', '.join(anew[:-1])} and {anew[-1]}"
@@ -193,7 +193,7 @@ def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
     return {Path(name).name: read_text(folder / name) for name in inside}
 
 
-def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> Decode:
+def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> DecodeSection:
     """How to write, as the run says, with some keys said anew.
 
     A beam undoes the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 undo nothing.
@@ -202,4 +202,4 @@ def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> Decode:
     for one, other, plain in (("beam", "temperature", ("1",)), ("temperature", "beam", ("0", "0.0"))):
         if one in options and other not in options and str(options[one]) not in plain:
             base.pop(other, None)
-    return experiment({"task": chosen.task, "decode": base}, over={"decode": options}).decode or Decode()
+    return keys(experiment({"task": chosen.task, "decode": base}, over={"decode": options}).decode, DecodeSection)

@@ -26,7 +26,7 @@ def check_data(experiment: Experiment) -> Inspection:
     inspection = Inspection(experiment.task, "warning" if skips else "error")
     if isinstance(data, RowData):
         data = data.model_copy(update={"on_bad_line": "skip"})  # reading goes on after one
-    source = DataSource.resolve(data, task.reads, inspection.refuse)
+    source = DataSource.resolve(data, experiment.reads, inspection.refuse)
     try:
         source = source.hashed()
     except UserError as problem:

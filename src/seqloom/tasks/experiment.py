@@ -12,9 +12,10 @@ from seqloom.data.reads import Reads
 from seqloom.models.family import Family, Use
 from seqloom.spec.config.applicability import useless, without
 from seqloom.spec.config.data import DataSection
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import Section, Values, key, with_defaults
 from seqloom.spec.config.train import Train
+from seqloom.spec.errors import ArgumentError
 from seqloom.spec.names import SIZES
 from seqloom.spec.registry import not_a_choice
 from seqloom.tasks.registry import TASKS
@@ -70,7 +71,7 @@ class Experiment(Section):
     data: DataSection = key(description="Files in, tokens out.")
     model: Family = key(description="The model that learns (`seqloom list models`).")
     train: Train = key(description="How it learns.")
-    decode: Decode | None = key(None, description="How texts are written, by a task that writes any.")
+    decode: DecodeSection | None = key(None, description="How texts are written, by a task that writes any.")
 
     # What a task says ------------------------------------------------------------------------------------------
 
@@ -122,12 +123,12 @@ class Experiment(Section):
     def data_conflicts(self) -> Iterator[str]:
         """The same, of files, corpora and splits."""
         data = self.data
+        if data.train and data.corpus is not None:
+            yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
         if data.format not in (formats := self.choices("data.format")):
             yield not_a_choice("data.format", data.format, formats)
         if data.corpus is not None and data.corpus not in (corpora := self.choices("data.corpus")):
             yield not_a_corpus(self.task, data.corpus, corpora)
-        if data.train and data.corpus is not None:
-            yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
         if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
             what = f"data.valid_share and data.test_share are {data.valid_share} and {data.test_share}"
             yield f"{what}, which leaves nothing to learn from. Make them smaller"
@@ -228,6 +229,10 @@ class Experiment(Section):
 @cache
 def compose(config: type[Experiment], family: type[Family]) -> Any:
     """The config of a task with the model of a family: both kinds of keys in one section."""
+    for role in config.reads.roles:
+        if role.key not in config.sections()["data"].model_fields:
+            where = f"{config.__module__}.{config.__name__}"
+            raise ArgumentError(where, f"the role {role.name!r}", "no key", f"data.{role.key} in its data section")
     model = create_model(family.__name__, __base__=(*config.model_keys(family), family), __module__=family.__module__)
     field = key(description=config.model_fields["model"].description or "")
     return create_model(config.__name__, __base__=config, __module__=config.__module__, model=(model, field))
@@ -238,4 +243,6 @@ def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> str:
     others = [other for other in TASKS if name in TASKS[other].reads.corpora]
     if not others:
         return not_a_choice("data.corpus", name, corpora)
-    return f"the corpus {name} has nothing for {task} (it has {', '.join(others)}). Use {' or '.join(corpora)}"
+    return (
+        f"data.corpus is {name}, which has nothing for {task} (it has {', '.join(others)}). Use {' or '.join(corpora)}"
+    )

@@ -1,10 +1,11 @@
 """What the configs of tasks share that write a text about a source: an encoder-decoder, and how it writes."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Probability, Use
-from seqloom.spec.config.decode import DecodeSeveral
+from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.section import AllBut, Section, Values, key
 from seqloom.spec.config.train import Train
 from seqloom.tasks.experiment import Experiment
@@ -29,12 +30,16 @@ class GenerationTrain(Train):
 
 
 class GenerationConfig(Experiment):
-    """The config of a task that writes a text about a source."""
+    """The config of a task that writes a text about a source.
+
+    answer: what that text is called, in answers and reports
+    """
 
     use = Use.DECODE
+    answer: ClassVar[str]
 
     train: GenerationTrain = key(description="How it learns.")
-    decode: DecodeSeveral = key(description="How texts are written.")
+    decode: Decode = key(description="How texts are written.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

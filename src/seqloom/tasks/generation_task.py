@@ -23,11 +23,11 @@ from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.record import over_memory, record
 from seqloom.nn.state import State
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import Decode, DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.tasks.attention_penalty import doubly_stochastic
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.generation_config import GenerationTrain
+from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.translation import Translations
@@ -79,6 +79,16 @@ class GenerationTask(RowTask):
         return cls(experiment, encoders, reads=cls.sources.from_files(experiment, encoders, files))
 
     @property
+    def answer_key(self) -> str:
+        """What a generated text is called in an answer."""
+        return keys(self.experiment, GenerationConfig).answer
+
+    @property
+    def decode_options(self) -> Decode:
+        """How texts are generated, as the config says."""
+        return keys(self.experiment.decode, Decode)
+
+    @property
     def target(self) -> Tokeniser:
         """The tokens that are written."""
         return self.source.target
@@ -119,7 +129,7 @@ class GenerationTask(RowTask):
         longest = self.source.longest()
         model = encoder_decoder.build(part, stem, target, longest=longest, smoothing=train.label_smoothing)
         if self._data is not None:  # a model that is to learn: a mistake is told before it does
-            beginning(self.experiment.decode or Decode(), model.longest, self.source)
+            beginning(self.decode_options, model.longest, self.source)
         return part.initialised(model)
 
     def step(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> StepOutput:
@@ -144,15 +154,15 @@ class GenerationTask(RowTask):
     # Scores ----------------------------------------------------------------------------------------------------
 
     def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
-        options = (self.experiment.decode or Decode()).model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+        options = self.decode_options.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
         return self.measure(model, part, options, device)
 
     def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
-        options = (self.experiment.decode or Decode()).model_copy(update={"n_best": 1})
+        options = self.decode_options.model_copy(update={"n_best": 1})
         found = self.measure(model, part, options, device)
         return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
 
-    def measure(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> Evaluation:
+    def measure(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Evaluation:
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.splits[name]
         likely = self.likelihood(model, part, device)
@@ -183,7 +193,7 @@ class GenerationTask(RowTask):
         }
         return Evaluation({**written.scores(), **likely}, details)
 
-    def looked(self, model: EncoderDecoder, name: str, options: Decode, device: torch.device) -> dict[str, Any]:
+    def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> dict[str, Any]:
         """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""
         part = self.data.splits[name]
         rows = self.source.first(part, SHOWN)
@@ -205,7 +215,7 @@ class GenerationTask(RowTask):
             count += int(loss.count)
         return {**measured.scores(), "token_accuracy": right / max(1, count)}
 
-    def decoding_batches(self, part: Split, options: Decode) -> Iterator[Integer[ndarray, " batch"]]:
+    def decoding_batches(self, part: Split, options: DecodeSection) -> Iterator[Integer[ndarray, " batch"]]:
         """The distinct sources of a part, those of like length together."""
         rows = self.source.distinct(part)
         budget = max(1, self.experiment.train.batch // options.beam)
@@ -214,7 +224,7 @@ class GenerationTask(RowTask):
 
     def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
         """One answer, for a report."""
-        told = {**self.source.shown(part, row), "references": references, self.source.answer: said, "right": right}
+        told = {**self.source.shown(part, row), "references": references, self.answer_key: said, "right": right}
         return {**told, "place": self.place(part, row)}
 
     # Answers ---------------------------------------------------------------------------------------------------
@@ -223,7 +233,7 @@ class GenerationTask(RowTask):
         self,
         model: EncoderDecoder,
         read: Read,
-        options: Decode,
+        options: DecodeSection,
         device: torch.device,
         *,
         seed: int = 0,
@@ -250,13 +260,13 @@ class GenerationTask(RowTask):
         return self.source.unknown(text)
 
     def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
-        return self.answer(model, texts, self.experiment.decode or Decode(), device)
+        return self.answer(model, texts, self.decode_options, device)
 
     def answer(
         self,
         model: EncoderDecoder,
         given: Sequence[str],
-        options: Decode,
+        options: DecodeSection,
         device: torch.device,
         *,
         attention: bool = False,
@@ -277,7 +287,7 @@ class GenerationTask(RowTask):
     def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:
         """A hypothesis as an answer says it."""
         told: dict[str, Any] = {
-            self.source.answer: self.target.decode(hypothesis.tokens).strip(),
+            self.answer_key: self.target.decode(hypothesis.tokens).strip(),
             "score": hypothesis.score,
             "log_prob": hypothesis.total,
             "tokens": self.target.tokens(hypothesis.tokens),

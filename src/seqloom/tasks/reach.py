@@ -1,13 +1,13 @@
 """How far a model can write about a source: what may be asked of it, and what stopped it."""
 
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import UserError
 from seqloom.tasks.seen import says_nothing
 from seqloom.tasks.text_source import Source
 
 
-def beginning(options: Decode, longest: int | None, source: Source) -> list[int]:
+def beginning(options: DecodeSection, longest: int | None, source: Source) -> list[int]:
     """The tokens that every answer begins with; a sentence if it can't be written as asked.
 
     longest: the model's positions; None for one without
@@ -32,7 +32,7 @@ def beginning(options: Decode, longest: int | None, source: Source) -> list[int]
     return tokens
 
 
-def cut_by(hypothesis: Hypothesis, options: Decode, longest: int | None) -> dict[str, str]:
+def cut_by(hypothesis: Hypothesis, options: DecodeSection, longest: int | None) -> dict[str, str]:
     """What stopped a text that the model did not end: the length asked for, the model's positions, or the rules, by
     which no token was left."""
     steps = len(hypothesis.log_probs)

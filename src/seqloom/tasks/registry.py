@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.reads import Reads
+from seqloom.spec.errors import ArgumentError, RunError
 from seqloom.spec.registry import Registry
 
 if TYPE_CHECKING:
@@ -28,18 +29,24 @@ class TaskEntry:
     folder: str
     summary: str
 
-    def module(self, name: str) -> ModuleType:
-        """A part of the task; of a package without such a module, the package."""
+    def part(self, name: str, constant: str, default: object = None) -> Any:
+        """What a module of the task exports; the default, if there is one, of a task without it."""
         folder = import_module(self.folder)
-        if not hasattr(folder, "__path__"):
-            return folder
-        path = f"{self.folder}.{name}"
-        return import_module(path) if find_spec(path) else folder
+        several = hasattr(folder, "__path__")
+        path = f"{self.folder}.{name}" if several else self.folder
+        if several and default is not None and find_spec(path) is None:
+            return default
+        module = import_module(path)
+        if hasattr(module, constant):
+            return getattr(module, constant)
+        if several or default is None:
+            raise ArgumentError("task", path, f"no {constant}", f"the task's {name} under that name")
+        return default
 
     @property
     def config(self) -> "type[Experiment]":
         """The class of its config."""
-        config: type[Experiment] = self.module("config").Config
+        config: type[Experiment] = self.part("config", "Config")
         return config
 
     @property
@@ -50,23 +57,24 @@ class TaskEntry:
     @property
     def check(self) -> "Check":
         """What `seqloom check` looks for in its data; without one of its own, what it looks for in any rows."""
-        from seqloom.tasks.row_check import check
+        from seqloom.tasks import row_check, text_check
 
-        own: Check = getattr(self.module("check"), "check", check)
-        return own
+        default = text_check.check if "text" in self.reads.kinds else row_check.check
+        check: Check = self.part("check", "check", default)
+        return check
 
     @property
     def report(self) -> "type[TaskReport]":
         """What people see of its runs; without one of its own, the scores alone."""
         from seqloom.tasks.report import TaskReport
 
-        kind: type[TaskReport] = getattr(self.module("report"), "REPORT", TaskReport)
+        kind: type[TaskReport] = self.part("report", "REPORT", TaskReport)
         return kind
 
     @property
     def task(self) -> "type[Task]":
         """The class that trains and predicts; it imports torch."""
-        kind: type[Task] = self.module("task").TASK
+        kind: type[Task] = self.part("task", "TASK")
         return kind
 
 
@@ -80,6 +88,15 @@ TASKS: Registry[TaskEntry] = Registry(
         "caption": TaskEntry("seqloom.tasks.caption", "describe a picture"),
     },
 )
+
+
+def task_of(folder: Path, name: str) -> TaskEntry:
+    """The task of a run in this folder."""
+    if name not in TASKS:
+        known = f"{', '.join(list(TASKS)[:-1])} and {list(TASKS)[-1]}"
+        what = f"{folder}: a run of the task {name!r}, which is not registered here (there are {known})"
+        raise RunError(f"{what}. Register the task, or open the run with the version that made it.")
+    return TASKS[name]
 
 
 def experiment(raw: Mapping[str, Any], over: Mapping[str, Any] | None = None) -> "Experiment":

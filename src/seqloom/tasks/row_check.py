@@ -6,6 +6,7 @@ from collections.abc import Callable
 from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
 from seqloom.data.inspection.report import Inspection, Tally
 from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.schema import as_content
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.data.wording import counted
@@ -26,7 +27,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     contents = Contents()
     columns: dict[str, TextQuality] = {}
     for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
-        content = values[0] if isinstance(values[0], str) else repr(values[0])
+        content = as_content(values[0])
         rows[source.split_of(content, file_split)] += 1
         contents.add(content, file_split, (), location)
         for role, value in zip(source.reads.roles, values, strict=False):

@@ -15,7 +15,7 @@ from seqloom.data.split import VALID
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.views.text import one_line
@@ -168,7 +168,13 @@ class Task(ABC):
         """An answer for each text, or for each file that it names; one that is generated, as the run was trained to."""
 
     def answer(
-        self, model: Built, texts: Sequence[str], options: Decode, device: torch.device, *, attention: bool = False
+        self,
+        model: Built,
+        texts: Sequence[str],
+        options: DecodeSection,
+        device: torch.device,
+        *,
+        attention: bool = False,
     ) -> list[dict[str, Any]]:
         """The same of a task that generates its answers (`Use.DECODE`), as these options say.
 
@@ -177,7 +183,7 @@ class Task(ABC):
         raise UserError(f"{self.name}: this task generates no answers. Use predict.")
 
     def stream(
-        self, model: Built, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
+        self, model: Built, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
         """Of a task that continues text (`Use.GENERATE`): what follows each prompt, piece by piece, by number."""
         raise UserError(f"{self.name}: this task continues no text. Use predict.")

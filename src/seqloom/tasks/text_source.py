@@ -1,4 +1,4 @@
-"""What is translated: a text here, pictures and features in `pictures`. All that a task must know of it is the same."""
+"""What a generated text is about: a text, here; another task may have another source, with the same interface."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import Tokens
 from seqloom.nn.vision import ImageStem
+from seqloom.spec.config.data import RowData
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import TextError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.rows import padded
 from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
-from seqloom.tasks.translate.config import TranslateData
 
 if TYPE_CHECKING:
     from seqloom.data.image_store import Images
@@ -49,7 +49,6 @@ class Source(ABC):
     seen: the characters that were learned from
     """
 
-    answer: str  # what the answer is called
     seen: Seen = Seen()
     ends: int = 0  # how many of a source's positions are not its own: the end of a text
     target: Tokeniser
@@ -124,12 +123,11 @@ class Source(ABC):
 class Texts(Source):
     """Tokens, then the end. With a shared vocabulary both tokenisers are one."""
 
-    answer = "translation"
     ends = 1
 
     def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen = Source.seen) -> None:
         self.experiment, self.source, self.target, self.seen = experiment, source, target, seen
-        self.most = keys(experiment.data, TranslateData).max_length or 1 << 20
+        self.most = keys(experiment.data, RowData).max_length or 1 << 20
 
     @classmethod
     def learned(cls, experiment: Experiment, data: Dataset, images: "Images | None") -> "Texts":
@@ -153,12 +151,11 @@ class Texts(Source):
         return f"{len(self.source):,} and {len(self.target):,} {self.source.kind} tokens"
 
     def reported(self, data: Dataset, names: Sequence[str]) -> str:
-        odd, at = data.notes["odd"], data.notes["odd_at"]
-        if not odd:
+        odd, at = data.notes.get("odd"), data.notes.get("odd_at")
+        if not odd or not at:
             return ""
         place = Place(Within(*at[0]).name(names), at[1])
-        ratio = keys(self.experiment.data, TranslateData).max_ratio
-        what = f"{counted(odd, 'pair')} with over {ratio:g} times the tokens on one side"
+        what = f"{counted(odd, 'pair')} with over {data.notes['max_ratio']:g} times the tokens on one side"
         return f"; {what}, {data.notes['dropped']:,} of them dropped, the first at {place}"
 
     def longest(self) -> int:

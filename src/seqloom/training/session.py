@@ -46,9 +46,8 @@ class Sitting:
     @staticmethod
     def of(experiment: Experiment, source: DataSource | None = None) -> "Sitting":
         """Read the data that the config names; `source`, if they are resolved already."""
-        entry = TASKS[experiment.task]
-        source = (source or DataSource.resolve(experiment.data, entry.reads)).hashed()
-        task = entry.task.prepare(experiment, source)
+        source = (source or DataSource.resolve(experiment.data, experiment.reads)).hashed()
+        task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
         return Sitting(task.experiment, task, source, device_of(experiment.train.device))
 

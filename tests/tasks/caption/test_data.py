@@ -13,8 +13,8 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.spec.errors import DataError
 from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.image_source import KIND, Pictures, image_numbers, image_of, shared_images
 from seqloom.tasks.caption.task import Caption
-from seqloom.tasks.image_source import KIND, Pictures, image_numbers, image_of, shared_images
 from seqloom.tasks.registry import experiment
 from tests.data.photos import IMAGES, ROWS, Rows, chosen, draw, features, saved
 

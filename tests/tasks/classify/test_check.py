@@ -142,7 +142,7 @@ def test_folders_gzip_and_several_labels(tmp_path: Path) -> None:
 
 
 def test_a_corpus_without_the_task_is_refused_before_anything_is_looked_at() -> None:
-    with pytest.raises(ConfigError, match="the corpus copy has nothing for classify"):
+    with pytest.raises(ConfigError, match=r"data\.corpus is copy, which has nothing for classify"):
         check("classify", corpus="copy")
 
 

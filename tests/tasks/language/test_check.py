@@ -6,7 +6,7 @@ import pytest
 
 from seqloom.data.inspection.report import Inspection
 from seqloom.data.text_stream import read_text
-from seqloom.tasks.language import check as language
+from seqloom.tasks import text_check as language
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"This is line number {number}, one of a good many lines.\n" for number in range(3000))

@@ -138,17 +138,6 @@ class RowData(DataSection):
     )
 
 
-class TableData(RowData):
-    """Keys of tasks that read tables."""
-
-    header: bool | None = key(
-        None,
-        of_file=True,
-        description="Whether the first row names the columns. Guessed unless given.",
-        only_with={"data.format": AllBut(("jsonl", "folder", "text"))},
-    )
-
-
 class VocabularyData(Section):
     """Keys of tasks that count words."""
 

@@ -7,7 +7,7 @@ from seqloom.spec.config.section import Section, key
 DRAW = "Leave it out, or draw a text with decode.temperature"
 
 
-class Decode(Section):
+class DecodeSection(Section):
     """Which of the likely tokens is taken, and how many."""
 
     temperature: float = key(
@@ -80,7 +80,7 @@ class Decode(Section):
             yield f"decode.min_length is {self.min_length}, more than decode.length, {self.length}. Make it smaller"
 
 
-class DecodeSeveral(Decode):
+class Decode(DecodeSection):
     """The same for answers about a source, of which several may be given."""
 
     n_best: int = key(1, ge=1, le=256, description="How many of the texts found are given, the best first.")

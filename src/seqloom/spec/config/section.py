@@ -180,8 +180,8 @@ def numbers(kind: type[Section]) -> dict[str, type]:
 def spelt_out(kind: type[Section], values: Mapping[str, Any]) -> Values:
     """The values with None where a number is said to be "none".
 
-    >>> from seqloom.spec.config.decode import Decode
-    >>> spelt_out(Decode, {"top_k": "none", "prompt": "none"})
+    >>> from seqloom.spec.config.decode import DecodeSection
+    >>> spelt_out(DecodeSection, {"top_k": "none", "prompt": "none"})
     {'top_k': None, 'prompt': 'none'}
     """
     return {name: None if value == NONE and name in numbers(kind) else value for name, value in values.items()}

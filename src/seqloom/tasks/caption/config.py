@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from seqloom.data import fields
-from seqloom.data.formats import column_key
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.table_config import TableData, column_key
 from seqloom.models.encoder_decoder import NO_ENCODER
 from seqloom.models.family import Family, Width
 from seqloom.spec import names
-from seqloom.spec.config.data import TableData, TokenizedData
+from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
@@ -59,7 +59,7 @@ IMAGE: dict[str, Values] = {
 IMAGE_SIZE = {"tiny": 48, "small": 48, "base": 224}
 
 
-class CaptionData(TableData, TokenizedData):
+class CaptionData(TokenizedData, TableData):
     """Images and captions in, pixels and tokens out."""
 
     source: str | None = column_key("The column of the image's path. Unless given, the first.")
@@ -96,6 +96,7 @@ class Config(GenerationConfig):
     """Describe an image in words."""
 
     reads = READS
+    answer = "caption"
     help = Help(
         "Learns to describe pictures. Reads a table with the path of an image and a caption in each row "
         "(an image may have several), or paths of .npy grids of features that another network made. A "

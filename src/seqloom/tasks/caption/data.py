@@ -5,6 +5,7 @@ from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, T
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.text_source import TARGET_FILE
 
+FOR_TEXTS = "pairs of texts are for 'seqloom train translate'"
 IMAGE, CAPTION, NAME = 0, 1, 2  # which value of an example, once its image has a number
 
 
@@ -20,7 +21,7 @@ def schema(data: CaptionData) -> Schema:
     )
     return Schema(
         columns=(
-            NumberColumn("image", IMAGE),
+            NumberColumn("image", IMAGE, dtype="int64"),
             TokenColumn("target", CAPTION, data.max_length, encoder=TARGET_FILE),
             TextColumn("target_texts", CAPTION),
         ),
@@ -31,4 +32,4 @@ def schema(data: CaptionData) -> Schema:
 
 def image_options(data: CaptionData, features: int | None = None) -> ImageOptions:
     """How images are read."""
-    return ImageOptions(data.image_size, data.on_bad_image == "skip", features)
+    return ImageOptions(data.image_size, data.on_bad_image == "skip", features, FOR_TEXTS)

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from seqloom.tasks.caption.config import Config
 from seqloom.tasks.generation_report import GenerationReport
 
 
@@ -9,7 +10,7 @@ class CaptionReport(GenerationReport):
     """Captions of images."""
 
     source_key: ClassVar[str] = "image"
-    answer_key: ClassVar[str] = "caption"
+    answer_key: ClassVar[str] = Config.answer
     source_name: ClassVar[str] = "image"
 
 

@@ -14,9 +14,9 @@ from seqloom.data.split import VALID
 from seqloom.spec.config.section import keys
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.caption.data import image_options, schema
+from seqloom.tasks.caption.image_source import Pictures, image_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.image_source import Pictures, image_of
 from seqloom.tasks.metrics.translation import Captions, Translations
 from seqloom.tasks.text_source import Source
 

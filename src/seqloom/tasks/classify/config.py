@@ -3,16 +3,70 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from seqloom.data.column_guess import LABEL_NAMES, TEXT_NAMES
 from seqloom.data.fields import labels
-from seqloom.data.formats import column_key, table_formats
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.table_config import TableData, column_key, table_formats
 from seqloom.models.family import Family, Probability, Use
 from seqloom.spec import names
-from seqloom.spec.config.data import FAMILIAR, NO_FILES, Languages, TableData, TokenizedData
+from seqloom.spec.config.data import FAMILIAR, NO_FILES, Languages, TokenizedData
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.spec.config.train import Train
 from seqloom.tasks.experiment import Experiment, Help
+
+# Names that such columns have in data sets people share; the first in the list wins.
+TEXT_NAMES = (
+    "text",
+    "sentence",
+    "review",
+    "content",
+    "comment",
+    "document",
+    "body",
+    "message",
+    "tweet",
+    "post",
+    "utterance",
+    "question",
+    "query",
+    "phrase",
+    "article",
+    "description",
+    "abstract",
+    "summary",
+    "headline",
+    "title",
+    "name",
+    "word",
+    "input",
+)
+LABEL_NAMES = (
+    "label",
+    "labels",
+    "class",
+    "classes",
+    "category",
+    "categories",
+    "sentiment",
+    "target",
+    "polarity",
+    "emotion",
+    "intent",
+    "topic",
+    "topics",
+    "genre",
+    "genres",
+    "language",
+    "lang",
+    "tag",
+    "tags",
+    "stars",
+    "rating",
+    "score",
+    "type",
+    "kind",
+    "y",
+    "output",
+)
 
 READS = Reads(
     "classify",
@@ -26,7 +80,7 @@ READS = Reads(
 )
 
 
-class ClassifyData(TableData, TokenizedData):
+class ClassifyData(TokenizedData, TableData):
     """Texts and labels in, tokens out."""
 
     tokeniser: names.Tokeniser | None = key(

@@ -6,7 +6,7 @@ from typing import Literal
 from seqloom.data.reads import EmbeddedCorpus, Reads
 from seqloom.models.family import Family, Use
 from seqloom.spec.config.data import NO_FILES, DataSection, TokenizedData
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.spec.config.train import Train
 from seqloom.tasks.experiment import Experiment, Help
@@ -23,7 +23,7 @@ READS = Reads(
 )
 
 
-class LanguageData(DataSection, TokenizedData):
+class LanguageData(TokenizedData, DataSection):
     """Text in, tokens out."""
 
     examples: int | None = key(
@@ -76,7 +76,7 @@ class Config(Experiment):
 
     data: LanguageData = key(description="Files in, tokens out.")
     train: LanguageTrain = key(description="How it learns.")
-    decode: Decode = key(description="How texts are written.")
+    decode: DecodeSection = key(description="How texts are written.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

@@ -21,7 +21,7 @@ from seqloom.decoding.text import reading
 from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
-from seqloom.spec.config.decode import Decode
+from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import NotFinite, UserError
 from seqloom.tasks.experiment import Experiment
@@ -170,7 +170,7 @@ class Language(Task):
         return ids or [0]
 
     def stream(
-        self, model: Model, prompts: Sequence[str], options: Decode, seed: int, device: torch.device
+        self, model: Model, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
         if options.beam > 1:
             yield self.searched(model, prompts, options)
@@ -180,7 +180,7 @@ class Language(Task):
         for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
             yield {row: readings[row].say(token) for row, token in step.items()}
 
-    def searched(self, model: Model, prompts: Sequence[str], options: Decode) -> dict[int, str]:
+    def searched(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
         """The likeliest text after each prompt, all at once: which one it is shows at the end."""
         ids = [self.prompt(text) for text in prompts]
         found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
@@ -195,7 +195,7 @@ class Language(Task):
         return f"{words[0][:20]} " if words else "the "
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
-        options = self.experiment.decode or Decode()
+        options = keys(self.experiment.decode, DecodeSection)
         count = keys(self.experiment.train, LanguageTrain).samples
         for number in range(min(count, 1) if options.beam > 1 else count):  # a beam finds one and the same
             try:
@@ -204,7 +204,7 @@ class Language(Task):
                 return
             yield {"prompt": options.prompt, "text": text}
 
-    def sample(self, model: Model, options: Decode, number: int) -> str:
+    def sample(self, model: Model, options: DecodeSection, number: int) -> str:
         """The text of this number after the prompt of the experiment."""
         if options.beam > 1:
             return self.searched(model, [options.prompt], options)[0]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from seqloom.data.reads import EmbeddedCorpus, Reads
-from seqloom.models.family import Family, Probability, Use, Width
+from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Probability, Use, Width
 from seqloom.spec import names
 from seqloom.spec.config.data import TaggedColumn, VocabularyData
 from seqloom.spec.config.section import AllBut, Section, Values, key, keys
@@ -26,7 +26,7 @@ READS = Reads(
 CHARACTER_WIDTH = {"tiny": 16, "small": 128, "base": 256}
 
 
-class TagData(TaggedColumn, VocabularyData):
+class TagData(VocabularyData, TaggedColumn):
     """Words with their tags in, numbers out."""
 
 
@@ -110,4 +110,4 @@ class Config(Experiment):
             what = f"model.character_width is {own.character_width}"
             yield f"{what}; expected an even number, half for each direction"
         if own.characters == "conv" and model.init == "identity":
-            yield "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+            yield NOT_FOR_CONVOLUTIONS

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from seqloom.data.fields import stripped_text
-from seqloom.data.formats import column_key
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.table_config import TableData, column_key
 from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
 from seqloom.models.family import Family
-from seqloom.spec.config.data import NO_FILES, Language, TableData, TokenizedData
+from seqloom.spec.config.data import NO_FILES, Language, TokenizedData
 from seqloom.spec.config.section import Values, key, keys
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
@@ -43,7 +43,7 @@ READS = Reads(
 )
 
 
-class TranslateData(TableData, TokenizedData):
+class TranslateData(TokenizedData, TableData):
     """Pairs of texts in, tokens out."""
 
     source_language: Language = key(
@@ -75,6 +75,7 @@ class Config(GenerationConfig):
     """Turn a text into another."""
 
     reads = READS
+    answer = "translation"
     help = Help(
         "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a "
         "table with a source and a target in each row, or two text files whose lines belong together. An "

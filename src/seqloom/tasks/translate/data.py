@@ -52,7 +52,7 @@ class RatioFilter(RowFilter):
         """How many, how many of them are dropped, and where the first stood."""
         numbered = {name: number for number, name in enumerate(self.source.names())}
         at = self.first and (Within.of(self.first.file, numbered), self.first.line)
-        return {"odd": self.count, "odd_at": at, "dropped": self.dropped}
+        return {"odd": self.count, "odd_at": at, "dropped": self.dropped, "max_ratio": self.max_ratio}
 
 
 def schema(data: TranslateData) -> Schema:

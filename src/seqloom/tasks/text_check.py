@@ -1,4 +1,4 @@
-"""What `seqloom check` looks for in plain text."""
+"""What `seqloom check` looks for in plain text; of a task that reads it and has no check of its own, this is all."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,9 +13,7 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
 from seqloom.data.streams import LEAST, WHAT_FOR, spans_of
 from seqloom.data.wording import counted
-from seqloom.spec.config.section import keys
 from seqloom.spec.errors import DataError, UserError
-from seqloom.tasks.language.config import LanguageData
 
 BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
 LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in
@@ -42,7 +40,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     text = replace(source, data=source.data.model_copy(update=shares | unreadable), files=files)
     try:
         spans = spans_of(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
-        splits = Splits(keys(source.data, LanguageData).tokeniser)
+        splits = Splits(getattr(source.data, "tokeniser", None))
         for split, block in split_blocks(text, spans):
             splits.add(split, *block)
     except UserError as error:

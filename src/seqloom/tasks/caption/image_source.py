@@ -45,7 +45,6 @@ class Pictures(Source):
     regions: the most of a picture
     """
 
-    answer = "caption"
     images: Images  # of the data, where there are any
 
     def __init__(
