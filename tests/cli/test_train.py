@@ -2,12 +2,14 @@ import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
 from seqloom.cli.main import main
+from seqloom.data import lines as text_lines
 from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import session
@@ -200,3 +202,26 @@ def test_a_signal_stops_in_order_and_resume_goes_on(seqloom: Seqloom, files: Pat
     assert said.code == 0
     assert "resumed  at step 3" in said.out
     assert json.loads((files / "r/scores.json").read_text())["cost"]["steps"] == 4
+
+
+@pytest.mark.parametrize("name", ["reviews.csv", "reviews.tsv", "reviews.jsonl", "reviews.json"])
+def test_a_table_is_opened_as_text_at_most_twice(
+    name: str, seqloom: Seqloom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For its first rows, before torch is started; and to be read."""
+    rows = [(f"a film of number {n}", "good" if n % 2 else "bad") for n in range(40)]
+    separator = "\t" if name.endswith("tsv") else ","
+    lines = [json.dumps({"text": text, "label": label}) for text, label in rows]
+    if "json" not in name:
+        lines = [f"text{separator}label", *(f"{text}{separator}{label}" for text, label in rows)]
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    opened, read = [], text_lines._unpacked
+
+    def counted(path: Path) -> Iterator[bytes]:
+        opened.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(text_lines, "_unpacked", counted)
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    assert seqloom("train", "classify", name, *TINY).code == 0
+    assert opened == [name] * 2

@@ -1,6 +1,5 @@
 """The format of a file, by its name or as given; what a task can't read is refused."""
 
-import gzip
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -114,13 +113,6 @@ def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
     assert message(format_of, tmp_path / "reviews.txt", "classify").endswith(
         "each line has one tab, as in a table. Rename it to .tsv, or pass --data.format tsv."
     )
-
-
-def test_a_json_array_is_told_to_be_jsonl(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
-    assert "Write one record per line (JSONL)" in message(format_of, tmp_path / "a.json", "classify")
-    (tmp_path / "a.json").write_text('{"text": "x"}\n')
-    assert format_of(tmp_path / "a.json", "classify") == "jsonl"
 
 
 def test_several_text_files_are_classes(folder: Path) -> None:

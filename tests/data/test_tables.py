@@ -1,6 +1,7 @@
 """CSV, TSV and JSONL: what is written reads back; a bad line is refused, or is skipped without its neighbours."""
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -176,3 +177,12 @@ def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, 
     skipped = Skipped()
     assert [number for number, _ in read(json_objects, file, bad=skipped)] == [1, 3]
     assert skipped.count == 1
+
+
+def test_a_json_array_is_said_to_be_no_jsonl(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(gzip.compress(b'\n [{"text": "x"}]', mtime=0))
+    with pytest.raises(DataError, match=r"a JSON array, .*Write one record per line \(JSONL\), for example with `jq"):
+        read(json_objects, path)
+    path.write_text('{"text": "x"}\n')
+    assert read(json_objects, path) == [(1, {"text": "x"})]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from seqloom.models.family import Family
-from seqloom.models.registry import ARCHITECTURES
+from seqloom.models.registry import ARCHITECTURES, that_generate
 from seqloom.nn import activations, normalisation
 from seqloom.nn.cells import CELLS
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
@@ -33,6 +33,7 @@ from seqloom.tasks.keys import Key, all_keys
 from seqloom.tasks.language.config import LanguageModel
 from seqloom.tasks.registry import TASKS, experiment
 
+OURS = ("window", "mixer", "conv", "transformer", *CELLS)  # of which this file knows the layers
 LANGUAGE = [arch for arch in ARCHITECTURES if arch != "mixer"]
 
 
@@ -40,7 +41,7 @@ def part(task: str, arch: str, **more: Any) -> Family:
     small = {"arch": arch, "size": "tiny", "width": 8, "depth": 2}
     if arch == "transformer":
         small |= {"heads": 2}
-    if arch != "conv":
+    if "hidden" in ARCHITECTURES[arch].family.model_fields:
         small |= {"hidden": 12}
     return experiment({"task": task, "model": {**small, **more}, "data": {}}).model
 
@@ -86,21 +87,22 @@ def test_no_norm_that_a_language_model_may_have_looks_ahead(arch: str, norm: str
 def test_a_body_that_reads_sees_both_sides_where_it_can(task: str, arch: str) -> None:
     layer = made(task, arch)
     assert layer.input_size == 8
-    assert layer.traits.causal == (arch == "window")
-    assert min(changed_steps(layer, at=4)) < 4 or arch == "window"
+    one_way = ("window",)  # of this package's
+    assert layer.traits.causal == (arch in one_way) or arch not in OURS
+    assert min(changed_steps(layer, at=4)) < 4 or layer.traits.causal
     assert max(changed_steps(layer, at=4)) > 4
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_the_output_is_as_wide_as_it_says(arch: str) -> None:
     layer = made("tag", arch)
-    width = {"window": 12, "mixer": 8, "conv": 8, "transformer": 8}.get(arch, 24)
+    width = {"window": 12, "mixer": 8, "conv": 8, "transformer": 8} | dict.fromkeys(CELLS, 24)
     y, _ = layer(torch.randn(2, 5, 8), lengths=torch.tensor([5, 3]))
-    assert y.shape == (2, 5, width)
-    assert layer.output_size == width
+    assert y.shape == (2, 5, width.get(arch, layer.output_size))
+    assert y.shape[2] == layer.output_size
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("arch", OURS)
 @pytest.mark.parametrize("depth", [1, 3])
 def test_depth_is_the_number_of_layers(arch: str, depth: int) -> None:
     layer = made("classify", arch, depth=depth)
@@ -331,3 +333,12 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
     assert torch.equal(recurrent(init="normal", recurrent_init="identity"), torch.eye(12))
     product = recurrent(init="normal") @ recurrent(init="normal").T
     assert torch.allclose(product, torch.eye(12), atol=1e-5)
+
+
+@pytest.mark.parametrize("arch", that_generate())
+@pytest.mark.parametrize("more", [{}, {"depth": 1}, {"width": 12}])
+def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
+    chosen = part("language", arch, **more)
+    assert chosen.build(chosen.width, causal=True).output_size == chosen.output_width
+    if chosen.output_is_hidden:  # whatever is joined to its input
+        assert chosen.build(chosen.width + 5, causal=True).output_size == chosen.hidden_width

@@ -101,3 +101,10 @@ def test_what_others_call_it_is_known(name: str) -> None:
 def test_what_is_like_nothing_finds_nothing() -> None:
     assert nearest("train.qqqq") is None
     assert nearest("") is None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_files_come_first(task: str) -> None:
+    data, train = (TASKS[task].config.sections()[name] for name in ("data", "train"))
+    assert list(data.model_fields)[:4] == ["train", "valid", "test", "corpus"]
+    assert next(iter(train.model_fields)) == "epochs"

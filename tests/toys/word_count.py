@@ -12,7 +12,7 @@ from seqloom.data.examples import Place, Record
 from seqloom.data.fields import Field, scalar
 from seqloom.data.prepare import Split
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
-from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.table_config import TableData, column_key
 from seqloom.models.family import Family, Use
 from seqloom.nn.heads import Pooled, SquaredError
@@ -84,10 +84,9 @@ class CountWords(RowTask):
     @classmethod
     def schema(cls, experiment: Experiment) -> Schema:
         data = keys(experiment.data, CountData)
-        learner = TokenizerLearner((TEXT,), data.tokeniser or "word", 1000, data.min_count, data.lowercase, 100_000)
         tokens = TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE)
-        columns = (tokens, NumberColumn("count", COUNT, dtype="float32"), TextColumn("texts", TEXT))
-        return Schema(columns, {TOKENIZER_FILE: learner})
+        columns = (tokens, NumberColumn("count", COUNT), TextColumn("texts", TEXT))
+        return Schema(columns, {TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word")})
 
     def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
         source, lengths = padded([part["tokens"][row] for row in rows])

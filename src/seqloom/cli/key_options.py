@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich_click.rich_help_rendering import RichPanelRow
     from rich_click.rich_panel import RichOptionPanel
 
-SEED = Key("", "seed", "Decides weights, order and dropout: the same seed gives the same run.", (), int, False)
+SEED = Key("", "seed", "Decides weights, order and dropout (--data.seed: splits and corpora).", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
 SPECIAL = {"model.arch": "NAME", "data.languages": "CODES"}
 MANY = 8  # words: more than these are not all listed

@@ -69,7 +69,9 @@ def corpora(console: Console) -> None:
         for corpus, made in entry.reads.corpora.items():
             summaries[corpus] = made.summary
             tasks.setdefault(corpus, []).append(name)
-    rows = [(name, f"{summary.split('. ')[0]}.", ", ".join(tasks[name])) for name, summary in summaries.items()]
+    rows = [
+        (name, f"{summary.split('. ')[0].rstrip('.')}.", ", ".join(tasks[name])) for name, summary in summaries.items()
+    ]
     show(console, ("--data.corpus", "what it holds", "tasks"), rows)
 
 

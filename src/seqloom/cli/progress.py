@@ -30,6 +30,9 @@ SHOWN = (
     "bits_per_character",
     "loss",
 )
+NOT_SHOWN = (
+    *("token_accuracy", "sentence_accuracy", "span_precision", "span_recall", "span_macro_f1", "bleu_2", "bleu_3"),
+)
 SKIPS = 5  # shown one by one in each sitting; after that, each tenth
 GAP = 2  # columns between the parts of the line
 BAR = 8, 26  # columns of the bar, at least and at most
@@ -156,7 +159,8 @@ def scores_in_words(scores: dict[str, float]) -> str:
     'accuracy 0.9742, macro F1 0.97, loss 0.1'
     """
     said = {"micro_f1": scores.get("accuracy"), "macro_f1": scores.get("macro_f1") if "span_f1" in scores else None}
-    told = [name for name in SHOWN if name in scores and scores[name] != said.get(name)]
+    names = [*SHOWN, *(name for name in scores if name not in SHOWN and name not in NOT_SHOWN)]
+    told = [name for name in names if name in scores and scores[name] != said.get(name)]
     return ", ".join(f"{readable(name)} {short(scores[name])}" for name in told)
 
 

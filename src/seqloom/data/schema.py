@@ -15,6 +15,7 @@ from seqloom.data.arrays import smallest_type
 from seqloom.data.examples import Place
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
+from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Counts = dict[str, Counter[str]]
 """Of each answer (a label, a tag), how often it is in each split."""
+SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 Encoder = TypeVar("Encoder")
 Encoders = Mapping[str, Any]
 """What was learned, by the name of its file: tokenizers and vocabularies."""
@@ -78,6 +80,13 @@ class TokenizerLearner(Learner[Tokeniser]):
 
     def load(self, text: str, file: str) -> Tokeniser:
         return Tokeniser.from_json(text, file)
+
+
+def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) -> TokenizerLearner:
+    """A learner as the config says; of this kind, if it does not say which."""
+    return TokenizerLearner(
+        roles, data.tokeniser or kind, data.vocabulary or 0, data.min_count, data.lowercase, data.sample or SAMPLE
+    )
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,11 @@ class NumberColumn(Column, ColumnEncoder):
         return self
 
     def encode(self, values: Sequence[float], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
-        return [np.array([value]) for value in values]
+        rows = [np.array([value]) for value in values]
+        for row, value, place in zip(rows, values, places, strict=True):
+            if row.dtype.kind not in "iuf" or not np.can_cast(row.dtype, self.dtype, "same_kind"):
+                raise DataError(place, f"{value} is no number that fits {self.dtype}", "Write another")
+        return rows
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
 from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import keys_of
+from seqloom.tasks.keys import all_keys, keys_of
 from seqloom.tasks.registry import TASKS, experiment, task_of
 from seqloom.tasks.task import Built, Evaluation, Task
 
@@ -177,8 +177,9 @@ def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -
     own = keys_of("data", type(chosen.data), type(chosen))
     anew = sorted(key.name for key in own if key.of_file)
     for name in data:
-        if name not in anew:
-            known = f"{', '.join(anew[:-1])} and {anew[-1]}"
+        key = all_keys().get(f"data.{name}")
+        if key is None or not key.of_file:
+            known = " and ".join([*([", ".join(anew[:-1])] if anew[1:] else []), anew[-1]])
             raise UserError(f"evaluate: data.{name} is the run's, and can't be said anew; {known} can.")
     # Whether it can be said is judged by itself: what the run says of its own files has no part in that.
     said = experiment({"task": chosen.task, "data": {"train": files, "format": chosen.data.format, **data}}).data

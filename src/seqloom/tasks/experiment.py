@@ -66,7 +66,7 @@ class Experiment(Section):
 
     task: str = key(description="What to learn (`seqloom list tasks`).")
     seed: int = key(
-        1, ge=0, lt=2**63, description="Decides weights, order and dropout: the same seed gives the same run."
+        1, ge=0, lt=2**63, description="Decides weights, order and dropout (data.seed: splits and corpora)."
     )
     data: DataSection = key(description="Files in, tokens out.")
     model: Family = key(description="The model that learns (`seqloom list models`).")

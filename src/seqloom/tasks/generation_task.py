@@ -74,8 +74,7 @@ class GenerationTask(RowTask):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
-        learners = cls.schema(experiment).learners
-        encoders = {file: learner.load(files[file], file) for file, learner in learners.items()}
+        encoders = cls.load_encoders(experiment, files)
         return cls(experiment, encoders, reads=cls.sources.from_files(experiment, encoders, files))
 
     @property

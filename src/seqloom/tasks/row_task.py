@@ -51,8 +51,13 @@ class RowTask(Task):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
+        return cls(experiment, cls.load_encoders(experiment, files))
+
+    @classmethod
+    def load_encoders(cls, experiment: Experiment, files: Mapping[str, str]) -> Encoders:
+        """What was learned, from the files of the vocabulary folder."""
         learners = cls.schema(experiment).learners
-        return cls(experiment, {file: learner.load(files[file], file) for file, learner in learners.items()})
+        return {file: learner.load(files[file], file) for file, learner in learners.items()}
 
     def files(self) -> dict[str, str]:
         learners = self.schema(self.experiment).learners

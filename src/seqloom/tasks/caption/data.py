@@ -1,7 +1,7 @@
 """The rows of a captioner: the number of an image in its store, and a caption as tokens and as it was written."""
 
 from seqloom.data.image_store import ImageOptions
-from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.text_source import TARGET_FILE
 
@@ -11,21 +11,13 @@ IMAGE, CAPTION, NAME = 0, 1, 2  # which value of an example, once its image has 
 
 def schema(data: CaptionData) -> Schema:
     """The columns of a caption; all captions of an image are in one split."""
-    learner = TokenizerLearner(
-        (CAPTION,),
-        data.tokeniser or "word",
-        data.vocabulary or 8000,
-        data.min_count,
-        data.lowercase,
-        data.sample or 20_000_000,
-    )
     return Schema(
         columns=(
             NumberColumn("image", IMAGE, dtype="int64"),
             TokenColumn("target", CAPTION, data.max_length, encoder=TARGET_FILE),
             TextColumn("target_texts", CAPTION),
         ),
-        learners={TARGET_FILE: learner},
+        learners={TARGET_FILE: tokenizer_learner((CAPTION,), data, "word")},
         content=NAME,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from seqloom.data.prepare import SplitExamples, never_in_train
-from seqloom.data.schema import AnswerColumn, AnswerLearner, Counts, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.schema import AnswerColumn, AnswerLearner, Counts, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.spec.errors import DataError
 from seqloom.tasks.classify.config import ClassifyData
@@ -45,21 +45,13 @@ class LabelledTexts(Schema):
 
 def schema(data: ClassifyData) -> Schema:
     """The columns of a text with its labels."""
-    learner = TokenizerLearner(
-        (TEXT,),
-        data.tokeniser or "word",
-        data.vocabulary or 0,
-        data.min_count,
-        data.lowercase,
-        data.sample or 20_000_000,
-    )
     return LabelledTexts(
         columns=(
             TokenColumn("tokens", TEXT, data.max_length, encoder=TOKENIZER_FILE),
             AnswerColumn("labels", LABELS, encoder=LABELS_FILE),
             TextColumn("texts", TEXT),
         ),
-        learners={TOKENIZER_FILE: learner, LABELS_FILE: AnswerLearner((LABELS,))},
+        learners={TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word"), LABELS_FILE: AnswerLearner((LABELS,))},
         content=TEXT,
         answers=LABELS,
         several=data.label_separator is not None,

@@ -31,7 +31,6 @@ from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.classes import Labels as LabelScores
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.registry import experiment
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.task import Batch, Evaluation, StepOutput
@@ -82,8 +81,7 @@ class Classify(RowTask):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Classify":
-        learners = cls.schema(experiment).learners
-        encoders = {file: learner.load(files[file], file) for file, learner in learners.items()}
+        encoders = cls.load_encoders(experiment, files)
         usual = None if SEVERAL in files else restored(files, encoders[LABELS_FILE])
         return cls(experiment, encoders, usual=usual)
 
@@ -203,7 +201,7 @@ class Classify(RowTask):
 
 def unsmoothed(chosen: Experiment) -> Experiment:
     """The config where a text may have several labels, which is known only once they are read: nothing to smooth."""
-    usual, smoothing = experiment({"task": "classify"}).train.label_smoothing, chosen.train.label_smoothing
+    usual, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, chosen.train.label_smoothing
     if smoothing not in (0, usual):
         what = f"train.label_smoothing is {smoothing:g}, and has no use where a text may have several labels"
         raise ConfigError(f"{what}. Leave it out", "train.label_smoothing")

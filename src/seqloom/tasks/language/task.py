@@ -92,6 +92,9 @@ class Language(Task):
         part, train = self.experiment.model, self.experiment.train
         stem = part.tokens(len(self.tokeniser))
         layers = part.build(part.width, causal=True)
+        if not layers.traits.causal:
+            what = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
+            raise UserError(f"{what}. Leave out what is said of its model, or take another.")
         tied = stem.embedding if keys(part, LanguageModel).tied else None
         head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
         return part.initialised(Model(stem, layers, head))

@@ -74,8 +74,7 @@ class Tag(RowTask):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
-        learners = cls.schema(experiment).learners
-        encoders = {file: learner.load(files[file], file) for file, learner in learners.items()}
+        encoders = cls.load_encoders(experiment, files)
         return cls(experiment, encoders, usual=restored(files, encoders[TAGS_FILE]))
 
     def files(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from seqloom.data.examples import Place
 from seqloom.data.rows import Within
-from seqloom.data.schema import RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner
+from seqloom.data.schema import RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE
@@ -58,10 +58,9 @@ class RatioFilter(RowFilter):
 def schema(data: TranslateData) -> Schema:
     """The columns of a pair: one vocabulary for both sides, or one for each."""
     shared = data.shared_vocabulary is not False
-    kind, size, sample = data.tokeniser or "bpe", data.vocabulary or 8000, data.sample or 20_000_000
 
     def learner(*roles: int) -> TokenizerLearner:
-        return TokenizerLearner(roles, kind, size, data.min_count, data.lowercase, sample)
+        return tokenizer_learner(roles, data, "bpe")
 
     learners = {SOURCE_FILE: learner(SOURCE), TARGET_FILE: learner(TARGET)}
     return Pairs(
