@@ -12,8 +12,9 @@ from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS, format_of
 from seqloom.data.image_store import image_path
 from seqloom.data.lines import Bad, Skipped, refuse
-from seqloom.data.table_config import TableData
-from seqloom.spec.errors import DataError
+from seqloom.data.reads import Reads, Role
+from seqloom.data.table_config import TableData, column_key
+from seqloom.spec.errors import ConfigError, DataError
 from seqloom.tasks.registry import TASKS, experiment
 
 SENTENCES = [f"a sentence of some length, number {number}" for number in range(20)]
@@ -539,3 +540,33 @@ def test_what_lacks_an_image_or_a_caption_is_refused_or_skipped(line: str, expec
     skipped = Skipped()
     assert [image for image, _ in captions(Path("a.tsv"), skipped)] == ["0.jpg", "2.jpg"]
     assert skipped.count == 1
+
+
+class ThreeColumns(TableData):
+    """Keys of columns that no task has."""
+
+    first: str | None = column_key("The first.")
+    second: str | None = column_key("The second.")
+    third: str | None = column_key("The third.")
+
+
+def test_of_three_roles_only_those_that_clash_are_named() -> None:
+    roles = tuple(Role(name, name) for name in ("first", "second", "third"))
+    reads, path = Reads("three", "tables", ("table",), roles), save("a,b,c\n" * 3, "three.csv")
+    sentence = r"second and third are the same column \('2'\)\. Name two with --data\.second and --data\.third\.$"
+    with pytest.raises(DataError, match=sentence):
+        module.find_columns(path, FORMATS["csv"], reads, ThreeColumns(first="1", second="2", third="2"))
+
+
+def test_a_header_is_known_by_the_names_of_the_roles() -> None:
+    roles = Role("essay", "first", ("essay",), guess="text"), Role("grade", "second", ("grade",), guess="label")
+    texts = [sentence.replace(",", "") for sentence in SENTENCES]
+    rows = "".join(f"{text},{number % 3}\n" for number, text in enumerate(texts))
+    reads, path = Reads("grade", "tables", ("table",), roles), save(f"essay,grade\n{rows}", "essays.csv")
+    found = module.find_columns(path, FORMATS["csv"], reads, ThreeColumns())
+    assert (found.header, found.indices) == (True, (0, 1))
+
+
+def test_a_format_with_names_in_each_record_has_no_header() -> None:
+    with pytest.raises(ConfigError, match=r"data\.header has no use with data\.format jsonl"):
+        section("classify", format="jsonl", header=True)

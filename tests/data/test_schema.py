@@ -21,7 +21,7 @@ from seqloom.data.schema import (
     TokenizerLearner,
 )
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import DataError, RunError, UserError
+from seqloom.spec.errors import ArgumentError, DataError, RunError, UserError
 
 WORDS = TokenizerLearner((0,), "word", vocabulary=100, min_count=1, lowercase=False, sample=1000)
 
@@ -130,3 +130,18 @@ def test_a_cache_tells_schemas_apart() -> None:
     assert repr(schema) == repr(Schema(columns, {"source.json": WORDS}))
     assert len({repr(each) for each in (schema, *others)}) == 1 + len(others)
     assert " at 0x" not in repr(schema)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("value", "dtype"), [(2.7, "int64"), (10**30, "float32"), ("7", "float32")])
+def test_a_number_that_does_not_fit_is_refused(value: object, dtype: str) -> None:
+    with pytest.raises(DataError, match=rf"^a\.tsv:1: {value} is no number that fits {dtype}\. Write another\.$"):
+        NumberColumn("n", 0, dtype=dtype).open({}).encode([value], [Place("a.tsv", 1)])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_members_of_a_schema_are_dataclasses() -> None:
+    assert Schema((TextColumn("texts", 0),), {}).content_of(["a text"]) == "a text"
+    undecorated = type("Undecorated", (), {})()
+    with pytest.raises(ArgumentError, match="Undecorated is a plain class; expected a frozen dataclass"):
+        Schema((undecorated,), {})

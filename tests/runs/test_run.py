@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import seqloom
+from seqloom.cli.main import main
 from seqloom.runs.run import LONGEST_TEXT, Run, decode_options
 from seqloom.spec.errors import ConfigError, RunError, TextError, UserError
 from tests.runs.small import TEXTS, close, numbers, recommitted
@@ -207,3 +208,12 @@ def test_a_file_that_the_manifest_does_not_know_changes_nothing(run: Run, copy: 
     (copy / "vocabulary" / "several.json").write_text("true")
     (copy / "vocabulary" / "folder").mkdir()
     assert seqloom.load(copy).predict(TEXTS) == run.predict(TEXTS)
+
+
+@pytest.mark.parametrize("command", ["predict RUN text", "evaluate RUN FILE", "generate RUN", "resume RUN"])
+def test_a_run_of_a_task_that_is_not_registered(command: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recommitted(copy, task="summarize")
+    words = [{"RUN": str(copy), "FILE": __file__}.get(word, word) for word in command.split()]
+    assert main(words) == 2
+    what = f"seqloom: {copy}: a run of the task 'summarize', which is not registered here (there are language, classify"
+    assert " ".join(capsys.readouterr().err.split()).startswith(what)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from seqloom.cli.main import main
-from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Use, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
@@ -152,3 +152,18 @@ def test_what_was_added_is_gone_after_a_test(monkeypatch: pytest.MonkeyPatch) ->
     assert "data.unit" in all_keys()
     monkeypatch.undo()
     assert "data.unit" not in all_keys()
+
+
+def test_a_role_without_its_config_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Forgetful(Config):
+        """A task whose section lacks a column."""
+
+        reads = Reads("count", "tables", ("table",), roles=(Role("text", "text"),))
+
+    with pytest.raises(ArgumentError, match=r"Forgetful: the role 'text' has no key; expected data\.text in its data"):
+        Forgetful.with_family(Bigram)
+
+
+def test_a_part_without_its_name_is_not_taken_for_a_missing_part() -> None:
+    with pytest.raises(ArgumentError, match=r"task: seqloom\.tasks\.metrics\.classes has no TASK"):
+        _ = TaskEntry("seqloom.tasks.metrics.classes", "no task").task

@@ -65,7 +65,7 @@ def evaluate(
     from seqloom.data.paths import expand
     from seqloom.spec.folder import check
 
-    check(Path(run))
+    manifest = check(Path(run))
     refuse_device(device)
     expand(files)  # a file that is missing is told at once
     console = output()
@@ -77,7 +77,7 @@ def evaluate(
         from seqloom.views.figure import Table
     data = {each.key.name: options.pop(str(each.name), None) for each in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
-    opened_run = opened(run, device)
+    opened_run = opened(run, device, manifest)
     with (
         naming_options(lambda key: option_of(key) or dotted_option(key)),
         waiting(console, f"measuring on {files[0]} …"),

@@ -51,7 +51,8 @@ def generate(
     from seqloom.spec.folder import check
     from seqloom.tasks.registry import experiment, task_of
 
-    task = check(Path(run)).task
+    manifest = check(Path(run))
+    task = manifest.task
     if task_of(Path(run), task).config.use is not Use.GENERATE:
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
     refuse_device(device)
@@ -64,7 +65,7 @@ def generate(
         from seqloom.cli.unseen import Unseen
         from seqloom.runs.run import decode_options
         from seqloom.views.text import visible
-    asked = opened(run, device)
+    asked = opened(run, device, manifest)
     with naming_options(option_of):
         how = decode_options(asked.experiment, chosen)
     drawn = how.beam == 1

@@ -78,7 +78,8 @@ def predict(
     from seqloom.spec.folder import check
     from seqloom.tasks.registry import task_of
 
-    task, chosen = check(Path(run)).task, said(options)
+    manifest, chosen = check(Path(run)), said(options)
+    task = manifest.task
     refuse_device(device)
     entry = task_of(Path(run), task)
     config = entry.config
@@ -99,7 +100,7 @@ def predict(
         from seqloom.cli.unseen import Unseen
         from seqloom.runs.run import decode_options
         from seqloom.training.events import plain
-    asked, answer_lines = opened(run, device), entry.report.answer_lines
+    asked, answer_lines = opened(run, device, manifest), entry.report.answer_lines
     if generates:
         with naming_options(option_of):
             how = decode_options(asked.experiment, chosen)

@@ -34,10 +34,11 @@ class Run:
     run.predict(["A fine film."])          # [{"text": …, "label": "positive", "probability": 0.97, …}]
     """
 
-    def __init__(self, folder: str | Path, device: str = "cpu") -> None:
+    def __init__(self, folder: str | Path, device: str = "cpu", manifest: Manifest | None = None) -> None:
+        """manifest: of a folder that has just been checked; it is not checked again then"""
         self.folder = Path(folder)
         self.device = device_of(device)
-        self.manifest: Manifest = check(self.folder)
+        self.manifest: Manifest = check(self.folder) if manifest is None else manifest
         task_of(self.folder, self.manifest.task)
 
     def __repr__(self) -> str:
