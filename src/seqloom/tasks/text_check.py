@@ -142,16 +142,27 @@ def split_blocks(text: DataSource, spans: dict[str, tuple[str, int, int]]) -> It
     for source in SPLITS:
         if not text.has(source):
             continue
-        at, last = 0, ""
-        for name, line, block in blocks(text, source):
-            if line == 1 and last not in ("", "\n"):
-                at += 1  # the newline between files
-            last = block[-1]
+        at = 0
+        for name, line, block in with_newlines(blocks(text, source)):
             for split, (cut_from, start, stop) in spans.items():
                 inside = slice(max(start - at, 0), max(stop - at, 0))
                 if cut_from == source and (piece := block[inside]):
                     yield split, (name, line + block.count("\n", 0, inside.start), piece)
             at += len(block)
+
+
+def with_newlines(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The same blocks, with the newline that ends a file's last line where the file does not, before another file.
+
+    >>> list(with_newlines([("a.txt", 1, "one"), ("b.txt", 1, "two")]))
+    [('a.txt', 1, 'one'), ('a.txt', 1, '\\n'), ('b.txt', 1, 'two')]
+    """
+    before: Block | None = None
+    for block in blocks:
+        if block[1] == 1 and before is not None and not before[2].endswith("\n"):
+            yield before[0], before[1] + before[2].count("\n"), "\n"
+        yield block
+        before = block
 
 
 class Size:

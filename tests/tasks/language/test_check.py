@@ -78,3 +78,8 @@ def test_the_text_is_as_long_as_training_reads_it_whatever_ends_a_file(tmp_path:
     good, length = language.readable_files(paths, Inspection("any"))
     assert [path.name for path in good] == ["a.txt", "c.txt", "d.txt", "e.txt"]
     assert length == len("".join(read_text(paths))) == len("one line\nno end\nx\ny\nz")
+
+
+def test_the_newline_between_files_counts_as_it_does_in_training(tmp_path: Path) -> None:
+    files = [write(tmp_path / "a.txt", "aaaaaaaaa"), write(tmp_path / "b.txt", "a")]
+    assert check("language", train=files).ok  # "\\na" is kept back: one to read, one to predict
