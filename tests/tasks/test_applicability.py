@@ -44,7 +44,7 @@ def base(need: Need) -> dict[str, Any]:
 def refused(raw: dict[str, Any], over: dict[str, Any] | None = None) -> str:
     with pytest.raises(ConfigError) as caught:
         experiment(raw, over)
-    assert caught.value.key is not None
+    assert caught.value.problem.key is not None
     return str(caught.value)
 
 

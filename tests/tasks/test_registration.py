@@ -1,6 +1,6 @@
 """A task and a model family that this file adds, in-process and without touching the package: config, help, lists."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import pytest
@@ -73,12 +73,12 @@ class Config(Experiment):
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered() -> Iterator[None]:
     """Both, for one test."""
-    for registry in (TASKS, ARCHITECTURES):
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
-    TASKS.register("count", TaskEntry(__name__, "count the words of a text"))
-    ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
+    with TASKS.temporarily(), ARCHITECTURES.temporarily():
+        TASKS.register("count", TaskEntry(__name__, "count the words of a text"))
+        ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
+        yield
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -144,14 +144,15 @@ def test_help_and_lists_show_both(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_name_that_is_taken_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"register: task is 'count'; expected a name that is not taken\."):
+    with pytest.raises(ArgumentError, match=r"register: the task 'count' is taken; expected another name\."):
         TASKS.register("count", TaskEntry(__name__, "again"))
 
 
-def test_what_was_added_is_gone_after_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "data.unit" in all_keys()
-    monkeypatch.undo()
-    assert "data.unit" not in all_keys()
+def test_what_was_added_can_be_forgotten() -> None:
+    with TASKS.temporarily():
+        TASKS.register("another", TaskEntry(__name__, "the same again"))
+        assert "another" in all_keys()["data.unit"].tasks
+    assert "another" not in all_keys()["data.unit"].tasks
 
 
 def test_a_role_without_its_config_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,14 +33,18 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """All three, for one test."""
-    for registry in (TASKS, FORMATS, ARCHITECTURES):
-        monkeypatch.setattr(registry, "_items", dict(registry._items))
+    with TASKS.temporarily(), FORMATS.temporarily(), ARCHITECTURES.temporarily():
+        register()
+        monkeypatch.chdir(tmp_path)
+        yield
+
+
+def register() -> None:
     TASKS.register("count", TaskEntry(word_count.__name__, "count the words of a text"))
     FORMATS.register("bars", Format("bars", "table", read_bars, (".bars",), " | "))
     ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
-    monkeypatch.chdir(tmp_path)
 
 
 # The task ------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from seqloom.spec.errors import SeqloomError
 from seqloom.tasks.keys import all_keys
@@ -26,7 +27,9 @@ def naming_options(option: Callable[[str], str | None]) -> Iterator[None]:
     try:
         yield
     except SeqloomError as wrong:
-        wrong.args = (with_options(str(wrong), option),)
+        problem = wrong.problem
+        message, advice = with_options(problem.message, option), with_options(problem.advice, option)
+        wrong.problem = replace(problem, message=message, advice=advice)
         raise
 
 

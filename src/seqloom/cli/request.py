@@ -65,9 +65,10 @@ class Request:
 
     def located(self, wrong: ConfigError) -> ConfigError:
         """With the line of the config file, if what is wrong stands there and not on the command line."""
-        if self.config is None or (wrong.key is not None and self.has_typed(wrong.key)):
+        key = wrong.problem.key
+        if self.config is None or (key is not None and self.has_typed(key)):
             return wrong
-        in_file = wrong.key is None or line_of(text_of(self.config), wrong.key) is not None
+        in_file = key is None or line_of(text_of(self.config), key) is not None
         return placed(wrong, self.config) if in_file else wrong
 
     def has_typed(self, key: str) -> bool:

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 NO_ENCODER = "none"
 
 
-def encoders() -> tuple[str, ...]:
-    """What may read a source: any architecture, or nothing."""
-    return (NO_ENCODER, *ARCHITECTURES)
-
-
 class EncoderDecoderKeys(Section):
     """The keys of every encoder-decoder, beside those of its decoder's family."""
 
@@ -35,7 +30,7 @@ class EncoderDecoderKeys(Section):
         description="Whether the output layer shares its matrix with the embedding; with a shared vocabulary, the "
         "source's embedding is the same one too."
     )
-    encoder: Annotated[str, OneOf(encoders)] = key(
+    encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER,))] = key(
         description="What reads the source; the same kind as the decoder, unless given."
     )
     encoder_depth: Depth = key(

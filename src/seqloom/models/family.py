@@ -70,7 +70,7 @@ class Family(Section):
     default_max_length: ClassVar[int] = 512
     bounded_itself: ClassVar[bool] = False
 
-    arch: Annotated[str, OneOf(lambda: tuple(ARCHITECTURES))] = key(description="Which model (`seqloom list models`).")
+    arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(description="Which model (`seqloom list models`).")
     size: names.Size = key(
         description="Sets every width and depth not given: tiny for a quick test, small for a CPU, base for a GPU."
     )

@@ -1,24 +1,80 @@
-"""Mistakes that one sentence explains: what is wrong, where, what to do."""
+"""Errors that one sentence explains: what is wrong, where, what to do. Each carries that as data, its `problem`."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from seqloom.spec.problem import Naming, Problem, as_key, format_problem
 
 
 class SeqloomError(Exception):
-    """Any error that seqloom raises on purpose; its text is one sentence for a person."""
+    """Any error that seqloom raises on purpose; its text is one sentence.
+
+    >>> error = UserError("reviews.csv is empty", "Name another file", code="empty-file")
+    >>> str(error), error.problem.code
+    ('reviews.csv is empty. Name another file.', 'empty-file')
+    """
+
+    default_code: ClassVar[str] = "error"
+    naming: Naming = staticmethod(as_key)
+    """What the reader calls a config key; who shows the error may set it."""
+
+    def __init__(
+        self,
+        message: str,
+        advice: str = "",
+        *,
+        code: str | None = None,
+        location: object = "",
+        key: str | None = None,
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.problem = Problem(code or self.default_code, message, advice, str(location), key, values or {})
+
+    def __str__(self) -> str:
+        return format_problem(self.problem, self.naming)
 
 
 class UserError(SeqloomError, ValueError):
-    """A mistake in what a person gave: a file, an option, a folder. The command line ends with exit code 2."""
+    """Invalid input: a file, an option, a folder. The command line ends with exit code 2."""
+
+    default_code = "invalid-input"
 
 
 class DataError(UserError):
-    """Something in a file that can't be used: where, what, what to do.
+    """Something in a file that can't be used.
 
-    >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab, or pass --data.on-bad-line skip"))
-    'train.tsv:7366: 3 fields, expected 2. Remove the tab, or pass --data.on-bad-line skip.'
+    >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
+    'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
     """
 
-    def __init__(self, place: object, what: str, do: str) -> None:
-        super().__init__(f"{place}: {what}. {do}.")
-        self.place, self.what, self.do = str(place), what, do
+    default_code = "invalid-data"
+
+    def __init__(
+        self,
+        location: object,
+        message: str,
+        advice: str,
+        *,
+        code: str | None = None,
+        values: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, advice, code=code, location=location, values=values)
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return self.problem.location
+
+    @property
+    def what(self) -> str:
+        """What is wrong."""
+        return self.problem.message
+
+    @property
+    def do(self) -> str:
+        """What to do."""
+        return self.problem.advice
 
 
 class TextError(DataError):
@@ -28,26 +84,27 @@ class TextError(DataError):
     'text 2: no word that the model knows. Give another.'
     """
 
-    def __init__(self, number: int, what: str, do: str) -> None:
-        super().__init__(f"text {number}", what, do)
+    default_code = "invalid-text"
+
+    def __init__(self, number: int, message: str, advice: str, *, code: str | None = None) -> None:
+        super().__init__(f"text {number}", message, advice, code=code)
         self.number = number
 
     def after(self, others: int) -> "TextError":
         """The same, where so many texts came before."""
-        return TextError(others + self.number, self.what, self.do)
+        return TextError(others + self.number, self.problem.message, self.problem.advice, code=self.problem.code)
 
 
 class ConfigError(UserError):
-    """A key of the config that does not exist, or a value that it can't have; `key` is its dotted name, if it is one's
-    fault."""
+    """A config key that does not exist, or a value that it can't have."""
 
-    def __init__(self, what: str, key: str | None = None) -> None:
-        super().__init__(what)
-        self.key = key
+    default_code = "invalid-config"
 
 
 class RunError(UserError):
     """A folder that is not a run, or not one that can be used as asked."""
+
+    default_code = "invalid-run"
 
 
 class ArgumentError(SeqloomError, ValueError):
@@ -57,9 +114,11 @@ class ArgumentError(SeqloomError, ValueError):
     'Recurrent: x has width 5; expected width 3 (input_size).'
     """
 
+    default_code = "invalid-argument"
+
     def __init__(self, where: str, argument: str, came: str, expected: str, verb: str = "has") -> None:
-        end = "" if expected.endswith("?") else "."
-        super().__init__(f"{where}: {argument} {verb} {came}; expected {expected}{end}")
+        message = f"{argument} {verb} {came}; expected {expected}"
+        super().__init__(message, location=where, values={"argument": argument})
         self.argument = argument
 
 
@@ -68,9 +127,9 @@ class NotFinite(ArgumentError):
 
 
 class UnknownName(SeqloomError, KeyError):
-    """A name that a closed registry does not hold."""
+    """A name that a registry does not hold."""
 
-    __str__ = Exception.__str__  # KeyError would show the sentence in quotes
+    default_code = "unknown-name"
 
 
 class CannotStep(SeqloomError, TypeError):
@@ -88,9 +147,13 @@ class NoEqual(SeqloomError, TypeError):
     'GRU has no equal in torch.nn: its reset gate comes before the product.'
     """
 
+    default_code = "no-equal"
+
     def __init__(self, what: str, where: str, why: str) -> None:
-        super().__init__(f"{what} has no equal in {where}: {why}.")
+        super().__init__(f"{what} has no equal in {where}: {why}")
 
 
 class UnavailableBackend(SeqloomError, RuntimeError):
     """A backend asked for by name that can't run here, and why."""
+
+    default_code = "unavailable-backend"

@@ -1,47 +1,145 @@
 """Registries: a name from a file or a command line to something registered, never to any class at large.
 
-A registry is open in-process and closed to files: nothing that is read can add a name.
+A registry is open in-process (`seqloom.register`) and closed to files: nothing that is read can add a name.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
 
 from seqloom.spec.errors import ArgumentError, UnknownName
 from seqloom.spec.near import near
 
 Item = TypeVar("Item")
-LONGEST = 60  # characters of a wrong value that are shown
+LONGEST = 60  # characters of a wrong value that are shown, and of a name
+NAME = re.compile(r"[a-z][a-z0-9._-]{0,59}")
+RESERVED = ("none", "auto", "custom")  # a config gives these words a meaning of their own
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a user-defined part comes from.
+
+    module: in which it is defined
+    file: the name of that module's file, without its folder; empty where there is none, as in a notebook
+    sha256: of the file
+    location: file and line of the definition, for messages
+    """
+
+    module: str
+    file: str = ""
+    sha256: str = ""
+    location: str = ""
+
+
+class Names(Collection[str]):
+    """The names of one kind of part, the built-in ones first; torch is not needed to know them.
+
+    >>> colors = Names("color", "red", "green")
+    >>> colors.add("blue", Origin("paints"))
+    >>> list(colors), colors.origin("blue").module, colors.origin("red")
+    (['red', 'green', 'blue'], 'paints', None)
+    >>> colors.add("red", Origin("paints"))
+    Traceback (most recent call last):
+    seqloom.spec.errors.ArgumentError: register: the color 'red' is taken; expected another name.
+    """
+
+    changes: ClassVar[int] = 0
+    """How often the names of any kind have changed, for caches of what follows from them."""
+
+    def __init__(self, kind: str, *builtin: str) -> None:
+        self.kind = kind
+        self._origins: dict[str, Origin | None] = dict.fromkeys(builtin)
+
+    def add(self, name: str, origin: Origin) -> None:
+        """Add the name of a user-defined part."""
+        self.check_free(name)
+        self._origins[name] = origin
+        Names.changes += 1
+
+    def check_free(self, name: str) -> None:
+        """Refuse a name that is taken, reserved, or none that a config could hold."""
+        if not isinstance(name, str) or NAME.fullmatch(name) is None:
+            expected = "lower-case letters, digits, '.', '_' and '-', a letter first, at most 60"
+            raise ArgumentError("register", f"the {self.kind}'s name", shown(name), expected, "is")
+        if name in self._origins:
+            raise ArgumentError("register", f"the {self.kind} {name!r}", "taken", "another name", "is")
+        if name in RESERVED:
+            raise ArgumentError("register", f"the {self.kind} {name!r}", "a reserved word", "another name", "is")
+
+    def origin(self, name: str) -> Origin | None:
+        """Where a user-defined part comes from; None for a built-in one."""
+        return self._origins.get(name)
+
+    @contextmanager
+    def temporarily(self) -> Iterator[None]:
+        """Within: what is added is forgotten at the end."""
+        before = dict(self._origins)
+        try:
+            yield
+        finally:
+            self._origins = before
+            Names.changes += 1
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._origins
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._origins)
+
+    def __len__(self) -> int:
+        return len(self._origins)
+
+    def __repr__(self) -> str:
+        return f"Names({self.kind}: {', '.join(self)})"
 
 
 class Registry(Mapping[str, Item], Generic[Item]):
-    """Names of one kind of thing, and what each stands for.
+    """Names of one kind of part, and what each stands for.
 
-    >>> colours = Registry("colour", {"red": 1, "green": 2})
-    >>> colours["red"]
+    names: of the built-in items, where a config must know them without what they stand for
+
+    >>> colors = Registry("color", {"red": 1, "green": 2})
+    >>> colors["red"]
     1
-    >>> colours["gren"]
+    >>> colors["gren"]
     Traceback (most recent call last):
-    seqloom.spec.errors.UnknownName: unknown colour 'gren'. Did you mean 'green'? Known: green, red.
+    seqloom.spec.errors.UnknownName: unknown color 'gren'. Did you mean 'green'? Known: green, red.
     """
 
-    def __init__(self, kind: str, items: Mapping[str, Item]) -> None:
-        self.kind = kind
+    def __init__(self, names: Names | str, items: Mapping[str, Item]) -> None:
+        self.names = Names(names, *items) if isinstance(names, str) else names
         self._items = dict(items)
+        if list(self.names) != list(items):
+            raise ArgumentError("Registry", self.kind, f"{list(items)}", f"the names {list(self.names)}", "has")
 
-    def register(self, name: str, item: Item) -> None:
-        """Add a name; one that is taken is refused.
+    @property
+    def kind(self) -> str:
+        """What one of them is called."""
+        return self.names.kind
 
-        >>> colours = Registry("colour", {"red": 1})
-        >>> colours.register("blue", 2)
-        >>> colours["blue"]
+    def register(self, name: str, item: Item, origin: Origin | None = None) -> None:
+        """Add a user-defined part; a name that is taken is refused.
+
+        >>> colors = Registry("color", {"red": 1})
+        >>> colors.register("blue", 2)
+        >>> colors["blue"]
         2
-        >>> colours.register("red", 3)
-        Traceback (most recent call last):
-        seqloom.spec.errors.ArgumentError: register: colour is 'red'; expected a name that is not taken.
         """
-        if name in self._items:
-            raise ArgumentError("register", self.kind, repr(name), "a name that is not taken", "is")
+        self.names.add(name, origin or Origin("__main__"))
         self._items[name] = item
+
+    @contextmanager
+    def temporarily(self) -> Iterator[None]:
+        """Within: what is registered is forgotten at the end."""
+        before = dict(self._items)
+        with self.names.temporarily():
+            try:
+                yield
+            finally:
+                self._items = before
 
     def __getitem__(self, name: str) -> Item:
         if name not in self._items:

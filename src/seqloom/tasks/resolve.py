@@ -26,13 +26,13 @@ def resolve(raw: Nested, above: Nested) -> Experiment:
     gone: set[str] = set()
     for key in foreign(both, config):
         if not is_none(key, both) and ("task" not in above or has_value(key, above)):
-            raise ConfigError(has_no_use(key, str(both["task"])), key.dotted)
+            raise ConfigError(has_no_use(key, str(both["task"])), key=key.dotted)
         gone.add(key.dotted)
     whole = validated(config, without(both, gone), both)
     idle: set[str] = set()
     for each in useless(whole):
         if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has(each.decided_by, above)):
-            raise ConfigError(each.sentence, each.key)
+            raise ConfigError(each.sentence, key=each.key)
         if is_said(each.key, raw, whole):
             idle.add(each.key)
     return validated(config, merged(without(raw, gone | idle), without(above, gone)), both) if idle else whole
@@ -41,15 +41,15 @@ def resolve(raw: Nested, above: Nested) -> Experiment:
 def config_of(raw: Nested) -> type[Experiment]:
     """The config that was composed for the task and the architecture that are named."""
     if "task" not in raw:
-        raise ConfigError("task is missing; expected a value.", "task")
+        raise ConfigError("task is missing; expected a value", key="task")
     task = raw["task"]
     if task not in TASKS:
-        raise ConfigError(not_a_choice("task", task, tuple(TASKS)), "task")
+        raise ConfigError(not_a_choice("task", task, tuple(TASKS)), key="task")
     config = TASKS[task].config
     model = raw.get("model") or {}
     arch = model.get("arch", config.architecture) if isinstance(model, Mapping) else config.architecture
     if arch not in ARCHITECTURES:
-        raise ConfigError(unknown("model.arch", arch, ARCHITECTURES), "model.arch")
+        raise ConfigError(unknown("model.arch", arch, ARCHITECTURES), key="model.arch")
     return config.with_family(ARCHITECTURES[arch].family)
 
 

@@ -54,14 +54,14 @@ def explained(wrong: ValidationError, raw: Mapping[str, Any]) -> ConfigError:
         said = f"{key}.{said}" if key == "model" else said
         said = said if said.endswith("?") else f"{said}."
         named = KEY.search(said)
-        return ConfigError(said, named[0] if named else None)
+        return ConfigError(said, key=named[0] if named else None)
     if kind == "extra_forbidden":
-        return ConfigError(unknown_key(key, raw), key)
+        return ConfigError(unknown_key(key, raw), key=key)
     if kind == "literal_error":
-        return ConfigError(not_a_choice(key, error["input"], words_in(str(context["expected"]))), key)
+        return ConfigError(not_a_choice(key, error["input"], words_in(str(context["expected"]))), key=key)
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
     came = "missing" if kind == "missing" else shown(error["input"])
-    return ConfigError(f"{key} is {came}; expected {expected}.", key)
+    return ConfigError(f"{key} is {came}; expected {expected}", key=key)
 
 
 def counted(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What every section of the config is: frozen, without extra keys, each key with a sentence that teaches it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import UnionType
@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+
+from seqloom.spec.registry import Names
 
 NONE = "none"  # how a file or an option says None, where a number stands
 OFF = frozenset({"epochs", "clip_norm"})  # keys with a default that may be switched off
@@ -85,22 +87,31 @@ def info_of(of: FieldInfo) -> KeyInfo:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A word of an open registry: one of the names that there are when it is asked.
+    """A name of an open registry: one of those that there are when it is asked.
 
-    Annotated[str, OneOf(lambda: tuple(TASKS))]
+    names: what knows them: the names of a registry, or a function where a key takes others
+    also: words that the key takes beside them; they come first
+
+    Annotated[str, OneOf(names.SCORES, also=("none",))]
     """
 
-    names: Callable[[], Sequence[str]]
+    names: Names | Callable[[], Iterable[str]]
+    also: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words that the key takes."""
+        return (*self.also, *(self.names if isinstance(self.names, Names) else self.names()))
 
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
     def check(self, value: object) -> str:
         """The word, if it is one of them."""
-        names = self.names()
-        if isinstance(value, str) and value in names:
+        words = self.words
+        if isinstance(value, str) and value in words:
             return value
-        raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, names))})
+        raise PydanticKnownError("literal_error", {"expected": ", ".join(map(repr, words))})
 
 
 class Section(BaseModel):
@@ -155,7 +166,7 @@ def choices_of(annotation: object, metadata: Sequence[object] = ()) -> tuple[str
     """
     for each in metadata:
         if isinstance(each, OneOf):
-            return tuple(each.names())
+            return each.words
     if get_origin(annotation) is Literal:
         return tuple(word for word in get_args(annotation) if isinstance(word, str))
     if get_origin(annotation) is Annotated:

@@ -88,8 +88,10 @@ def names_of(path: str) -> list[str]:
 
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
-    line = line_of(text_of(path), wrong.key) if wrong.key else None
-    return ConfigError(f"{path}:{line}: {wrong}" if line else f"{path}: {wrong}", wrong.key)
+    line = line_of(text_of(path), wrong.problem.key) if wrong.problem.key else None
+    problem = wrong.problem
+    location = f"{path}:{line}" if line else path
+    return ConfigError(problem.message, problem.advice, code=problem.code, location=location, key=problem.key)
 
 
 def written(experiment: Section, *, comments: bool = False) -> str:

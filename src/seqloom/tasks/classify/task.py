@@ -204,7 +204,7 @@ def unsmoothed(chosen: Experiment) -> Experiment:
     usual, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, chosen.train.label_smoothing
     if smoothing not in (0, usual):
         what = f"train.label_smoothing is {smoothing:g}, and has no use where a text may have several labels"
-        raise ConfigError(f"{what}. Leave it out", "train.label_smoothing")
+        raise ConfigError(what, "Leave it out", key="train.label_smoothing")
     return chosen.model_copy(update={"train": chosen.train.model_copy(update={"label_smoothing": 0.0})})
 
 

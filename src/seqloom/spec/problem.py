@@ -1,0 +1,97 @@
+"""An error as data, and the one place where it becomes a sentence. No other code puts one together or takes one apart.
+
+    location: message. advice.
+
+A message and its advice are written beside the line that raises them. A config key within them is a `KeyName`: who
+shows the error names it as the reader does, as a key in Python and in a config file, as an option on the command line.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text has, around a key's name
+MARKED = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
+ENDED = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
+# Control characters, halves of characters, what turns the rest of a line around, and noncharacters.
+INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+Naming = Callable[[str, str | None], str]
+"""From a dotted key, and the value that it is set to if any, to what the reader calls it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong.
+
+    code: which kind of problem, for who groups or tells them apart; every place that raises one has its own
+    message: what is wrong, without the full stop
+    advice: what to do about it, likewise
+    location: where it is: a file, with its line if it has one
+    key: the dotted name of the config key at fault, if one is
+    values: the numbers and names within the message
+    """
+
+    code: str
+    message: str
+    advice: str = ""
+    location: str = ""
+    key: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class KeyName:
+    """A config key within a message, and the value that it is or should be set to.
+
+    >>> problem = Problem(
+    ...     "bad-row", "3 fields, expected 2", f"Remove the tab, or give {KeyName('data.on_bad_line', 'skip')}"
+    ... )
+    >>> format_problem(problem)
+    '3 fields, expected 2. Remove the tab, or give data.on_bad_line skip.'
+    """
+
+    dotted: str
+    value: object = None
+
+    def __str__(self) -> str:
+        value = self.value
+        text = "" if value is None else f"{SET}{str(value).lower() if isinstance(value, bool) else value}"
+        return f"{OPEN}{self.dotted}{text}{CLOSE}"
+
+
+def as_key(dotted: str, value: str | None = None) -> str:
+    """As in Python and in a config file."""
+    return dotted if value is None else f"{dotted} {value}"
+
+
+def format_problem(problem: Problem, naming: Naming = as_key) -> str:
+    """The sentence.
+
+    >>> format_problem(Problem("fields", "3 fields, expected 2", "Remove the tab", "train.tsv:7366"))
+    'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
+    """
+    parts = [f"{problem.location}:" if problem.location else "", ended(problem.message), ended(problem.advice)]
+    return rendered(" ".join(part for part in parts if part), naming)
+
+
+def rendered(text: str, naming: Naming = as_key) -> str:
+    """A text with the reader's names for the keys in it, and with what can't be seen, or does something to a terminal,
+    as an escape.
+
+    >>> rendered(f"Give {KeyName('train.carry', True)}", lambda key, value: f"--{key}")
+    'Give --train.carry'
+    >>> rendered("a\\x1b[31m\\nb")
+    'a\\\\x1b[31m\\\\nb'
+    """
+    named = MARKED.sub(lambda found: naming(found[1], found[2]), text)
+    return INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), named)
+
+
+def ended(text: str) -> str:
+    """With a full stop, unless it has an end of its own.
+
+    >>> ended("no such file"), ended("Did you mean lr?"), ended("Which? (--help lists all)"), ended("bad (line 3)")
+    ('no such file.', 'Did you mean lr?', 'Which? (--help lists all)', 'bad (line 3).')
+    """
+    return text if not text or ENDED.search(text) else f"{text}."
