@@ -20,7 +20,7 @@ import seqloom
 # nanoGPT's CPU-sized character model: 4 layers, 4 heads, width 128, context 64, batch 12, 2,000 steps, no dropout.
 NANO = {"steps": 2000, "batch": 12, "bptt": 64, "warmup": 100, "floor": 0.1, "lr": 1e-3, "validate_every": 500}
 NANO_MODEL = {"width": 128, "depth": 4, "heads": 4, "hidden": 512, "positions": "learned", "tied": True, "dropout": 0.0}
-ADAMW = {"optimiser": "adamw", "decay": 0.1, "beta2": 0.99}
+ADAMW = {"optimizer": "adamw", "decay": 0.1, "beta2": 0.99}
 
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "shakespeare-transformer": {
@@ -74,7 +74,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
         "task": "classify",
         "files": ["names"],
         "model": {"arch": "gru", "pool": "last", "bidirectional": False, "dropout": 0.3, "word_dropout": 0.0},
-        "data": {"tokeniser": "character", "test_share": 0.1},
+        "data": {"tokenizer": "character", "test_share": 0.1},
         "train": {"lr": 2e-3, "label_smoothing": 0.0},
         "score": ("test", "accuracy"),
         "literature": "",

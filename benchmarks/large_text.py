@@ -72,7 +72,7 @@ def child(kind: str, text: str, steps: int) -> None:
     begun = time.monotonic()
     raw = {
         "task": "language",
-        "data": {"train": text, "tokeniser": kind, "valid_share": 0.01},
+        "data": {"train": text, "tokenizer": kind, "valid_share": 0.01},
         "model": {"size": "tiny"},
     }
     sitting = Sitting.of(experiment({**raw, "train": {"steps": steps}}))

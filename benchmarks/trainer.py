@@ -1,4 +1,4 @@
-"""The trainer beside a loop written by hand: the same model, the same batches, the same optimiser; milliseconds a step.
+"""The trainer beside a loop written by hand: the same model, the same batches, the same optimizer; milliseconds a step.
 
     python benchmarks/trainer.py [--steps 60]
 
@@ -90,13 +90,13 @@ class Hand:
     def __init__(self, sitting: Sitting, model: torch.nn.Module) -> None:
         self.task, self.model, self.experiment = sitting.task, model, sitting.experiment
         part: Experiment = sitting.experiment
-        kind = torch.optim.AdamW if part.train.optimiser == "adamw" else torch.optim.Adam
-        decay = part.train.decay if part.train.optimiser == "adamw" else 0.0
+        kind = torch.optim.AdamW if part.train.optimizer == "adamw" else torch.optim.Adam
+        decay = part.train.decay if part.train.optimizer == "adamw" else 0.0
         groups = [
             {"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": decay},
             {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
         ]
-        self.optimiser = kind(groups, lr=part.train.lr, fused=True)
+        self.optimizer = kind(groups, lr=part.train.lr, fused=True)
         self.items, self.state = sitting.task.epoch(0), None
         self.loss, self.last, self.sums = 0.0, 0.0, [0.0, 0]
 
@@ -104,16 +104,16 @@ class Hand:
         """One step."""
         seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
         batch = self.task.batch(self.items[number % len(self.items)])
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = rate(Standing(number, 1000, 0, 0), self.experiment.train)
         self.model.train()
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         carried = self.state.detach() if self.state is not None and batch.goes_on else None
         y, self.state = self.model(batch.source, batch.lengths, carried)
         loss = self.model.head.loss(y, batch.target, batch.lengths)
         loss.mean.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimiser.step()
+        self.optimizer.step()
         self.loss = loss.total.item()
         self.sums = [self.sums[0] + self.loss, self.sums[1] + int(loss.count)]
         if (number + 1) % 10 == 0:

@@ -50,7 +50,7 @@ LOOKING: dict[str, Values] = {
     "none, first state": {"attention": "none"},
     "none, mean at every step": {"attention": "none", "summary": "mean"},
 }
-COPY: Values = {"corpus": "copy", "tokeniser": "word", "examples": 20_000}
+COPY: Values = {"corpus": "copy", "tokenizer": "word", "examples": 20_000}
 COPY_TRAIN: Values = {"batch": 1024, "steps": 2000, "validate_every": 500, "lr": 2e-3}  # as many steps at each length
 SEEN_DIGITS, UNSEEN_DIGITS, UNSEEN = 4, (5, 6), 500
 

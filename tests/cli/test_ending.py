@@ -21,7 +21,7 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     sources = [f"one {' '.join([*WORDS][:words])} ." for words in (1, 3, 2, 4, 5)]
     long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # whose attention would be as easily seen
     Path("valid.tsv").write_text("".join(f"{source}\tun .\n" for source in [*sources, *[long] * 10]))
-    how = ("--valid", "valid.tsv", "--data.tokeniser", "word", "--decode.length", "6")
+    how = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.length", "6")
     said = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
     assert said.code == 0
     lines = said.out.splitlines()

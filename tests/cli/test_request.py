@@ -97,7 +97,7 @@ def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
 def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\noptimiser = "adam"\nbeta1 = 0.8\n')
-    assert chosen("--config", str(config), "--train.optimiser", "sgd").train.optimiser == "sgd"
+    assert chosen("--config", str(config), "--train.optimizer", "sgd").train.optimizer == "sgd"
 
 
 @pytest.mark.parametrize(

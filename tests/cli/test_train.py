@@ -172,7 +172,7 @@ def test_a_finished_run_has_nothing_left_to_do(seqloom: Seqloom, runs: Path) -> 
 
 
 def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, files: Path) -> None:
-    options = ("--train.lr", "1000", "--train.optimiser", "sgd", "--train.clip-norm", "none", "--train.not-finite", "2")
+    options = ("--train.lr", "1000", "--train.optimizer", "sgd", "--train.clip-norm", "none", "--train.not-finite", "2")
     steps = ("--train.steps", "60", "--size", "tiny", "--device", "cpu", "--model", "rnn-linear", "--train.batch", "32")
     said = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
     assert said.code == 1

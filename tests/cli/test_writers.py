@@ -41,7 +41,7 @@ def writers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("writers")
     write_pairs(folder)
     write_captions(folder)
-    word = ("--data.tokeniser", "word", "--data.max-length", "20", "--model", "transformer", "--decode.length", "6")
+    word = ("--data.tokenizer", "word", "--data.max-length", "20", "--model", "transformer", "--decode.length", "6")
     small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
     for task, file, options in (("translate", "pairs.tsv", word), ("caption", "captions.tsv", small)):
         assert main(["train", task, str(folder / file), "--out", str(folder / task), *TINY, *options]) == 0

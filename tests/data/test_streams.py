@@ -35,13 +35,13 @@ def made(**data: Any) -> Streams:
 
 
 def decoded(data: Streams) -> dict[str, str]:
-    return {part: data.tokeniser.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
+    return {part: data.tokenizer.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
 
 
-@pytest.mark.parametrize("tokeniser", ["character", "byte", "bpe"])
-def test_the_parts_make_the_text(tokeniser: str) -> None:
-    size = {} if tokeniser == "byte" else {"vocabulary": 300}
-    data = made(tokeniser=tokeniser, valid_share=0.2, test_share=0.1, **size)
+@pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe"])
+def test_the_parts_make_the_text(tokenizer: str) -> None:
+    size = {} if tokenizer == "byte" else {"vocabulary": 300}
+    data = made(tokenizer=tokenizer, valid_share=0.2, test_share=0.1, **size)
     told = decoded(data)
     assert list(told) == [TRAIN, VALID, TEST]
     assert told[TRAIN] + told[VALID] + told[TEST] == TEXT
@@ -51,8 +51,8 @@ def test_the_parts_make_the_text(tokeniser: str) -> None:
 
 
 def test_words_are_read_in_their_order() -> None:
-    data = made(tokeniser="word")
-    words = data.tokeniser.tokens(data.tokens[TRAIN][:6].tolist())
+    data = made(tokenizer="word")
+    words = data.tokenizer.tokens(data.tokens[TRAIN][:6].tolist())
     assert words[:2] == ["line", "0"]
 
 
@@ -73,16 +73,16 @@ def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
 def test_the_tokeniser_learns_from_the_training_part_alone() -> None:
     Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
     data = made(valid_share=0.1)
-    assert "Ω" not in data.tokeniser.learned.tokens
-    assert data.tokeniser.unknown in data.tokens[VALID]
-    assert data.tokeniser.unknown not in data.tokens[TRAIN]
+    assert "Ω" not in data.tokenizer.learned.tokens
+    assert data.tokenizer.unknown in data.tokens[VALID]
+    assert data.tokenizer.unknown not in data.tokens[TRAIN]
 
 
 def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = {part: tokens.tolist() for part, tokens in made(tokeniser="bpe", vocabulary=300).tokens.items()}
+    whole = {part: tokens.tolist() for part, tokens in made(tokenizer="bpe", vocabulary=300).tokens.items()}
     monkeypatch.setattr(module, "PIECE", 100)
     monkeypatch.setattr(module, "PIECES", 3)
-    pieces = made(tokeniser="bpe", vocabulary=300, sample=40_000_000)  # another sample, so not from the cache
+    pieces = made(tokenizer="bpe", vocabulary=300, sample=40_000_000)  # another sample, so not from the cache
     assert {part: tokens.tolist() for part, tokens in pieces.tokens.items()} == whole
 
 
@@ -131,16 +131,16 @@ def test_spans_meet() -> None:
 def to_test(text: str, folder: Path) -> Streams:
     Path("t.txt").write_text(text)
     found = DataSource.to_test(source().data, READS, ["t.txt"])
-    return stream_to_test(found, made().tokeniser, folder)
+    return stream_to_test(found, made().tokenizer, folder)
 
 
 def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
     data = to_test("line 3Ω\n", tmp_path / "test")
     assert list(data.tokens) == [TEST]
     assert data.characters == {TEST: 8}
-    assert data.tokeniser.learned == made().tokeniser.learned
-    assert data.tokens[TEST].tolist() == data.tokeniser.encode("line 3Ω\n").tolist()
-    assert data.tokeniser.unknown in data.tokens[TEST]
+    assert data.tokenizer.learned == made().tokenizer.learned
+    assert data.tokens[TEST].tolist() == data.tokenizer.encode("line 3Ω\n").tolist()
+    assert data.tokenizer.unknown in data.tokens[TEST]
 
 
 def test_a_text_to_test_on_may_be_too_short(tmp_path: Path) -> None:

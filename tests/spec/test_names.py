@@ -43,8 +43,8 @@ TAKEN_BY = {
     "POOLS": ("model.pool", ()),
     "SIZES": ("model.size", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
-    "TOKENISERS": ("data.tokeniser", ()),
-    "OPTIMISERS": ("train.optimiser", ()),
+    "TOKENISERS": ("data.tokenizer", ()),
+    "OPTIMISERS": ("train.optimizer", ()),
     "SCHEDULES": ("train.schedule", ()),
     "DEVICES": ("train.device", ()),
 }

@@ -39,7 +39,7 @@ def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
         {"train": {"clip_norm": None}},
         {"train": {"steps": 5}},
         {"train": {"steps": 5, "epochs": 2}},
-        {"train": {"lr": 1e-7, "clip_value": 1e16, "optimiser": "sgd"}},
+        {"train": {"lr": 1e-7, "clip_value": 1e16, "optimizer": "sgd"}},
         {"data": {"train": ["a.csv", 'b "c"\\\n\t\x7f.csv', "ü\u2028.csv"], "label_separator": "\x1f"}},
         {"data": {"train": "a.csv", "text": "none", "label": "1"}},
         {"model": {"dropout": 0, "bidirectional": False}},

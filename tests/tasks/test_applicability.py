@@ -101,12 +101,12 @@ def test_the_keys_about_files_are_these() -> None:
 
 def test_none_is_not_said() -> None:
     for none in (None, "none"):
-        whole = experiment({"task": "language", "data": {"tokeniser": "byte", "vocabulary": none}})
+        whole = experiment({"task": "language", "data": {"tokenizer": "byte", "vocabulary": none}})
         assert "vocabulary" not in written(whole)
 
 
 def test_the_default_is_refused_too_where_it_does_nothing() -> None:
-    assert "train.momentum" in refused({"task": "tag", "train": {"optimiser": "sgd", "momentum": 0.9}})
+    assert "train.momentum" in refused({"task": "tag", "train": {"optimizer": "sgd", "momentum": 0.9}})
     assert "data.max_characters" in refused({"task": "language", "data": {"max_characters": 1_000_000}})
 
 
@@ -118,12 +118,12 @@ def test_a_residual_connection_must_have_somewhere_to_be() -> None:
     experiment({"task": "classify", "model": {**around, "width": 16, "depth": 1, "bidirectional": True}})
 
 
-SGD = {"train": {"optimiser": "sgd"}}
+SGD = {"train": {"optimizer": "sgd"}}
 
 
 def test_what_an_option_makes_useless_in_the_file_goes() -> None:
-    file = {"task": "tag", "train": {"optimiser": "adam", "beta1": 0.8, "l2": 0.5}}
-    assert experiment(file, SGD) == experiment({"task": "tag", "train": {"optimiser": "sgd", "l2": 0.5}})
+    file = {"task": "tag", "train": {"optimizer": "adam", "beta1": 0.8, "l2": 0.5}}
+    assert experiment(file, SGD) == experiment({"task": "tag", "train": {"optimizer": "sgd", "l2": 0.5}})
     assert "beta1" not in written(experiment(file, SGD))
 
 
@@ -134,15 +134,15 @@ def test_what_is_useless_in_the_file_by_itself_is_refused() -> None:
 
 
 def test_what_is_useless_among_the_options_is_refused() -> None:
-    file = {"task": "tag", "train": {"optimiser": "adam", "beta1": 0.8}}
-    assert "train.beta1" in refused(file, {"train": {"optimiser": "sgd", "beta1": 0.7}})
+    file = {"task": "tag", "train": {"optimizer": "adam", "beta1": 0.8}}
+    assert "train.beta1" in refused(file, {"train": {"optimizer": "sgd", "beta1": 0.7}})
 
 
 def test_a_whole_written_config_can_be_overruled() -> None:
     """What `init` writes names every key that does something."""
     file = tomllib.loads(written(experiment({"task": "classify", **FILE})))
     assert experiment(file, {"data": {"valid": ["b.file"]}}).data.valid == ("b.file",)
-    assert experiment(file, {"train": {"optimiser": "momentum", "schedule": "halve"}}).train.momentum == 0.9
+    assert experiment(file, {"train": {"optimizer": "momentum", "schedule": "halve"}}).train.momentum == 0.9
     assert experiment(file, {"data": {"label_separator": "|"}}).data.label_separator == "|"
     del file["data"]["train"]
     assert experiment(file, {"data": {"corpus": "numbers"}}).data.corpus == "numbers"

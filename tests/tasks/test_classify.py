@@ -137,7 +137,7 @@ def test_a_batch_holds_the_rows_it_names() -> None:
 
 def test_a_long_text_is_cut_where_training_cuts() -> None:
     task, model = task_of(data={"max_length": 4})
-    assert task.tokeniser.kind == "character"
+    assert task.tokenizer.kind == "character"
     with torch.inference_mode():
         long, short = task.predict(model, ["one two three", "one "], CPU)
     assert long["probabilities"] == pytest.approx(short["probabilities"])

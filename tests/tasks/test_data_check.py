@@ -112,7 +112,7 @@ streams_of_text = st.one_of(st.text("a\nb ", max_size=40).map(str.encode), st.bi
     tokeniser=st.sampled_from(["character", "byte", "word"]),
 )
 def test_text(folder: Path, train: list[bytes], valid: bytes | None, tokeniser: str) -> None:
-    data: dict[str, object] = {"tokeniser": tokeniser}
+    data: dict[str, object] = {"tokenizer": tokeniser}
     data["train"] = [write(folder / f"train{number}.txt", text) for number, text in enumerate(train)]
     if valid is not None:
         data["valid"] = write(folder / "valid.txt", valid)
@@ -129,7 +129,7 @@ two_sides = st.one_of(st.tuples(one_side, one_side), many.map(lambda lines: (b"\
 def test_files_line_by_line(
     folder: Path, train: tuple[bytes, bytes], valid: tuple[bytes, bytes] | None, on_bad_line: str
 ) -> None:
-    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokeniser": "character"}
+    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokenizer": "character"}
     data |= {"valid_share": 0.3} if valid is None else {}
     for part, both in (("train", train), ("valid", valid)):
         if both is not None:
@@ -139,7 +139,7 @@ def test_files_line_by_line(
 
 @given(train=tables, valid=st.none() | tables, on_bad_line=BAD_LINES)
 def test_tables_of_pairs(folder: Path, train: str, valid: str | None, on_bad_line: str) -> None:
-    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokeniser": "character"}
+    data: dict[str, object] = {"on_bad_line": on_bad_line, "tokenizer": "character"}
     data |= {"valid_share": 0.3} if valid is None else {}
     for part, text in (("train", train), ("valid", valid)):
         if text is not None:

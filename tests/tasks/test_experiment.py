@@ -183,7 +183,7 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ({"task": "tag", "modle": {}}, ["unknown key modle", "Did you mean model?"]),
         ({"task": "tag", "sed": 1}, ["unknown key sed", "Did you mean seed?"]),
         ({"task": "tag", "lr": 1}, ["unknown key lr", "Did you mean train.lr?", "model, train and decode"]),
-        ({"task": "tag", "train": {"opimizer": "sgd"}}, ["Did you mean train.optimiser?"]),
+        ({"task": "tag", "train": {"opimizer": "sgd"}}, ["Did you mean train.optimizer?"]),
         ({"task": "classify", "data": {"label_separator": ""}}, ["data.label_separator", "at least 1 character)"]),
         ({"task": "classify", "data": {"label_separator": "x" * 9}}, ["data.label_separator", "at most 8 characters)"]),
         ({"task": "classify", "data": {"languages": "en,eng"}}, ["data.languages has 'eng' (did you mean en?)", "vi"]),
@@ -201,8 +201,8 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
         ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
         ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),
-        ({"task": "tag", "train": {"optimiser": "adamw", "l2": 0.1}}, ["train.l2", "train.decay"]),
-        ({"task": "tag", "train": {"optimiser": "sgd", "decay": 0.1}}, ["train.decay", "train.l2"]),
+        ({"task": "tag", "train": {"optimizer": "adamw", "l2": 0.1}}, ["train.l2", "train.decay"]),
+        ({"task": "tag", "train": {"optimizer": "sgd", "decay": 0.1}}, ["train.decay", "train.l2"]),
         ({"task": "tag", "model": {"width": 8, "character_width": 8}}, ["model.character_width", "model.width"]),
         ({"task": "tag", "model": {"character_width": 7}}, ["model.character_width", "even"]),
         ({"task": "tag", "model": {"arch": "mixer", "length": 9}}, ["data.max_length", "model.length"]),
@@ -273,7 +273,7 @@ def test_steps_take_the_place_of_epochs_unless_both_are_said() -> None:
 
 def test_decay_comes_with_adamw_alone() -> None:
     assert experiment({"task": "tag", "model": {"arch": "transformer"}}).train.decay == 0.01
-    other = {"task": "tag", "model": {"arch": "transformer"}, "train": {"optimiser": "sgd"}}
+    other = {"task": "tag", "model": {"arch": "transformer"}, "train": {"optimizer": "sgd"}}
     assert experiment(other).train.decay == 0
 
 

@@ -86,14 +86,14 @@ def test_a_text_is_scored_the_same_in_pieces_of_any_size(
     task, model = ready(arch)
     with torch.inference_mode():
         (told,) = task.predict(model, [TEXT], CPU)
-    tokens = task.tokeniser.encode(TEXT).tolist()
+    tokens = task.tokenizer.encode(TEXT).tolist()
     assert told["loss"] == pytest.approx(-float(log_p(model, tokens).mean()), rel=1e-4)
     assert told["bits_per_character"] == pytest.approx(told["loss"] / math.log(2))
     with torch.inference_mode():
         y, _ = model(torch.tensor([tokens]))
         likely = model.head(y)[0, -1].softmax(dim=0)
     assert told["next"][0]["probability"] == pytest.approx(float(likely.max()), rel=1e-4)
-    assert told["next"][0]["token"] == task.tokeniser.decode([int(likely.argmax())])
+    assert told["next"][0]["token"] == task.tokenizer.decode([int(likely.argmax())])
     assert len(told["next"]) == 5
 
 
@@ -114,12 +114,12 @@ def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
 @pytest.mark.parametrize(
     ("data", "whole"),
     [
-        ({"tokeniser": "character"}, True),
-        ({"tokeniser": "byte"}, True),
-        ({"tokeniser": "bpe", "vocabulary": 300}, True),
-        ({"tokeniser": "word"}, False),
-        ({"tokeniser": "character", "lowercase": True}, False),
-        ({"tokeniser": "byte", "lowercase": True}, False),
+        ({"tokenizer": "character"}, True),
+        ({"tokenizer": "byte"}, True),
+        ({"tokenizer": "bpe", "vocabulary": 300}, True),
+        ({"tokenizer": "word"}, False),
+        ({"tokenizer": "character", "lowercase": True}, False),
+        ({"tokenizer": "byte", "lowercase": True}, False),
     ],
 )
 def test_bits_a_character_are_of_the_text_itself_or_left_out(data: dict[str, Any], whole: bool, tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_bits_a_character_are_of_the_text_itself_or_left_out(data: dict[str, Any
 
 def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -> None:
     """p(é) = p(unknown) / (characters that are not known), so that all characters have 1 together."""
-    task, model = of_text(tmp_path, tokeniser="character")
+    task, model = of_text(tmp_path, tokenizer="character")
     text = "A é é"
     with torch.inference_mode():
         (told,) = task.predict(model, [text], CPU)
-    known = len(task.tokeniser) - 1  # without the one that says: unknown
+    known = len(task.tokenizer) - 1  # without the one that says: unknown
     bits = told["loss"] * 4 / math.log(2) + 2 * math.log2(0x110000 - 0x800 - known)
     assert told["bits_per_character"] == pytest.approx(bits / 4)
 
@@ -145,13 +145,13 @@ def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("data", "text", "unknown"),
     [
-        ({"tokeniser": "character"}, "A cat, naïve ï 漢!", ["ï", "v", "漢", "!"]),
-        ({"tokeniser": "character", "lowercase": True}, "CAT É é", ["É", "é"]),
-        ({"tokeniser": "word"}, "The naïve cat (naïve) ran!", ["naïve", "(", ")", "!"]),
-        ({"tokeniser": "word", "lowercase": True}, "THE CAT Hid", ["Hid"]),
-        ({"tokeniser": "byte"}, "naïve 漢!", []),
-        ({"tokeniser": "bpe", "vocabulary": 300}, "naïve 漢!", []),
-        ({"tokeniser": "character"}, "", []),
+        ({"tokenizer": "character"}, "A cat, naïve ï 漢!", ["ï", "v", "漢", "!"]),
+        ({"tokenizer": "character", "lowercase": True}, "CAT É é", ["É", "é"]),
+        ({"tokenizer": "word"}, "The naïve cat (naïve) ran!", ["naïve", "(", ")", "!"]),
+        ({"tokenizer": "word", "lowercase": True}, "THE CAT Hid", ["Hid"]),
+        ({"tokenizer": "byte"}, "naïve 漢!", []),
+        ({"tokenizer": "bpe", "vocabulary": 300}, "naïve 漢!", []),
+        ({"tokenizer": "character"}, "", []),
     ],
 )
 def test_what_a_model_has_never_seen_is_named(
@@ -178,17 +178,17 @@ def test_texts_are_scored_together_as_if_alone(arch: str, monkeypatch: pytest.Mo
             assert one == pytest.approx(other, abs=1e-6)
 
 
-@pytest.mark.parametrize("tokeniser", ["character", "byte", "bpe", "word"])
-def test_the_pieces_of_a_text_are_the_text(tokeniser: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe", "word"])
+def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no more is decoded for the last token than for the first."""
-    task, model = of_text(tmp_path, tokeniser=tokeniser, **({"vocabulary": 300} if tokeniser == "bpe" else {}))
+    task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary": 300} if tokenizer == "bpe" else {}))
     options = Decode(length=60, temperature=1.0)
     ids = [torch.tensor(task.prompt("A cat"))]
     tokens = collect(write(model, ids, options=options, seed=5, never=task.never(), context=task.context()), 1)[0]
-    whole = task.tokeniser.decode(tokens)
+    whole = task.tokenizer.decode(tokens)
     decoded: list[int] = []
-    decode = task.tokeniser.decode
-    monkeypatch.setattr(task.tokeniser, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
+    decode = task.tokenizer.decode
+    monkeypatch.setattr(task.tokenizer, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
     said = "".join(step[0] for step in task.stream(model, ["A cat"], options, 5, CPU))
     assert said
     assert whole.startswith(said)
@@ -201,7 +201,7 @@ def test_a_transformer_reads_no_more_than_its_context() -> None:
     assert task.context() == 8
     with torch.inference_mode():
         (told,) = task.predict(model, [TEXT], CPU)
-    tokens = task.tokeniser.encode(TEXT).tolist()
+    tokens = task.tokenizer.encode(TEXT).tolist()
     pieces = [tokens[i : i + 8] for i in range(0, len(tokens), 8)]
     every = torch.cat([log_p(model, piece) for piece in pieces])
     assert told["loss"] == pytest.approx(-float(every.mean()), rel=1e-4)
@@ -221,14 +221,14 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
     with torch.inference_mode():
         pieces = list(task.stream(model, ["(("], Decode(length=12, temperature=0), 1, CPU))
     written = "".join(piece for step in pieces for piece in step.values())
-    tokens = task.tokeniser.encode("((").tolist()
+    tokens = task.tokenizer.encode("((").tolist()
     for _ in range(6):
         with torch.inference_mode():
             y, _ = model(torch.tensor([tokens]))
             scores = model.head(y)[0, -1]
             scores[task.never()] = -torch.inf
             tokens.append(int(scores.argmax()))
-    assert written.startswith(task.tokeniser.decode(tokens[2:]))
+    assert written.startswith(task.tokenizer.decode(tokens[2:]))
 
 
 def test_each_prompt_is_written_on_by_itself() -> None:

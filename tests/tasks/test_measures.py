@@ -1,4 +1,4 @@
-"""What is measured of answers: against the references as they stand in the file, whatever a tokeniser does to text."""
+"""What is measured of answers: against the references as they stand in the file, whatever a tokenizer does to text."""
 
 from pathlib import Path
 from typing import Any
@@ -43,11 +43,11 @@ def measured(task: Translate, model: Any) -> Evaluation:
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("tokeniser", ["word", "bpe"])
+@pytest.mark.parametrize("tokenizer", ["word", "bpe"])
 def test_the_references_are_those_of_the_file(
-    tokeniser: str, lowercase: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tokenizer: str, lowercase: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, model = echoing(tmp_path, monkeypatch, tokeniser=tokeniser, lowercase=lowercase)
+    task, model = echoing(tmp_path, monkeypatch, tokenizer=tokenizer, lowercase=lowercase)
     found = measured(task, model)
     part = task.data.splits["valid"]
     references = [part.text("target_texts", row) for row in range(len(part))]
@@ -55,24 +55,24 @@ def test_the_references_are_those_of_the_file(
     assert set(references) <= {target for _, target in ROWS}
     expected = sacrebleu.corpus_bleu(said, [references], lowercase=lowercase).score
     assert found.scores["bleu"] == pytest.approx(expected)
-    assert (expected < 99.9) == (tokeniser == "word")  # which closes up what the file has apart
+    assert (expected < 99.9) == (tokenizer == "word")  # which closes up what the file has apart
     for example in found.details["examples"]:
         assert example["references"][0] in references
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-@pytest.mark.parametrize("tokeniser", ["word", "bpe", "character"])
+@pytest.mark.parametrize("tokenizer", ["word", "bpe", "character"])
 def test_what_the_tokeniser_can_not_tell_makes_no_answer_wrong(
-    tokeniser: str, lowercase: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tokenizer: str, lowercase: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Capitals that are not written, spaces that are closed up."""
-    found = measured(*echoing(tmp_path, monkeypatch, tokeniser=tokeniser, lowercase=lowercase))
+    found = measured(*echoing(tmp_path, monkeypatch, tokenizer=tokenizer, lowercase=lowercase))
     assert found.scores["exact_match"] == 1.0
     assert {example["right"] for example in found.details["examples"]} == {True}
 
 
 def test_a_reference_is_whole_though_tokens_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = measured(*echoing(tmp_path, monkeypatch, tokeniser="word", max_length=4))
+    found = measured(*echoing(tmp_path, monkeypatch, tokenizer="word", max_length=4))
     assert found.scores["exact_match"] == 0.0
     for example in found.details["examples"]:
         assert example["references"][0] in {target for _, target in ROWS}

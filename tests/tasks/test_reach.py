@@ -20,10 +20,10 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 ROWS = [f"one {one} {two}\tun {one[::-1]} {two}\n" for one in ("red", "green", "blue") for two in ("box", "disc")] * 3
 
 
-def chosen(folder: Path, arch: str = "transformer", tokeniser: str = "word", **decode: Any) -> Any:
+def chosen(folder: Path, arch: str = "transformer", tokenizer: str = "word", **decode: Any) -> Any:
     path = folder / "pairs.tsv"
     path.write_text("".join(ROWS), encoding="utf-8")
-    data = {"train": str(path), "valid_share": 0.3, "tokeniser": tokeniser, "max_length": 5}
+    data = {"train": str(path), "valid_share": 0.3, "tokenizer": tokenizer, "max_length": 5}
     train = {"steps": 2, "validate_every": 2, "device": "cpu"}
     model = {"arch": arch, "size": "tiny", **({"positions": "learned"} if arch == "transformer" else {})}
     return experiment({"task": "translate", "data": data, "model": model, "train": train, "decode": decode})
@@ -89,19 +89,19 @@ def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -
 # How an answer begins ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tokeniser", ["word", "character"])
-def test_a_beginning_that_can_not_be_written_is_refused(tokeniser: str, tmp_path: Path) -> None:
-    run = start(chosen(tmp_path, "gru", tokeniser), tmp_path / "run")
-    new = "bonjour" if tokeniser == "word" else "j"
+@pytest.mark.parametrize("tokenizer", ["word", "character"])
+def test_a_beginning_that_can_not_be_written_is_refused(tokenizer: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
+    new = "bonjour" if tokenizer == "word" else "j"
     told = f"decode.prompt has '{new}', which this run has not learned to write. Begin otherwise, or leave it out."
     assert refused(lambda: run.predict(["one"], prompt="un bonjour")) == told
     assert run.predict(["one"], prompt="un")[0]["translation"].startswith("un")
-    assert refused(lambda: start(chosen(tmp_path, "gru", tokeniser, prompt="un bonjour"), tmp_path / "other")) == told
+    assert refused(lambda: start(chosen(tmp_path, "gru", tokenizer, prompt="un bonjour"), tmp_path / "other")) == told
 
 
-@pytest.mark.parametrize("tokeniser", ["bpe", "byte"])
-def test_a_beginning_in_an_unknown_script_is_refused(tokeniser: str, tmp_path: Path) -> None:
-    run = start(chosen(tmp_path, "gru", tokeniser), tmp_path / "run")
+@pytest.mark.parametrize("tokenizer", ["bpe", "byte"])
+def test_a_beginning_in_an_unknown_script_is_refused(tokenizer: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
     assert (run.folder / "vocabulary" / SEEN).exists()
     told = refused(lambda: run.predict(["one"], prompt="漢", length=20))
     assert told.startswith(

@@ -43,7 +43,7 @@ def test_repeats_overlap_and_texts(tmp_path: Path) -> None:
     again = "the text of number 7\tle texte du numéro sept\n"
     train = write(tmp_path / "t.tsv", CLEAN + again + "broken \ufffd\t" + "mot " * 30 + "\n")
     valid = write(tmp_path / "v.tsv", again + "something else\tautre chose\n")
-    inspection = check_rows(train=train, valid=valid, max_length=20, tokeniser="word")
+    inspection = check_rows(train=train, valid=valid, max_length=20, tokenizer="word")
     assert names(only(inspection, "1 example of train (1.6%) repeats an earlier one").locations) == ["t.tsv:61"]
     shared = only(inspection, "1 example of valid (50.0%) is in train too")
     assert (shared.kind, names(shared.locations)) == ("warning", ["v.tsv:1"])

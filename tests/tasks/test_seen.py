@@ -23,7 +23,7 @@ KINDS = ["bpe", "byte", "word", "character"]
 
 
 def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Texts:
-    task = made(folder, tokeniser=kind, **data)
+    task = made(folder, tokenizer=kind, **data)
     return texts(Translate.from_files(task.experiment, task.files()) if saved else task)
 
 
@@ -41,7 +41,7 @@ def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_sides_are_apart_though_the_tokeniser_is_shared(kind: str, tmp_path: Path) -> None:
     rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
-    task = made(tmp_path, rows, tokeniser=kind)
+    task = made(tmp_path, rows, tokenizer=kind)
     assert texts(task).shared
     assert json.loads(task.files()[SEEN]) == {"source": " abc", "target": " xyz"}
     assert texts(task).unknown("x b") == ["x"]
@@ -49,7 +49,7 @@ def test_sides_are_apart_though_the_tokeniser_is_shared(kind: str, tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
-    task = made(tmp_path, tokeniser=kind)
+    task = made(tmp_path, tokenizer=kind)
     old = {name: text for name, text in task.files().items() if name != SEEN}
     restored = Translate.from_files(task.experiment, old)
     again = texts(restored)
@@ -73,7 +73,7 @@ def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["word", "character"])
 def test_nothing_is_kept_where_the_tokeniser_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
-    assert SEEN not in made(tmp_path, tokeniser=kind).files()
+    assert SEEN not in made(tmp_path, tokenizer=kind).files()
 
 
 @pytest.mark.parametrize("kind", KINDS)

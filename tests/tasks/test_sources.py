@@ -18,7 +18,7 @@ PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green
 def made(folder: Path, rows: list[tuple[str, str]] = PAIRS, arch: str = "gru", **data: Any) -> Translate:
     path = folder / "pairs.tsv"
     path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
-    asked = {"train": str(path), "valid_share": 0.3, "tokeniser": "word", **data}
+    asked = {"train": str(path), "valid_share": 0.3, "tokenizer": "word", **data}
     chosen = experiment({"task": "translate", "model": {"arch": arch, "size": "tiny"}, "data": asked})
     return Translate.prepare(chosen, DataSource.resolve(chosen.data, READS).hashed())
 

@@ -96,7 +96,7 @@ def test_a_batch_as_a_person_reads_it() -> None:
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("shared", [True, False])
 def test_one_vocabulary_or_two_in_a_run(shared: bool, tmp_path: Path) -> None:
-    data = {**NUMBERS, "shared_vocabulary": shared, "tokeniser": "word"}
+    data = {**NUMBERS, "shared_vocabulary": shared, "tokenizer": "word"}
     made = start(tiny("translate", data=data, train={"steps": 2, "validate_every": 2}), tmp_path / "run")
     files = sorted(path.name for path in (tmp_path / "run/vocabulary").iterdir())
     assert files == (["source.json"] if shared else ["source.json", "target.json"])
@@ -321,7 +321,7 @@ def test_a_text_that_may_not_end_says_so(run: Run) -> None:
 
 
 def test_the_unknown_token_is_never_written() -> None:
-    task, model = task_of(data={**NUMBERS, "tokeniser": "word"})
+    task, model = task_of(data={**NUMBERS, "tokenizer": "word"})
     assert task.target.unknown is not None
     with torch.no_grad():
         model.head.output.bias[task.target.unknown] += 100

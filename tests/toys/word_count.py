@@ -70,7 +70,7 @@ class Config(Experiment):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokeniser": "word", "max_length": 64}
+        return super().data_defaults(family, size, said) | {"tokenizer": "word", "max_length": 64}
 
 
 class CountWords(RowTask):

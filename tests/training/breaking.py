@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import torch
-import torch._dynamo  # which the first optimiser imports, in two seconds: once, in the fork server
+import torch._dynamo  # which the first optimizer imports, in two seconds: once, in the fork server
 
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment

@@ -26,7 +26,7 @@ KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large 
 
 def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
     steps = {"steps": 8, "validate_every": 2, "keep": 1, "batch": 1, "bptt": 4, "samples": 0}
-    rate = {"optimiser": "sgd", "schedule": "constant", "warmup": 0, "lr": lr}
+    rate = {"optimizer": "sgd", "schedule": "constant", "warmup": 0, "lr": lr}
     return tiny("language", train={**steps, **rate, "average": average, **train})
 
 
@@ -58,7 +58,7 @@ def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for _ in range(3):
         trainer.step()
-        checkpoints.save(tmp_path, trainer.model, trainer.optimiser, None, trainer.progress)
+        checkpoints.save(tmp_path, trainer.model, trainer.optimizer, None, trainer.progress)
         seen.append({name: tensor.clone() for name, tensor in trainer.model.state_dict().items()})
     found = mean([place(tmp_path, step) for step in (1, 2, 3)])
     assert list(found) == sorted(seen[0])
@@ -74,7 +74,7 @@ def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
     for step in (1, 2):
         norm(torch.randn(4, 2))
         trainer.progress.step = step
-        checkpoints.save(tmp_path, norm, trainer.optimiser, None, trainer.progress)
+        checkpoints.save(tmp_path, norm, trainer.optimizer, None, trainer.progress)
     assert mean([place(tmp_path, 1), place(tmp_path, 2)])["num_batches_tracked"] == 2
 
 

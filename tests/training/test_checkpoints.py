@@ -27,19 +27,19 @@ def after(steps: int, task: str = "language", arch: str = "gru", **more: Any) ->
 
 
 def saved(folder: Path, trainer: Trainer) -> Path:
-    return checkpoints.save(folder, trainer.model, trainer.optimiser, trainer.state, trainer.progress)
+    return checkpoints.save(folder, trainer.model, trainer.optimizer, trainer.state, trainer.progress)
 
 
 def restored(path: Path, trainer: Trainer) -> Trainer:
-    trainer.state, trainer.progress = checkpoints.restore(path, trainer.model, trainer.optimiser, CPU)
+    trainer.state, trainer.progress = checkpoints.restore(path, trainer.model, trainer.optimizer, CPU)
     return trainer
 
 
 def assert_same(one: Trainer, other: Trainer) -> None:
-    """Weights, what the optimiser remembers, the carried state, the place."""
+    """Weights, what the optimizer remembers, the carried state, the place."""
     for name, tensor in one.model.state_dict().items():
         assert tensor.equal(other.model.state_dict()[name]), name
-    first, second = checkpoints.optimiser_tensors(one.optimiser), checkpoints.optimiser_tensors(other.optimiser)
+    first, second = checkpoints.optimiser_tensors(one.optimizer), checkpoints.optimiser_tensors(other.optimizer)
     assert set(first) == set(second)
     assert all(tensor.equal(second[name]) for name, tensor in first.items())
     assert (one.state is None) == (other.state is None)
@@ -55,7 +55,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
-    more = {"train": {"optimiser": name, "lr": 0.01}}
+    more = {"train": {"optimizer": name, "lr": 0.01}}
     whole = after(3, **more)
     path = saved(tmp_path, whole)
     again = restored(path, after(1, **more))  # a used one: all of it is written over

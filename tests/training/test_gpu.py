@@ -18,11 +18,11 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize("task", TINY)
-def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimiser: str) -> None:
-    train = {"device": "cuda", "accumulate": accumulate, "optimiser": optimiser}
+def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimizer: str) -> None:
+    train = {"device": "cuda", "accumulate": accumulate, "optimizer": optimizer}
     trainer = sitting(task, "lstm", train=train).trainer([])
     trainer.step()  # plans and workspaces are made in the first
     torch.cuda.synchronize()
@@ -57,7 +57,7 @@ def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, prec
         begin(sitting(task, arch, **more), tmp_path / "cut", [cut])
     resume(tmp_path / "cut", [])
     last = "checkpoints/step-000000012"
-    for name in ("weights", "optimiser"):
+    for name in ("weights", "optimizer"):
         whole, again = (load_file(tmp_path / run / last / f"{name}.safetensors") for run in ("whole", "cut"))
         assert whole.keys() == again.keys()
         for key, tensor in whole.items():

@@ -68,7 +68,7 @@ def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
     assert len(split.items) > 5
     assert len(whole.items) == 1
     for trainer in (split, whole):
-        trainer.optimiser.step = lambda *_: None  # type: ignore[assignment, method-assign]
+        trainer.optimizer.step = lambda *_: None  # type: ignore[assignment, method-assign]
         trainer.step()
     assert split.progress.tokens == whole.progress.tokens
     assert split.progress.recent.count == whole.progress.recent.count
@@ -83,7 +83,7 @@ def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
     apart = sitting("language", model=EXACT).trainer([])
     first, second = (apart.backward(apart.task.batch(apart.items[i])) for i in range(2))
     whole = first + second
-    together.optimiser.step = lambda *_: None  # type: ignore[assignment, method-assign]
+    together.optimizer.step = lambda *_: None  # type: ignore[assignment, method-assign]
     together.step()
     assert together.progress.item == 2
     assert together.progress.recent.loss == pytest.approx(whole.total.item())

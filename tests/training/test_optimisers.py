@@ -13,19 +13,19 @@ from seqloom.spec.config.applicability import holds
 from seqloom.spec.config.section import info_of
 from seqloom.spec.config.train import Train
 from seqloom.spec.names import OPTIMISERS as NAMES
-from seqloom.training.optimisers import optimiser, parted
+from seqloom.training.optimisers import optimizer, parted
 from tests.training.small import tiny
 
 STEPS = 5
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def part(optimiser: str = "sgd", **more: Any) -> Train:
-    """With a momentum and an epsilon of its own where the optimiser has them."""
+def part(optimizer: str = "sgd", **more: Any) -> Train:
+    """With a momentum and an epsilon of its own where the optimizer has them."""
     own = {"momentum": 0.7, "epsilon": 1e-6}
-    used = {name: info_of(Train.model_fields[name]).only_with["train.optimiser"] for name in own}
-    has = {name: value for name, value in own.items() if holds(used[name], optimiser)}
-    return tiny("language", train={"optimiser": optimiser, "lr": 0.1, **has, **more}).train
+    used = {name: info_of(Train.model_fields[name]).only_with["train.optimizer"] for name in own}
+    has = {name: value for name, value in own.items() if holds(used[name], optimizer)}
+    return tiny("language", train={"optimizer": optimizer, "lr": 0.1, **has, **more}).train
 
 
 class Problem(nn.Module):
@@ -45,7 +45,7 @@ class Problem(nn.Module):
 
 def by_package(chosen: Train) -> list[Array]:
     problem = Problem()
-    steps = optimiser(problem, chosen)
+    steps = optimizer(problem, chosen)
     for _ in range(STEPS):
         steps.zero_grad()
         problem().backward()
@@ -110,7 +110,7 @@ def by_hand(chosen: Train) -> list[Array]:
     for t in range(1, STEPS + 1):
         error = A @ w + b - y
         gradients = [A.T @ error + chosen.l2 * w, error.sum(axis=0) + chosen.l2 * b]
-        update = EQUATIONS[chosen.optimiser]
+        update = EQUATIONS[chosen.optimizer]
         w, b = (update(v, g, m, t, chosen) for v, g, m in zip((w, b), gradients, memories, strict=True))
     return [w, b]
 
@@ -118,7 +118,7 @@ def by_hand(chosen: Train) -> list[Array]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 def test_the_equation(name: str, l2: float) -> None:
-    chosen = part(optimiser=name, **({"decay": l2} if name == "adamw" else {"l2": l2}))
+    chosen = part(optimizer=name, **({"decay": l2} if name == "adamw" else {"l2": l2}))
     for came, expected in zip(by_package(chosen), by_hand(chosen), strict=True):
         np.testing.assert_allclose(came, expected, rtol=1e-9, atol=1e-12)
 
@@ -143,7 +143,7 @@ def test_equals_torchs_own(name: str) -> None:
         steps.zero_grad()
         problem().backward()
         steps.step()
-    came = by_package(part(optimiser=name, **({"decay": 0.2} if name == "adamw" else {"l2": 0.2})))
+    came = by_package(part(optimizer=name, **({"decay": 0.2} if name == "adamw" else {"l2": 0.2})))
     for ours, theirs in zip(came, (problem.w, problem.b), strict=True):
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 
@@ -154,7 +154,7 @@ def test_decay_is_for_matrices_alone() -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
-    optimiser(model, part(optimiser="adamw", decay=0.5)).step()
+    optimizer(model, part(optimizer="adamw", decay=0.5)).step()
     for name, weight in model.named_parameters():
         factor = 1 - 0.1 * 0.5 if name in ("linear.weight", "conv.weight") else 1.0
         torch.testing.assert_close(weight.detach(), before[name] * factor)
@@ -167,16 +167,16 @@ def test_parted_keeps_each_weight_once() -> None:
 
 
 def test_a_model_without_vectors_has_one_group() -> None:
-    groups = optimiser(nn.Linear(3, 2, bias=False), part(optimiser="adamw", decay=0.1)).param_groups
+    groups = optimizer(nn.Linear(3, 2, bias=False), part(optimizer="adamw", decay=0.1)).param_groups
     assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.1)]
 
 
 def test_what_the_config_says_is_what_steps_with_or_without_saying_it() -> None:
-    """A resolved config, read back with every key spelt out, must give the same optimiser."""
+    """A resolved config, read back with every key spelt out, must give the same optimizer."""
     for name in NAMES:
-        chosen = tiny("language", train={"optimiser": name}).train
+        chosen = tiny("language", train={"optimizer": name}).train
         told = type(chosen).model_validate(chosen.model_dump())
-        first, second = (optimiser(Problem(), each).param_groups for each in (chosen, told))
+        first, second = (optimizer(Problem(), each).param_groups for each in (chosen, told))
         for one, other in zip(first, second, strict=True):
             settings = {key: value for key, value in one.items() if key != "params"}
             assert settings == {key: value for key, value in other.items() if key != "params"}

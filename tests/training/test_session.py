@@ -89,7 +89,7 @@ def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
         {"carry": False},
         {"schedule": "plateau", "validate_every": 1},
         {"precision": "bf16"},
-        {"optimiser": "adamw", "decay": 0.1, "clip_value": 0.1},
+        {"optimizer": "adamw", "decay": 0.1, "clip_value": 0.1},
     ],
     ids=str,
 )
@@ -157,7 +157,7 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
     chosen = tiny("language", train={"steps": 4, "validate_every": 2})
     broken_off(chosen, tmp_path / "run")
     of = Sitting.of
-    other = tiny("language", data={"tokeniser": "byte"})
+    other = tiny("language", data={"tokenizer": "byte"})
     monkeypatch.setattr(Sitting, "of", staticmethod(lambda _: of(other)))
     with pytest.raises(
         RunError, match=r"the corpus 'brackets' differs now from when the run began, with python 3"
@@ -265,7 +265,7 @@ def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypat
     assert session.resume(tmp_path / "run", [], device="cpu").scores["cost"]["steps"] == 4
 
 
-DIVERGES = {"steps": 60, "optimiser": "sgd", "lr": 1000, "clip_norm": "none", "not_finite": 3, "validate_every": 1}
+DIVERGES = {"steps": 60, "optimizer": "sgd", "lr": 1000, "clip_norm": "none", "not_finite": 3, "validate_every": 1}
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
@@ -288,7 +288,7 @@ def test_deterministic_mode_is_on_while_it_trains(tmp_path: Path, monkeypatch: p
 
 def test_rmsprop_goes_on_with_the_momentum_it_began_with(tmp_path: Path) -> None:
     """The resolved config spells every key out: that must not change what they mean."""
-    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "optimiser": "rmsprop"})
+    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "optimizer": "rmsprop"})
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run")
     resume(tmp_path / "run")

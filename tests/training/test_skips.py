@@ -46,7 +46,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
     trainer.step()
     trainer.step()
     before, carried = weights(trainer), trainer.state
-    remembered = {name: tensor.clone() for name, tensor in optimiser_tensors(trainer.optimiser).items()}
+    remembered = {name: tensor.clone() for name, tensor in optimiser_tensors(trainer.optimizer).items()}
     assert carried is not None
     values = {name: tensor.clone() for name, tensor in carried.items()}
     trainer.step()
@@ -54,7 +54,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
     assert (skip.step, skip.what) == (3, what)
     assert not math.isfinite(skip.value)
     assert same(weights(trainer), before)  # batch statistics too
-    assert same(optimiser_tensors(trainer.optimiser), remembered)
+    assert same(optimiser_tensors(trainer.optimizer), remembered)
     assert trainer.state is not None
     assert same(dict(trainer.state), values)
     trainer.step()  # and the run goes on from it

@@ -11,7 +11,7 @@ from seqloom.cli.naming import SHORT
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.names import SIZES
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import Key, all_keys, keys_of
+from seqloom.tasks.keys import ALIASES, Key, all_keys, keys_of
 from seqloom.tasks.registry import TASKS, experiment
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class KeyOption(RichOption):
 
     def __init__(self, key: Key, default: object, *, hidden: bool) -> None:
         names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
+        names += [f"--{alias}" for alias, dotted in ALIASES.items() if dotted == key.dotted]
         several, on_off = key.kind is tuple, key.kind is bool
         super().__init__(
             [parameter(key), "/".join([names[0], f"--no-{names[0][2:]}"]) if on_off else names[0], *names[1:]],

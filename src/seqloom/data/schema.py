@@ -85,7 +85,7 @@ class TokenizerLearner(Learner[Tokeniser]):
 def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) -> TokenizerLearner:
     """A learner as the config says; of this kind, if it does not say which."""
     return TokenizerLearner(
-        roles, data.tokeniser or kind, data.vocabulary or 0, data.min_count, data.lowercase, data.sample or SAMPLE
+        roles, data.tokenizer or kind, data.vocabulary or 0, data.min_count, data.lowercase, data.sample or SAMPLE
     )
 
 

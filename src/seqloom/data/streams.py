@@ -29,7 +29,7 @@ META, TOKENIZER_FILE = "meta.json", "source.json"
 class Streams:
     """The tokens of each split, and how many characters they were."""
 
-    tokeniser: Tokeniser
+    tokenizer: Tokeniser
     tokens: dict[str, Integer[ndarray, " n"]]
     characters: dict[str, int]
 

@@ -94,7 +94,7 @@ class Family(Section):
     @classmethod
     def train_defaults(cls, size: str, use: Use) -> Values:
         """How a model of this family learns best."""
-        return {"lr": 2e-3, "optimiser": "adam"}
+        return {"lr": 2e-3, "optimizer": "adam"}
 
     @classmethod
     def encoder_values(cls, longest: int) -> Values:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The Transformer of 2017 (https://arxiv.org/abs/1706.03762): as an encoder-decoder, `base` is that one.
 PAPER = {"order": "post", "activation": "relu"}
 PAPER_TRAINING = {
-    "optimiser": "adam",
+    "optimizer": "adam",
     "beta2": 0.98,
     "epsilon": 1e-9,
     "schedule": "inverse-sqrt",
@@ -75,7 +75,7 @@ class Transformer(Family):
     def train_defaults(cls, size: str, use: Use) -> Values:
         if is_the_papers(size, use):
             return dict(PAPER_TRAINING)
-        return {"lr": 1e-3, "optimiser": "adamw", "decay": 0.01, "warmup": 100}
+        return {"lr": 1e-3, "optimizer": "adamw", "decay": 0.01, "warmup": 100}
 
     @classmethod
     def encoder_values(cls, longest: int) -> Values:

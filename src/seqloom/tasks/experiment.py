@@ -54,7 +54,7 @@ class Experiment(Section):
 
     >>> from seqloom.tasks.registry import experiment
     >>> tagger = experiment({"task": "tag", "data": {"train": "train.conllu"}})
-    >>> tagger.model.arch, tagger.model.bidirectional, tagger.train.optimiser
+    >>> tagger.model.arch, tagger.model.bidirectional, tagger.train.optimizer
     ('lstm', True, 'adam')
     """
 
@@ -188,9 +188,9 @@ class Experiment(Section):
     def filled_train(cls, family: type[Family], size: str, said: Values) -> Values:
         """`train`, with defaults that follow from each other."""
         train = with_defaults(cls.sections()["train"], said, cls.train_defaults(family, size))
-        if train.get("optimiser") == "rmsprop" and "momentum" not in said:
+        if train.get("optimizer") == "rmsprop" and "momentum" not in said:
             train["momentum"] = 0.0
-        if train.get("optimiser") != "adamw" and "decay" not in said:
+        if train.get("optimizer") != "adamw" and "decay" not in said:
             train.pop("decay", None)
         if train.get("steps") is not None and "epochs" not in said:
             train["epochs"] = None

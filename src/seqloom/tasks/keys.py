@@ -1,6 +1,6 @@
 """All keys that a config may have, dotted: the command line's options, `init`'s comments and the nearest right name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import UnionType
@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from seqloom.models.registry import ARCHITECTURES, Architecture
+from seqloom.spec.config.applicability import has
 from seqloom.spec.config.section import Section, choices_of, info_of
-from seqloom.spec.errors import ArgumentError
+from seqloom.spec.errors import ArgumentError, ConfigError
 from seqloom.spec.near import near
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, TaskEntry
@@ -41,6 +42,9 @@ class Key:
         return "--" + self.dotted.replace("_", "-")
 
 
+# Other spellings of keys, which older runs have and which anyone may write.
+ALIASES = {"data.tokeniser": "data.tokenizer", "train.optimiser": "train.optimizer"}
+
 # What people coming from elsewhere may write, and what it is called here.
 ALSO_CALLED = {
     "learning_rate": "train.lr",
@@ -50,7 +54,6 @@ ALSO_CALLED = {
     "max_steps": "train.steps",
     "num_steps": "train.steps",
     "iterations": "train.steps",
-    "optimizer": "train.optimiser",
     "weight_decay": "train.decay",
     "eps": "train.epsilon",
     "clip": "train.clip_norm",
@@ -80,7 +83,6 @@ ALSO_CALLED = {
     "pooling": "model.pool",
     "embedding_dropout": "model.input_dropout",
     "architecture": "model.arch",
-    "tokenizer": "data.tokeniser",
     "vocab_size": "data.vocabulary",
     "min_freq": "data.min_count",
     "max_len": "data.max_length",
@@ -93,6 +95,24 @@ ALSO_CALLED = {
     "max_new_tokens": "decode.length",
     "max_tokens": "decode.length",
 }
+
+
+def without_aliases(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested values under the names that keys have here; a key under both of its names is refused.
+
+    >>> without_aliases({"train": {"optimiser": "sgd"}})
+    {'train': {'optimizer': 'sgd'}}
+    """
+    renamed = dict(raw)
+    for alias, dotted in ALIASES.items():
+        section, _, name = alias.partition(".")
+        if has(alias, renamed):
+            inside = dict(renamed[section])
+            if has(dotted, renamed):
+                raise ConfigError(f"{alias} and {dotted} are one key, given twice", "Leave one out", key=dotted)
+            inside[dotted.partition(".")[2]] = inside.pop(name)
+            renamed[section] = inside
+    return renamed
 
 
 def all_keys() -> dict[str, Key]:

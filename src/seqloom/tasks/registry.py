@@ -107,8 +107,8 @@ def experiment(raw: Mapping[str, Any], over: Mapping[str, Any] | None = None) ->
     >>> experiment({"task": "classify", "train": {"learning_rat": 1e-3}})
     Traceback (most recent call last):
     seqloom.spec.errors.ConfigError: unknown key train.learning_rat. Did you mean train.lr? ...
-    >>> file = {"task": "tag", "train": {"optimiser": "adam", "beta1": 0.8}}
-    >>> experiment(file, over={"train": {"optimiser": "sgd"}}).train.beta1 == experiment({"task": "tag"}).train.beta1
+    >>> file = {"task": "tag", "train": {"optimizer": "adam", "beta1": 0.8}}
+    >>> experiment(file, over={"train": {"optimizer": "sgd"}}).train.beta1 == experiment({"task": "tag"}).train.beta1
     True
     """
     from seqloom.tasks.resolve import resolve

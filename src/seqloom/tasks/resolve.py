@@ -12,7 +12,7 @@ from seqloom.spec.config.section import NONE, spelt_out
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.registry import not_a_choice, unknown
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.keys import Key, all_keys, without_aliases
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.validation_errors import explained, has_no_use
 
@@ -21,6 +21,7 @@ Nested = Mapping[str, Any]
 
 def resolve(raw: Nested, above: Nested) -> Experiment:
     """An experiment, or one sentence on what is wrong; `above` lies over `raw`."""
+    raw, above = without_aliases(raw), without_aliases(above)
     both = merged(raw, above)
     config = config_of(both)
     gone: set[str] = set()

@@ -22,7 +22,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
 
     Examples are split by the value of their first role.
     """
-    max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokeniser"))
+    max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokenizer"))
     rows: Counter[str] = Counter()
     contents = Contents()
     columns: dict[str, TextQuality] = {}

@@ -40,7 +40,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     text = replace(source, data=source.data.model_copy(update=shares | unreadable), files=files)
     try:
         spans = spans_of(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
-        splits = Splits(getattr(source.data, "tokeniser", None))
+        splits = Splits(getattr(source.data, "tokenizer", None))
         for split, block in split_blocks(text, spans):
             splits.add(split, *block)
     except UserError as error:

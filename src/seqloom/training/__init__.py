@@ -1,1 +1,1 @@
-"""The loop and its small parts: optimiser, schedule, clipping, truncated BPTT, checkpoints, events."""
+"""The loop and its small parts: optimizer, schedule, clipping, truncated BPTT, checkpoints, events."""

@@ -15,7 +15,7 @@ def average(trainer: Trainer, keeper: Keeper, folder: Path) -> Average | None:
     """Measure the mean of what `train.average` says, and keep it if that is the best of all; None if there is none.
 
     The checkpoints of those validations are kept for it beside the `train.keep` newest, each with its weights and what
-    the optimiser remembers of them: with Adam three times the size of the weights. They go when the scores are written:
+    the optimizer remembers of them: with Adam three times the size of the weights. They go when the scores are written:
     until then they say all, so a run that is killed in here and resumed does the same again.
     """
     steps = tuple(step for step in trainer.progress.validations if checkpoints.place(folder, step).exists())

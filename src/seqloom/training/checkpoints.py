@@ -23,13 +23,13 @@ WEIGHTS, OPTIMISER, CARRIED = "weights.safetensors", "optimiser.safetensors", "c
 PROGRESS, MANIFEST = "progress.json", "manifest.json"
 
 
-def save(folder: Path, model: nn.Module, optimiser: Optimizer, state: State | None, progress: Progress) -> Path:
+def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | None, progress: Progress) -> Path:
     """A checkpoint of this step. One that is there already was damaged, since the run began before it, and goes."""
     path = place(folder, progress.step)
 
     def fill(making: Path) -> None:
         write_tensors(making / WEIGHTS, model.state_dict())
-        write_tensors(making / OPTIMISER, optimiser_tensors(optimiser))
+        write_tensors(making / OPTIMISER, optimiser_tensors(optimizer))
         if state is not None:
             write_tensors(making / CARRIED, dict(state) | positions(state))
         told = {"progress": progress.told(), "horizon": None if state is None else state.horizon}
@@ -79,14 +79,14 @@ def check(path: Path) -> None:
             raise RunError(f"{file}: damaged, its SHA-256 is not that of {MANIFEST}. Remove the checkpoint {path}.")
 
 
-def restore(path: Path, model: nn.Module, optimiser: Optimizer, device: torch.device) -> tuple[State | None, Progress]:
+def restore(path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device) -> tuple[State | None, Progress]:
     """Put everything back where it was."""
     told = read_json(path / PROGRESS)
     weights, remembered = read_tensors(path / WEIGHTS, device), read_tensors(path / OPTIMISER, device)
     try:
         progress, horizon = Progress.of(told["progress"]), int(told["horizon"] or 0)
         model.load_state_dict(weights)
-        restore_optimiser(optimiser, remembered)
+        restore_optimiser(optimizer, remembered)
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as wrong:
         why = str(wrong).splitlines()[-1].strip().rstrip(".") or type(wrong).__name__
         raise RunError(
@@ -114,9 +114,9 @@ def prune(folder: Path, keep: int, besides: Collection[int] = ()) -> None:
             durable.remove(old)
 
 
-def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
-    """What an optimiser remembers, as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule."""
-    state = optimiser.state_dict()["state"]
+def optimiser_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """What an optimizer remembers, as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule."""
+    state = optimizer.state_dict()["state"]
     return {
         f"{number}.{name}": torch.as_tensor(value)
         for number, values in state.items()
@@ -125,16 +125,16 @@ def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
     }
 
 
-def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+def restore_optimiser(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """The reverse; what is remembered of a weight has its shape, or is one number."""
-    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".", 1)
         if tensor.numel() != 1 and tensor.shape != weights[int(number)].shape:
-            raise ValueError(f"the optimiser's {key} is {list(tensor.shape)}")
+            raise ValueError(f"the optimizer's {key} is {list(tensor.shape)}")
         state.setdefault(int(number), {})[name] = tensor
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def positions(state: State) -> dict[str, Tensor]:

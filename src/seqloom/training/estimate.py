@@ -99,4 +99,4 @@ def keep(trainer: Trainer) -> None:
     """A checkpoint, in a place from which it goes again."""
     with tempfile.TemporaryDirectory(prefix="seqloom-") as folder:
         Path(folder, CHECKPOINTS).mkdir()
-        checkpoints.save(Path(folder), trainer.model, trainer.optimiser, trainer.state, trainer.progress)
+        checkpoints.save(Path(folder), trainer.model, trainer.optimizer, trainer.state, trainer.progress)

@@ -69,7 +69,7 @@ class Disk:
         """A checkpoint, then fewer old ones."""
         trainer.progress.log_bytes = self._log_bytes
         durable.sync_path(self.folder / METRICS)
-        checkpoints.save(self.folder, trainer.model, trainer.optimiser, trainer.state, trainer.progress)
+        checkpoints.save(self.folder, trainer.model, trainer.optimizer, trainer.state, trainer.progress)
         checkpoints.prune(self.folder, trainer.part.keep, besides=trainer.progress.validations)
         self._saved_at = time.monotonic()
         trainer.tell(Saved(trainer.progress.step))

@@ -18,7 +18,7 @@ from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.devices import precision, seed
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
 from seqloom.training.gradients import read, ready
-from seqloom.training.optimisers import optimiser
+from seqloom.training.optimisers import optimizer
 from seqloom.training.penalties import penalty
 from seqloom.training.progress import Progress, Recent
 from seqloom.training.schedules import Standing, rate
@@ -41,7 +41,7 @@ class Keeper(Protocol):
 class Trainer:
     """A model that learns a task.
 
-    Each step: some batches, the mean of their losses over all their tokens, a gradient, a step of the optimiser. The
+    Each step: some batches, the mean of their losses over all their tokens, a gradient, a step of the optimizer. The
     state is carried from batch to batch where the task says so, cut from the gradient (truncated BPTT).
     """
 
@@ -51,7 +51,7 @@ class Trainer:
         self.task, self.model, self.experiment, self.device = task, model.to(device), experiment, device
         self.part = experiment.train
         self.listeners = list(listeners)
-        self.optimiser = optimiser(self.model, self.part)
+        self.optimizer = optimizer(self.model, self.part)
         self.parameters = list(self.model.parameters())
         saved = self.model.state_dict().keys()  # tables that never change are not among them
         self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in saved]
@@ -94,10 +94,10 @@ class Trainer:
         seed("step", self.experiment.seed, progress.step)
         some = range(progress.item, min(progress.item + part.accumulate, len(self.items)))
         lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = lr
         self.model.train()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         before, losses, tokens = self.standing(), [], 0
         for i in some:
             batch = self.task.batch(self.items[i])
@@ -111,7 +111,7 @@ class Trainer:
         progress.item += len(some)
         progress.tokens += tokens
         if math.isfinite(total) and math.isfinite(gradient):
-            self.optimiser.step()
+            self.optimizer.step()
             progress.not_finite = 0
             note(progress.recent, total, count, gradient, clipped)
         else:
@@ -155,7 +155,7 @@ class Trainer:
         """What the steps since the last such line were like."""
         recent, progress = self.progress.recent, self.progress
         if recent.steps:
-            lr = self.optimiser.param_groups[0]["lr"]
+            lr = self.optimizer.param_groups[0]["lr"]
             mean, clipped = recent.gradient / recent.steps, recent.clipped / recent.steps
             loss = recent.loss / max(recent.count, 1)
             self.tell(

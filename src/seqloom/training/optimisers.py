@@ -13,7 +13,7 @@ Groups = list[dict[str, Any]]
 
 # g is the gradient, with l2 · w added to it; η the learning rate.
 OPTIMISERS: Registry[Callable[[Groups, Train], Optimizer]] = Registry(
-    "optimiser",
+    "optimizer",
     {
         # w ← w − η g
         "sgd": lambda groups, part: SGD(groups, part.lr, weight_decay=part.l2),
@@ -43,13 +43,13 @@ def betas(part: Train) -> tuple[float, float]:
     return part.beta1, part.beta2
 
 
-def optimiser(model: nn.Module, part: Train) -> Optimizer:
-    """The optimiser of a model's weights. Decoupled decay is for matrices; biases, norms and scales have none."""
-    if part.optimiser != "adamw":
-        return OPTIMISERS[part.optimiser]([{"params": list(model.parameters())}], part)
+def optimizer(model: nn.Module, part: Train) -> Optimizer:
+    """The optimizer of a model's weights. Decoupled decay is for matrices; biases, norms and scales have none."""
+    if part.optimizer != "adamw":
+        return OPTIMISERS[part.optimizer]([{"params": list(model.parameters())}], part)
     matrices, others = parted(model.parameters())
     groups = [{"params": matrices, "weight_decay": part.decay}, {"params": others, "weight_decay": 0.0}]
-    return OPTIMISERS[part.optimiser]([group for group in groups if group["params"]], part)
+    return OPTIMISERS[part.optimizer]([group for group in groups if group["params"]], part)
 
 
 def parted(parameters: Iterable[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

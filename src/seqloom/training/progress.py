@@ -1,4 +1,4 @@
-"""Where a run stands: everything that the loop remembers beside weights, optimiser and carried state."""
+"""Where a run stands: everything that the loop remembers beside weights, optimizer and carried state."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any

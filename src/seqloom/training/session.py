@@ -97,7 +97,7 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
         last = checkpoints.latest(folder)
         if last is not None:
             checkpoints.drop_after(last)
-            restored = checkpoints.restore(last, trainer.model, trainer.optimiser, sitting.device)
+            restored = checkpoints.restore(last, trainer.model, trainer.optimizer, sitting.device)
             trainer.state, trainer.progress = restored
             disk.cut_log(trainer.progress.log_bytes)
             trainer.tell(Resume(trainer.progress.step, now()))

@@ -119,7 +119,7 @@ def test_empty_padded_and_cut(tmp_path: Path) -> None:
     assert names(only(found, "empty, or white space").locations) == ["train.tsv:61", "train.tsv:62"]
     assert names(only(found, "white space at an end").locations) == ["train.tsv:63"]
     assert names(only(found, "longer than 10 tokens").locations) == ["train.tsv:64"]
-    by_character = check("classify", **columns(train=table(tmp_path), max_length=10, tokeniser="character"))
+    by_character = check("classify", **columns(train=table(tmp_path), max_length=10, tokenizer="character"))
     assert only(by_character, "longer than 10 tokens").count == 60
 
 

@@ -76,7 +76,7 @@ def kept_back(prefix: str, share: float = 0.1) -> str:
 
 
 def test_every_row_is_in_one_part_and_decodes() -> None:
-    data = made(ROWS, test_share=0.2, tokeniser="character")
+    data = made(ROWS, test_share=0.2, tokenizer="character")
     assert sorted(row for part in data.splits.values() for row in told(data, part)) == sorted(ROWS)
     for part in data.splits.values():
         for row in range(len(part)):
@@ -109,7 +109,7 @@ def test_own_files_are_their_parts() -> None:
 
 
 def test_the_tokeniser_learns_from_the_training_part_alone() -> None:
-    data = made([*ROWS, (kept_back("Ω"), "odd")], tokeniser="character")
+    data = made([*ROWS, (kept_back("Ω"), "odd")], tokenizer="character")
     assert "Ω" not in tokenizer(data).learned.tokens
     assert any(tokenizer(data).unknown in data.splits[VALID]["tokens"][row] for row in range(len(data.splits[VALID])))
 
@@ -267,5 +267,5 @@ def test_a_token_is_a_character_where_most_texts_are_one_word() -> None:
 
 
 def test_the_tokenizer_that_is_asked_for_is_taken() -> None:
-    assert Classify.prepare(chosen(tokeniser="byte"), source(train=saved("a.tsv", ROWS))).tokeniser.kind == "byte"
-    assert Classify.prepare(chosen(), source()).tokeniser.kind == "word"
+    assert Classify.prepare(chosen(tokenizer="byte"), source(train=saved("a.tsv", ROWS))).tokenizer.kind == "byte"
+    assert Classify.prepare(chosen(), source()).tokenizer.kind == "word"

@@ -36,16 +36,16 @@ def made(**data: Any) -> Language:
 
 def test_a_token_is_a_character_unless_another_kind_is_asked_for() -> None:
     assert learner(chosen().data) == TokenizerLearner((0,), "character", 20_000, 1, False, 20_000_000)
-    asked = {"tokeniser": "bpe", "vocabulary": 300, "min_count": 2, "lowercase": True, "sample": 1000}
+    asked = {"tokenizer": "bpe", "vocabulary": 300, "min_count": 2, "lowercase": True, "sample": 1000}
     assert learner(chosen(**asked).data) == TokenizerLearner((0,), "bpe", 300, 2, True, 1000)
 
 
 def test_a_text_is_prepared_as_the_config_says() -> None:
     task = made(lowercase=True, min_count=99, test_share=0.1)
     assert task.parts() == (TRAIN, VALID, TEST)
-    assert task.tokeniser.learned.lowercase
-    assert "l" in task.tokeniser.learned.tokens
-    assert not {"L", "9"} & set(task.tokeniser.learned.tokens)
+    assert task.tokenizer.learned.lowercase
+    assert "l" in task.tokenizer.learned.tokens
+    assert not {"L", "9"} & set(task.tokenizer.learned.tokens)
     assert sum(task.data.characters.values()) == len(TEXT)
 
 
@@ -59,15 +59,15 @@ def test_no_file_is_the_first_corpus() -> None:
 def test_an_embedded_corpus_is_prepared_as_a_text() -> None:
     task = made(train=(), corpus="brackets", length=4, examples=20)
     assert task.parts() == (TRAIN, VALID)
-    assert set(task.tokeniser.learned.tokens) > {"(", ")", "\n"}
+    assert set(task.tokenizer.learned.tokens) > {"(", ")", "\n"}
 
 
 def test_a_run_reads_another_file_in_its_own_tokens() -> None:
-    learned = made(tokeniser="bpe", vocabulary=300)
+    learned = made(tokenizer="bpe", vocabulary=300)
     task = Language.from_files(learned.experiment, learned.files())
     Path("t.txt").write_text("a new line\n")
     task.read(["t.txt"], Path("out"))
     assert task.parts() == (TEST,)
-    assert task.data.tokens[TEST].tolist() == learned.tokeniser.encode("a new line\n").tolist()
+    assert task.data.tokens[TEST].tolist() == learned.tokenizer.encode("a new line\n").tolist()
     with pytest.raises(DataError, match=r"^none\.txt: there is no such file\."):
         task.read(["none.txt"], Path("out"))

@@ -74,7 +74,7 @@ def test_sides_that_do_not_go_together(tmp_path: Path) -> None:
     odd = only(check("translate", train=table(tmp_path, extra)), "1 pair (1.6%) with over 9 times the characters")
     assert (odd.kind, names(odd.locations)) == ("warning", ["train.tsv:61"])
     assert "Pass --data.on-ratio drop" in odd.advice
-    found = check("translate", train=str(tmp_path / "train.tsv"), tokeniser="word", on_ratio="drop", max_ratio=15)
+    found = check("translate", train=str(tmp_path / "train.tsv"), tokenizer="word", on_ratio="drop", max_ratio=15)
     assert "The training part leaves such out" in only(found, "over 15 times the words on one side").advice
     assert not says(check("translate", train=str(tmp_path / "train.tsv"), max_ratio=200), "on one side")
     same = only(found, "1 pair (1.6%) with the same text on both sides")

@@ -71,9 +71,9 @@ def told(part: Split) -> list[Row]:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("tokeniser", ["bpe", "character"])
-def test_every_row_is_in_one_part_and_decodes(shared: bool, tokeniser: str) -> None:
-    data = made(ROWS, test_share=0.2, tokeniser=tokeniser, shared_vocabulary=shared)
+@pytest.mark.parametrize("tokenizer", ["bpe", "character"])
+def test_every_row_is_in_one_part_and_decodes(shared: bool, tokenizer: str) -> None:
+    data = made(ROWS, test_share=0.2, tokenizer=tokenizer, shared_vocabulary=shared)
     assert sorted(row for part in data.splits.values() for row in told(part)) == sorted(ROWS)
     for part in data.splits.values():
         for row, (one, other) in enumerate(told(part)):
@@ -84,17 +84,17 @@ def test_every_row_is_in_one_part_and_decodes(shared: bool, tokeniser: str) -> N
 
 
 def test_one_vocabulary_for_both_sides_or_one_each() -> None:
-    both = made(ROWS, tokeniser="character", shared_vocabulary=True)
+    both = made(ROWS, tokenizer="character", shared_vocabulary=True)
     assert source(both) is target(both)
     assert {"x", "é", "b"} <= set(source(both).learned.tokens)
-    apart = made(ROWS, tokeniser="character", shared_vocabulary=False)
+    apart = made(ROWS, tokenizer="character", shared_vocabulary=False)
     assert "é" not in source(apart).learned.tokens
     assert "b" not in target(apart).learned.tokens
 
 
 def test_the_tokenisers_learn_from_the_training_part_alone() -> None:
     text = next(text for i in range(10_000) if split_by_content(text := f"Ω {i}", 1, 0.1, 0.0) == VALID)
-    data = made([*ROWS, (text, "Ψ")], tokeniser="character")
+    data = made([*ROWS, (text, "Ψ")], tokenizer="character")
     assert not {"Ω", "Ψ"} & set(source(data).learned.tokens)
     assert (text, "Ψ") in told(data.splits[VALID])
 
@@ -129,31 +129,31 @@ def test_which_side_is_the_source_is_told_to_the_cache() -> None:
 
 
 def test_both_sides_are_cut_and_counted() -> None:
-    data = made([*ROWS, ("one " * 30, "un " * 60), ("x", "a b c d e f g")], tokeniser="word", max_length=4)
+    data = made([*ROWS, ("one " * 30, "un " * 60), ("x", "a b c d e f g")], tokenizer="word", max_length=4)
     assert data.cut == 2
     assert max(side.lengths().max() for part in data.splits.values() for side in (part["source"], part["target"])) == 4
     assert any(source == ("one " * 30).strip() for part in data.splits.values() for source, _ in told(part))
 
 
 def test_odd_pairs_are_reported_and_kept() -> None:
-    data = made([*ROWS, LONG, ("x " * 100, "y")], max_ratio=9, tokeniser="word")
+    data = made([*ROWS, LONG, ("x " * 100, "y")], max_ratio=9, tokenizer="word")
     assert odd(data, "a.tsv") == (2, "a.tsv:201", 0)
     assert LONG in [row for part in data.splits.values() for row in told(part)]
     Path("a.tsv").rename("b.tsv")
-    again = prepared(train="b.tsv", max_ratio=9, tokeniser="word")
+    again = prepared(train="b.tsv", max_ratio=9, tokenizer="word")
     assert odd(again, "b.tsv") == (2, "b.tsv:201", 0)
 
 
 def test_odd_pairs_are_dropped_from_training_alone() -> None:
     saved("v.tsv", [*ROWS[:5], LONG])
-    data = made([*ROWS, LONG], valid="v.tsv", on_ratio="drop", max_ratio=9, tokeniser="word")
+    data = made([*ROWS, LONG], valid="v.tsv", on_ratio="drop", max_ratio=9, tokenizer="word")
     assert odd(data, "a.tsv", "v.tsv") == (2, "a.tsv:201", 1)
     assert told(data.splits[TRAIN]) == ROWS
     assert LONG in told(data.splits[VALID])
 
 
 def test_a_ratio_that_is_just_allowed() -> None:
-    data = made([*ROWS, ("a", "b " * 9)], max_ratio=9, tokeniser="word")
+    data = made([*ROWS, ("a", "b " * 9)], max_ratio=9, tokenizer="word")
     assert odd(data) == (0, None, 0)
 
 

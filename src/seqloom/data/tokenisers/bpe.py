@@ -38,7 +38,7 @@ class BPE(OfBytes):
         if vocabulary < SMALLEST:
             raise UserError(
                 f"data.vocabulary is {vocabulary}, and bpe begins with 256 bytes. "
-                f"Ask for {SMALLEST} or more, or for --data.tokeniser byte."
+                f"Ask for {SMALLEST} or more, or for --data.tokenizer byte."
             )
         library = cls.shape(Learned(()))
         if lowercase:

@@ -12,7 +12,7 @@ from seqloom.spec.errors import DataError
 from seqloom.spec.registry import Registry
 
 TOKENISERS: Registry[type[Tokeniser]] = Registry(
-    "tokeniser", {kind.kind: kind for kind in (Character, Byte, Word, BPE)}
+    "tokenizer", {kind.kind: kind for kind in (Character, Byte, Word, BPE)}
 )
 
 LARGEST = 64 * 2**20

@@ -146,14 +146,14 @@ class VocabularyData(Section):
         ge=8,
         le=1_000_000,
         description="The largest number of different tokens that are distinguished.",
-        only_with={"data.tokeniser": LEARNED},
+        only_with={"data.tokenizer": LEARNED},
     )
     min_count: int = key(
         1,
         ge=1,
         le=1_000_000,
         description="Words or characters seen less often than this are treated as unknown.",
-        only_with={"data.tokeniser": LEARNED},
+        only_with={"data.tokenizer": LEARNED},
     )
     lowercase: bool = key(False, description="Whether capital letters are made small.")
 
@@ -161,7 +161,7 @@ class VocabularyData(Section):
 class TokenizedData(VocabularyData):
     """Keys of tasks with a tokenizer."""
 
-    tokeniser: names.Tokeniser | None = key(
+    tokenizer: names.Tokeniser | None = key(
         None,
         description="What a token is.",
     )
@@ -169,7 +169,7 @@ class TokenizedData(VocabularyData):
         None,
         ge=1000,
         description="The tokeniser learns from at most this many characters of the training data.",
-        only_with={"data.tokeniser": LEARNED},
+        only_with={"data.tokenizer": LEARNED},
     )
 
 

@@ -25,36 +25,36 @@ class Train(Section):
         le=16_777_216,
         description="The most tokens in a batch, padding included.",
     )
-    optimiser: names.Optimiser = key(description="The optimiser, which turns gradients into steps.")
+    optimizer: names.Optimiser = key(description="The optimiser, which turns gradients into steps.")
     lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
     momentum: Probability = key(
         0.9,
         description="How much of the last step is kept (optimisers momentum, rmsprop).",
-        only_with={"train.optimiser": ("momentum", "rmsprop")},
+        only_with={"train.optimizer": ("momentum", "rmsprop")},
     )
     beta1: Probability = key(
         0.9,
         description="How much of the mean gradient is kept (optimisers adam, adamw).",
-        only_with={"train.optimiser": ("adam", "adamw")},
+        only_with={"train.optimizer": ("adam", "adamw")},
     )
     beta2: Probability = key(
         0.999,
         description="How much of the mean squared gradient is kept (optimisers rmsprop, adam, adamw).",
-        only_with={"train.optimiser": ("rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": ("rmsprop", "adam", "adamw")},
     )
     epsilon: float = key(
         1e-8,
         gt=0,
         le=1,
         description="Added to the denominator (optimisers adagrad, rmsprop, adam, adamw).",
-        only_with={"train.optimiser": ("adagrad", "rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": ("adagrad", "rmsprop", "adam", "adamw")},
     )
     l2: float = key(
         0.0,
         ge=0,
         le=10,
         description="L2: this times each weight is added to its gradient (all optimisers but adamw).",
-        only_with={"train.optimiser": AllBut(("adamw",))},
+        only_with={"train.optimizer": AllBut(("adamw",))},
         instead="Give train.decay instead",
     )
     decay: float = key(
@@ -62,7 +62,7 @@ class Train(Section):
         ge=0,
         le=10,
         description="Weight decay of matrices; biases and norms have none (optimiser adamw).",
-        only_with={"train.optimiser": ("adamw",)},
+        only_with={"train.optimizer": ("adamw",)},
         instead="Give train.l2 instead",
     )
     schedule: names.Schedule = key(description="How the learning rate changes after the warm-up.")

@@ -24,7 +24,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     data = keys(source.data, CaptionData)
     rows: Counter[str] = Counter()
     contents, images, drawn = Contents(), Images(), 0
-    captions = TextQuality("caption", data.max_length, data.tokeniser)
+    captions = TextQuality("caption", data.max_length, data.tokenizer)
     for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
         image, caption = values
         if isinstance(image, Drawing):

@@ -120,7 +120,7 @@ class Config(GenerationConfig):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        values = {"tokeniser": "word", "min_count": 2, "lowercase": True, "image_size": IMAGE_SIZE[size]}
+        values = {"tokenizer": "word", "min_count": 2, "lowercase": True, "image_size": IMAGE_SIZE[size]}
         return super().data_defaults(family, size, said) | values
 
     @classmethod

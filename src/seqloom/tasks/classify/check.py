@@ -26,7 +26,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     data = keys(source.data, ClassifyData)
     labels = TextLabels(data.label_separator is not None)
     contents = Contents()
-    texts, padded = TextQuality("text", data.max_length, data.tokeniser or "word"), Tally()
+    texts, padded = TextQuality("text", data.max_length, data.tokenizer or "word"), Tally()
     for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
         text, answers = values
         labels.add(source.split_of(text, file_split), answers, location)

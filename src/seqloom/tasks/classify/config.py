@@ -83,7 +83,7 @@ READS = Reads(
 class ClassifyData(TokenizedData, TableData):
     """Texts and labels in, tokens out."""
 
-    tokeniser: names.Tokeniser | None = key(
+    tokenizer: names.Tokeniser | None = key(
         None, description="What a token is. Unless given: words, or characters where most texts are a single word."
     )
     languages: Languages = key(

@@ -58,7 +58,7 @@ class Classify(RowTask):
     ) -> None:
         """usual: the most frequent label of the training split; None where a text may have several."""
         super().__init__(experiment, encoders, data, source)
-        self.tokeniser: Tokeniser = encoders[TOKENIZER_FILE]
+        self.tokenizer: Tokeniser = encoders[TOKENIZER_FILE]
         self.labels: Vocabulary = encoders[LABELS_FILE]
         self.usual, self.several = usual, usual is None
         self.chosen_by = "micro_f1" if self.several else "accuracy"
@@ -70,7 +70,7 @@ class Classify(RowTask):
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> "Classify":
         given = keys(experiment.data, ClassifyData)
-        named = source.data.model_copy(update={"tokeniser": given.tokeniser or guess_tokenizer(source)})
+        named = source.data.model_copy(update={"tokenizer": given.tokenizer or guess_tokenizer(source)})
         source = replace(source, data=named)
         experiment = experiment.model_copy(update={"data": named})
         data = prepare(source, cls.schema(experiment))
@@ -105,7 +105,7 @@ class Classify(RowTask):
         return example
 
     def told_in(self) -> str:
-        return f"{len(self.labels)} labels, {self.tokeniser.kind} tokens"
+        return f"{len(self.labels)} labels, {self.tokenizer.kind} tokens"
 
     def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
         """Some rows of a part as tensors."""
@@ -120,7 +120,7 @@ class Classify(RowTask):
 
     def show(self, batch: Batch) -> Iterator[str]:
         for tokens_of, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):  # type: ignore[union-attr]
-            told = " ".join(self.tokeniser.tokens(tokens_of[:length].tolist()))
+            told = " ".join(self.tokenizer.tokens(tokens_of[:length].tolist()))
             yield f"{told} -> {self.told(self.data.splits[TRAIN]['labels'][row].tolist())}"
 
     def told(self, labels: Sequence[int]) -> str:
@@ -136,7 +136,7 @@ class Classify(RowTask):
             if self.several
             else Classes(size, classes, pool=pool, smoothing=smoothing)
         )
-        return part.initialised(Model(part.tokens(len(self.tokeniser)), layers, head))
+        return part.initialised(Model(part.tokens(len(self.tokenizer)), layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)
@@ -183,7 +183,7 @@ class Classify(RowTask):
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """The likeliest label, or all that are likely; `cut` says whether a text was too long to be read to its end."""
-        rows = self.tokeniser.encode_batch(list(texts))
+        rows = self.tokenizer.encode_batch(list(texts))
         source, lengths = padded([row[: self.most] for row in rows])
         y, _ = model(source.to(device), lengths)
         answers: list[dict[str, Any]] = []

@@ -69,7 +69,7 @@ class Config(Experiment):
         "trained model writes with `seqloom generate`.",
         file="corpus.txt",
         option="--model transformer",
-        more="'books/*.txt' --data.tokeniser bpe",
+        more="'books/*.txt' --data.tokenizer bpe",
     )
     architecture = "lstm"
     use = Use.GENERATE
@@ -84,7 +84,7 @@ class Config(Experiment):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokeniser": "character"}
+        return super().data_defaults(family, size, said) | {"tokenizer": "character"}
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:

@@ -41,7 +41,7 @@ class Language(Task):
 
     def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
         super().__init__(experiment)
-        self.tokeniser, self._data = tokeniser, data
+        self.tokenizer, self._data = tokeniser, data
 
     @property
     def data(self) -> Streams:
@@ -53,26 +53,26 @@ class Language(Task):
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> "Language":
         data = prepare_stream(source, learner(keys(experiment.data, LanguageData)))
-        return cls(experiment, data.tokeniser, data)
+        return cls(experiment, data.tokenizer, data)
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Language":
         return cls(experiment, Tokeniser.from_json(files[TOKENIZER_FILE], TOKENIZER_FILE))
 
     def files(self) -> dict[str, str]:
-        return {TOKENIZER_FILE: self.tokeniser.to_json()}
+        return {TOKENIZER_FILE: self.tokenizer.to_json()}
 
     def parts(self) -> tuple[str, ...]:
         return tuple(self.data.tokens)
 
     def read(self, files: Sequence[str], folder: Path) -> None:
         source = DataSource.to_test(self.experiment.data, self.experiment.reads, files)
-        self._data = stream_to_test(source, self.tokeniser, folder)
+        self._data = stream_to_test(source, self.tokenizer, folder)
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
         counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
-        return f"{counts} (characters; {len(self.tokeniser):,} different {self.tokeniser.kind} tokens)"
+        return f"{counts} (characters; {len(self.tokenizer):,} different {self.tokenizer.kind} tokens)"
 
     def epoch(self, number: int) -> Sequence[Stretch]:
         train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
@@ -86,17 +86,17 @@ class Language(Task):
 
     def show(self, batch: Batch) -> Iterator[str]:
         for row, after in zip(batch.source.tolist(), batch.target.tolist(), strict=True):
-            yield f"{self.tokeniser.decode(row)!r} -> {self.tokeniser.decode(after[-1:])!r}"
+            yield f"{self.tokenizer.decode(row)!r} -> {self.tokenizer.decode(after[-1:])!r}"
 
     def build(self) -> Model:
         part, train = self.experiment.model, self.experiment.train
-        stem = part.tokens(len(self.tokeniser))
+        stem = part.tokens(len(self.tokenizer))
         layers = part.build(part.width, causal=True)
         if not layers.traits.causal:
             what = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
             raise UserError(f"{what}. Leave out what is said of its model, or take another.")
         tied = stem.embedding if keys(part, LanguageModel).tied else None
-        head = PerPosition(layers.output_size, len(self.tokeniser), tied=tied, smoothing=train.label_smoothing)
+        head = PerPosition(layers.output_size, len(self.tokenizer), tied=tied, smoothing=train.label_smoothing)
         return part.initialised(Model(stem, layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
@@ -117,7 +117,7 @@ class Language(Task):
             state = after if keys(self.experiment.train, LanguageTrain).carry else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
-        given = len(self.tokeniser.decode(whole[:1].tolist()))
+        given = len(self.tokenizer.decode(whole[:1].tolist()))
         return Evaluation(self.scores(measured, self.data.characters[part] - given, unknown))
 
     def scores(self, measured: Likelihood, characters: int, unknown: int) -> dict[str, float]:
@@ -127,15 +127,15 @@ class Language(Task):
         unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
         """
         told = measured.scores()
-        if told and characters > 0 and self.tokeniser.kind != "word" and not self.tokeniser.learned.lowercase:
-            known = len(self.tokeniser) - 1
+        if told and characters > 0 and self.tokenizer.kind != "word" and not self.tokenizer.learned.lowercase:
+            known = len(self.tokenizer) - 1
             measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
             told["bits_per_character"] = measured.scores()["bits_per_character"]
         return told
 
     def unknown_among(self, tokens: Tensor) -> int:
         """How many of these stand for something unknown."""
-        return 0 if self.tokeniser.unknown is None else int((tokens == self.tokeniser.unknown).sum())
+        return 0 if self.tokenizer.unknown is None else int((tokens == self.tokenizer.unknown).sum())
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         """How likely each text is, and what may follow it; a Transformer reads a long one in pieces of its context."""
@@ -147,11 +147,11 @@ class Language(Task):
         """The scores of one text, and the tokens that may well follow it."""
         measured = Likelihood()
         measured.add(told.nats, len(row) - len(told.given))
-        characters = len(text) - sum(len(self.tokeniser.decode([token])) for token in told.given)
+        characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in told.given)
         unknown = self.unknown_among(torch.tensor(row)) - self.unknown_among(torch.tensor(told.given))
-        likely = told.following.softmax(dim=0).topk(min(5, len(self.tokeniser)))
+        likely = told.following.softmax(dim=0).topk(min(5, len(self.tokenizer)))
         after = [
-            {"token": self.tokeniser.decode([token]), "probability": p}
+            {"token": self.tokenizer.decode([token]), "probability": p}
             for p, token in zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
         ]
         return {**self.scores(measured, characters, unknown), "next": after}
@@ -162,14 +162,14 @@ class Language(Task):
 
     def never(self) -> list[int]:
         """What is not to be written: the token that stands for all unknown ones says nothing."""
-        return [] if self.tokeniser.unknown is None else [self.tokeniser.unknown]
+        return [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
 
     def unknown(self, text: str) -> list[str]:
-        return self.tokeniser.unseen(text)
+        return self.tokenizer.unseen(text)
 
     def prompt(self, text: str) -> list[int]:
         """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
-        ids = self.tokeniser.encode(text or "\n").tolist()
+        ids = self.tokenizer.encode(text or "\n").tolist()
         return ids or [0]
 
     def stream(
@@ -179,7 +179,7 @@ class Language(Task):
             yield self.searched(model, prompts, options)
             return
         ids = [self.prompt(text) for text in prompts]
-        readings = [reading(self.tokeniser) for _ in ids]
+        readings = [reading(self.tokenizer) for _ in ids]
         for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
             yield {row: readings[row].say(token) for row, token in step.items()}
 
@@ -187,13 +187,13 @@ class Language(Task):
         """The likeliest text after each prompt, all at once: which one it is shows at the end."""
         ids = [self.prompt(text) for text in prompts]
         found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
-        return {row: self.tokeniser.decode(best.tokens) for row, (best, *_) in enumerate(found)}
+        return {row: self.tokenizer.decode(best.tokens) for row, (best, *_) in enumerate(found)}
 
     def example_input(self, folder: Path) -> str:
         """The run's own prompt, or a word of the validation split."""
         if self.experiment.decode is not None and self.experiment.decode.prompt:
             return self.experiment.decode.prompt
-        text = self.tokeniser.decode(self.data.tokens[VALID][:200].tolist())
+        text = self.tokenizer.decode(self.data.tokens[VALID][:200].tolist())
         words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the split may begin in the middle of one
         return f"{words[0][:20]} " if words else "the "
 
@@ -214,7 +214,7 @@ class Language(Task):
         seed = options.seed if options.seed is not None else self.experiment.seed
         prompts, never, context = [self.prompt(options.prompt)], self.never(), self.context()
         written = write(model, prompts, options=options, seed=seed, never=never, context=context, numbers=[number])
-        return self.tokeniser.decode(collect(written, 1)[0])
+        return self.tokenizer.decode(collect(written, 1)[0])
 
 
 def stretch(tokens: Any, item: Stretch) -> Batch:

@@ -21,7 +21,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     data = keys(source.data, TranslateData)
     rows: Counter[str] = Counter()
     contents, matches = Contents(), Matches(data)
-    sources, targets = (TextQuality(noun, data.max_length, data.tokeniser) for noun in ("source", "target"))
+    sources, targets = (TextQuality(noun, data.max_length, data.tokenizer) for noun in ("source", "target"))
     for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
         text, translation = values
         rows[source.split_of(text, file_split)] += 1
@@ -51,7 +51,7 @@ class Matches:
 
     def __init__(self, data: TranslateData) -> None:
         self.max_ratio, self.drops = data.max_ratio, data.on_ratio == "drop"
-        self.tokenizer = data.tokeniser if data.tokeniser in UNITS else "character"
+        self.tokenizer = data.tokenizer if data.tokenizer in UNITS else "character"
         self.odd, self.same = Tally(), Tally()
 
     def add(self, text: str, translation: str, location: Place) -> None:

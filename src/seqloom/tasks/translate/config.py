@@ -92,7 +92,7 @@ class Config(GenerationConfig):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokeniser": "bpe"}
+        return super().data_defaults(family, size, said) | {"tokenizer": "bpe"}
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()
