@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqloom import data, decoding, kernels, lens, nn, runs, spec, tasks, training, views
+    from seqloom import data, decoding, kernels, lens, nn, register, runs, spec, tasks, training, views
     from seqloom.nn.record import record
     from seqloom.verbs import load, resume, train
 
@@ -22,6 +22,7 @@ __all__ = [
     "load",
     "nn",
     "record",
+    "register",
     "resume",
     "runs",
     "spec",
@@ -37,7 +38,7 @@ _verbs = {
     "resume": "seqloom.verbs",
     "load": "seqloom.verbs",
 }
-_rooms = ("kernels", "nn", "spec", "data", "decoding", "tasks", "runs", "training", "views", "lens")
+_rooms = ("kernels", "nn", "spec", "data", "decoding", "tasks", "runs", "training", "views", "lens", "register")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.stack import Stack
 from seqloom.spec.config.data import RowData, VocabularyData
 from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.errors import ArgumentError, ConfigError
+from seqloom.spec.errors import ArgumentError, ConfigError, PartError
 from seqloom.tasks.experiment import Experiment, Help
 from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
@@ -144,7 +144,7 @@ def test_help_and_lists_show_both(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_name_that_is_taken_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"register: the task 'count' is taken; expected another name\."):
+    with pytest.raises(PartError, match=r"the task 'count' is taken\. Give it another name\."):
         TASKS.register("count", TaskEntry(__name__, "again"))
 
 

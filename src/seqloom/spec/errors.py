@@ -107,6 +107,16 @@ class RunError(UserError):
     default_code = "invalid-run"
 
 
+class PartError(UserError):
+    """A user-defined part that does not fit its kind, or whose name can't be its name.
+
+    >>> str(PartError("the cell 'lstm' is taken", "Give it another name", location="my_parts.py:12"))
+    "my_parts.py:12: the cell 'lstm' is taken. Give it another name."
+    """
+
+    default_code = "invalid-part"
+
+
 class ArgumentError(SeqloomError, ValueError):
     """An argument that can't be used.
 

@@ -3,13 +3,18 @@
 A registry is open in-process (`seqloom.register`) and closed to files: nothing that is read can add a name.
 """
 
+import inspect
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import FunctionType
 from typing import ClassVar, Generic, TypeVar
 
-from seqloom.spec.errors import ArgumentError, UnknownName
+from seqloom.spec.errors import ArgumentError, PartError, UnknownName
 from seqloom.spec.near import near
 
 Item = TypeVar("Item")
@@ -25,13 +30,27 @@ class Origin:
     module: in which it is defined
     file: the name of that module's file, without its folder; empty where there is none, as in a notebook
     sha256: of the file
-    location: file and line of the definition, for messages
+    location: file and line of the definition, for messages; the module where there is no file
     """
 
     module: str
     file: str = ""
     sha256: str = ""
     location: str = ""
+
+    @staticmethod
+    def of(part: object) -> "Origin":
+        """Of a class, a function or an object of a class."""
+        defined = part if isinstance(part, type | FunctionType) else type(part)
+        module = defined.__module__ or "__main__"
+        try:
+            file, line = inspect.getsourcefile(defined), inspect.getsourcelines(defined)[1]
+        except (OSError, TypeError):
+            file, line = getattr(sys.modules.get(module), "__file__", None), 0
+        if file is None or not Path(file).is_file():
+            return Origin(module, location=module)
+        path = Path(file)
+        return Origin(module, path.name, sha256(path.read_bytes()).hexdigest(), f"{path}:{line}" if line else str(path))
 
 
 class Names(Collection[str]):
@@ -41,9 +60,9 @@ class Names(Collection[str]):
     >>> colors.add("blue", Origin("paints"))
     >>> list(colors), colors.origin("blue").module, colors.origin("red")
     (['red', 'green', 'blue'], 'paints', None)
-    >>> colors.add("red", Origin("paints"))
+    >>> colors.add("red", Origin("paints", location="paints"))
     Traceback (most recent call last):
-    seqloom.spec.errors.ArgumentError: register: the color 'red' is taken; expected another name.
+    seqloom.spec.errors.PartError: paints: the color 'red' is taken. Give it another name.
     """
 
     changes: ClassVar[int] = 0
@@ -54,20 +73,18 @@ class Names(Collection[str]):
         self._origins: dict[str, Origin | None] = dict.fromkeys(builtin)
 
     def add(self, name: str, origin: Origin) -> None:
-        """Add the name of a user-defined part."""
-        self.check_free(name)
+        """Add the name of a user-defined part; one that is taken, reserved, or that no config could hold is refused."""
+        where = origin.location
+        if not isinstance(name, str) or NAME.fullmatch(name) is None:
+            advice = "A name has at most 60 lower-case letters, digits, '.', '_' and '-', and begins with a letter"
+            raise PartError(f"the {self.kind} is named {shown(name)}", advice, location=where, code="part-name")
+        if name in self._origins or name in RESERVED:
+            what = "taken" if name in self._origins else "a word that a config gives another meaning"
+            raise PartError(
+                f"the {self.kind} {name!r} is {what}", "Give it another name", location=where, code="part-taken"
+            )
         self._origins[name] = origin
         Names.changes += 1
-
-    def check_free(self, name: str) -> None:
-        """Refuse a name that is taken, reserved, or none that a config could hold."""
-        if not isinstance(name, str) or NAME.fullmatch(name) is None:
-            expected = "lower-case letters, digits, '.', '_' and '-', a letter first, at most 60"
-            raise ArgumentError("register", f"the {self.kind}'s name", shown(name), expected, "is")
-        if name in self._origins:
-            raise ArgumentError("register", f"the {self.kind} {name!r}", "taken", "another name", "is")
-        if name in RESERVED:
-            raise ArgumentError("register", f"the {self.kind} {name!r}", "a reserved word", "another name", "is")
 
     def origin(self, name: str) -> Origin | None:
         """Where a user-defined part comes from; None for a built-in one."""
@@ -121,14 +138,14 @@ class Registry(Mapping[str, Item], Generic[Item]):
         return self.names.kind
 
     def register(self, name: str, item: Item, origin: Origin | None = None) -> None:
-        """Add a user-defined part; a name that is taken is refused.
+        """Add a user-defined part.
 
         >>> colors = Registry("color", {"red": 1})
         >>> colors.register("blue", 2)
         >>> colors["blue"]
         2
         """
-        self.names.add(name, origin or Origin("__main__"))
+        self.names.add(name, origin or Origin.of(item))
         self._items[name] = item
 
     @contextmanager
