@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.config.toml import LARGEST, line_of, merged, placed, read_values, value, written
+from seqloom.spec.config.layers import merged
+from seqloom.spec.config.toml import LARGEST, line_of, placed, read_values, value, written
 from seqloom.spec.errors import ConfigError, DataError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, experiment

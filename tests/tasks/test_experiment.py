@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec import names
 from seqloom.spec.config.data import FAMILIAR, LANGUAGES
-from seqloom.spec.config.toml import merged
+from seqloom.spec.config.layers import merged
 from seqloom.spec.errors import ConfigError
 from seqloom.tasks.keys import Key, all_keys
 from seqloom.tasks.registry import TASKS, experiment

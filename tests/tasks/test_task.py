@@ -38,12 +38,13 @@ def test_all_but_lengths_moves_to_a_device() -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> None:
     task, use, cpu = sitting(name).task, TASKS[name].config.use, torch.device("cpu")
+    model = task.build()
     if use is not Use.DECODE:
         with pytest.raises(UserError, match=rf"^{name}: this task generates no answers\. Use predict\.$"):
-            task.answer(None, ["a"], Decode(), cpu)
+            task.answer(model, ["a"], Decode(), cpu)
     if use is not Use.GENERATE:
         with pytest.raises(UserError, match=rf"^{name}: this task continues no text\. Use predict\.$"):
-            task.stream(None, ["a"], Decode(), 1, cpu)
+            task.stream(model, ["a"], Decode(), 1, cpu)
 
 
 @pytest.mark.parametrize("name", TASKS)

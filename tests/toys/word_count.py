@@ -73,7 +73,7 @@ class Config(Experiment):
         return super().data_defaults(family, size, said) | {"tokenizer": "word", "max_length": 64}
 
 
-class CountWords(RowTask):
+class CountWords(RowTask[Model]):
     """ŷ = w · mean(y) + b; the loss is (ŷ − words)²."""
 
     items: ClassVar[str] = "texts"

@@ -45,7 +45,8 @@ class Request:
         task, files = self.split(file)
         options = merged(self.options, {"task": task})
         if files:
-            options = merged(options, {"data": {"train": [*options.get("data", {}).get("train", ()), *files]}})
+            named = self.options.get("data", {}).get("train", ())
+            options = merged(options, {"data": {"train": [*named, *files]}})
         try:
             return experiment(without_overruled(file, options), over=options)
         except ConfigError as wrong:

@@ -119,6 +119,7 @@ def rows_of(place: Path) -> Iterator[Row]:
 
 def row_of(folder: Path) -> Row:
     """What a run's small files say of it."""
+    from seqloom.spec.config.layers import section_of
     from seqloom.spec.config.toml import read_values
     from seqloom.spec.folder import EXPERIMENT, SCORES, read_json, read_manifest
     from seqloom.views.numbers import memory
@@ -128,11 +129,11 @@ def row_of(folder: Path) -> Row:
     missing = missing_file(folder, manifest)
     config = {} if missing else read_values(folder / EXPERIMENT)
     scores = read_json(folder / SCORES) if (folder / SCORES).exists() else None
-    model = config.get("model") if isinstance(config.get("model"), dict) else {}
+    model = section_of(config, "model")
     return Row(
         folder,
         one_line(clip(str(manifest.task), 20)),
-        one_line(clip(str((model or {}).get("arch", "?")), 20)),
+        one_line(clip(str(model.get("arch", "?")), 20)),
         score_words(scores or {}),
         f"{manifest.parameters:,}" if manifest.parameters else "–",
         memory(sum(map(size_of, folder.rglob("*")))),

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
+from seqloom.nn.models import Writer
 from seqloom.tasks.task import Task
 from seqloom.views.text import clip, one_line
 
@@ -14,7 +15,7 @@ NAMED = 20  # characters or words
 class Unseen:
     """Gathers what a task does not know of some texts."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: "Task[Writer, object]") -> None:
         self.task = task
         self.found: dict[str, None] = {}  # in the order in which they came
         self.more = False

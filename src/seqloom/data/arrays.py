@@ -5,13 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import index
 from pathlib import Path
-from typing import IO, Any, SupportsIndex
+from typing import IO, SupportsIndex, TypedDict
 
 import numpy as np
 from jaxtyping import Shaped
 from numpy import ndarray
 
 INDEX = "arrays.json"
+
+
+class Kept(TypedDict):
+    """What the index says of an array."""
+
+    type: str
+    size: int
 
 
 class Writer:
@@ -70,7 +77,7 @@ def writers(folder: Path, parts: Iterable[str], types: Mapping[str, str]) -> Ite
 
 def read(folder: Path) -> dict[str, Shaped[ndarray, " n"]]:
     """The arrays of a folder, mapped into memory."""
-    told: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    told: dict[str, Kept] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     return {name: mapped(folder / f"{name}.bin", of["type"], of["size"]) for name, of in told.items()}
 
 

@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple
 
+Value = Any
+"""Of an example: a text, labels, a number, an image, as the task's roles and the columns of its schema say."""
+
 
 class Place(NamedTuple):
     """A line of a file, for a person to find.
@@ -20,5 +23,5 @@ class Place(NamedTuple):
 class Record(NamedTuple):
     """One example of a task over rows: its values, in the order of the task's roles, and where it stood."""
 
-    values: tuple[Any, ...]
+    values: tuple[Value, ...]
     place: Place

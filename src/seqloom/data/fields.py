@@ -1,12 +1,20 @@
 """From a field of a record, a cell of a table or a value of JSON, to what an example holds: a text, labels."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from seqloom.data.examples import Place
 from seqloom.spec.errors import DataError
 
 OR_SKIP = "or pass --data.on-bad-line skip"
+
+
+class LabelData(Protocol):
+    """The key of the data section that labels are read by."""
+
+    @property
+    def label_separator(self) -> str | None:
+        """What separates the labels of a row."""
 
 
 class Field(NamedTuple):
@@ -34,7 +42,7 @@ def stripped_text(field: Field, data: object = None) -> str:
     return text(field, data).strip()
 
 
-def labels(field: Field, data: Any) -> tuple[str, ...]:
+def labels(field: Field, data: LabelData) -> tuple[str, ...]:
     """One label, or several: of an array, or of a string with `data.label_separator` between them.
 
     >>> from types import SimpleNamespace

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol, SupportsIndex, runtime_checkable
+from typing import IO, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 from jaxtyping import Integer, Shaped
@@ -55,7 +55,7 @@ class Drawing(Protocol):
     def number(self) -> int:
         """Among all of the corpus, from 1."""
 
-    def image(self, side: int) -> Any:
+    def image(self, side: int) -> Integer[ndarray, "3 side side"]:
         """Drawn at this size: bytes [3, side, side]."""
 
 

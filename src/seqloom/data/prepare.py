@@ -3,19 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, read
 from seqloom.data.cache import create, find, own_code
-from seqloom.data.examples import Place, Record
+from seqloom.data.examples import Place, Record, Value
 from seqloom.data.lines import Bad, skipped
 from seqloom.data.rows import Row, Within, files_beside, write_rows
-from seqloom.data.schema import Counts, Encoders, Schema
+from seqloom.data.schema import Counts, Encoders, Notes, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, batched, check_filled
 
@@ -61,8 +61,19 @@ class Dataset:
     encoders: Encoders
     cut: int
     skipped: int
-    notes: dict[str, Any]
+    notes: Notes
     folder: Path
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is saved beside the rows: as in `Dataset`."""
+
+    splits: Sequence[str]
+    cut: int
+    notes: Notes
+    skipped: int = 0
+    single: bool = True
 
 
 class SplitExamples:
@@ -96,7 +107,7 @@ class SplitExamples:
                 values = tuple(tuple(value) if isinstance(value, list) else value for value in values)
                 yield split, Record(values, Place(*place))
 
-    def answers(self, values: Sequence[Any]) -> Sequence[str]:
+    def answers(self, values: Sequence[Value]) -> Sequence[str]:
         """The answers of an example."""
         return () if self.schema.answers is None else values[self.schema.answers]
 
@@ -179,18 +190,18 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
         examples.move_missing(counts)
     encoders = learn(schema, examples, counts)
     meta = write_splits(source, schema, encoders, examples, folder)
-    check_filled(source.name, meta["splits"])
-    meta |= {"skipped": skipped(examples.bad), "single": single}
+    check_filled(source.name, meta.splits)
+    meta = replace(meta, skipped=skipped(examples.bad), single=single)
     for file, learner in schema.learners.items():
         (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")
-    (folder / META).write_text(json.dumps(meta), encoding="utf-8")
+    (folder / META).write_text(json.dumps(asdict(meta)), encoding="utf-8")
     examples.copy.unlink()
 
 
-def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> dict[str, Any]:
+def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
     """Each encoder, from the training examples."""
 
-    def values(roles: tuple[int, ...]) -> Iterator[Any]:
+    def values(roles: tuple[int, ...]) -> Iterator[Value]:
         return (example.values[role] for split, example in examples if split == TRAIN for role in roles)
 
     return {file: learner.learn(values(learner.roles), counts) for file, learner in schema.learners.items()}
@@ -198,7 +209,7 @@ def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> dict[str, 
 
 def write_splits(
     source: DataSource, schema: Schema, encoders: Encoders, examples: Iterable[tuple[str, Record]], folder: Path
-) -> dict[str, Any]:
+) -> Meta:
     """The rows of each split; which splits there are, how many rows were cut, and what the filter counted."""
     writers = {column.name: column.open(encoders) for column in schema.columns}
     row_filter = schema.row_filter(source)
@@ -219,10 +230,10 @@ def write_splits(
                 yield Row(split, example.place, cut, row)
 
     types = {name: writer.dtype for name, writer in writers.items()}
-    meta = write_rows(folder, source.names(), types, rows())
+    splits, cut = write_rows(folder, source.names(), types, rows())
     for writer in writers.values():
         writer.close(folder)
-    return meta | {"notes": {} if row_filter is None else row_filter.notes()}
+    return Meta(splits, cut, {} if row_filter is None else row_filter.notes())
 
 
 def size_of(item: tuple[str, Record]) -> int:
@@ -232,7 +243,7 @@ def size_of(item: tuple[str, Record]) -> int:
 
 def open_saved(folder: Path, schema: Schema) -> Dataset:
     """What `write_all` wrote, mapped into memory."""
-    meta = json.loads((folder / META).read_text(encoding="utf-8"))
+    meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
     encoders = {
         file: learner.load((folder / file).read_text(encoding="utf-8"), file)
         for file, learner in schema.learners.items()
@@ -240,11 +251,10 @@ def open_saved(folder: Path, schema: Schema) -> Dataset:
     return open_dataset(folder, schema, encoders, meta)
 
 
-def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Mapping[str, Any]) -> Dataset:
+def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Meta) -> Dataset:
     """The rows of a folder, mapped into memory."""
-    splits = {split: open_split(folder / split, schema) for split in meta["splits"]}
-    notes = {**meta["notes"], "single": meta.get("single", True)}
-    return Dataset(splits, encoders, meta["cut"], meta["skipped"], notes, folder)
+    splits = {split: open_split(folder / split, schema) for split in meta.splits}
+    return Dataset(splits, encoders, meta.cut, meta.skipped, {**meta.notes, "single": meta.single}, folder)
 
 
 def open_split(folder: Path, schema: Schema) -> Split:
@@ -261,4 +271,4 @@ def prepare_to_test(
     bad = source.bad()
     examples = ((TEST, example) for _, example in (read or source.examples)(bad))
     meta = write_splits(source, schema, encoders, examples, folder)
-    return open_dataset(folder, schema, encoders, meta | {"skipped": skipped(bad)})
+    return open_dataset(folder, schema, encoders, replace(meta, skipped=skipped(bad)))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
@@ -67,7 +67,9 @@ class Row(NamedTuple):
     numbers: Mapping[str, Shaped[ndarray, " _"]]
 
 
-def write_rows(folder: Path, named: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]) -> dict[str, Any]:
+def write_rows(
+    folder: Path, named: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]
+) -> tuple[tuple[str, ...], int]:
     """Each part's rows into a folder of its name; a place is a line and the number of a file, as they came.
 
     `named` are the files and folders that rows are from. Returned is which parts have any row, and how many were cut.
@@ -86,7 +88,7 @@ def write_rows(folder: Path, named: Iterable[str], types: Mapping[str, str], row
                 writer.add("file", [seen.setdefault(row.place.file, len(seen)) for row in mine])
                 writer.add("line", [row.place.line for row in mine])
     (folder / FILES).write_text(json.dumps([Within.of(file, numbered) for file in seen]), encoding="utf-8")
-    return {"splits": [part for part, writer in opened.items() if writer.sizes["line"]], "cut": cut}
+    return tuple(part for part, writer in opened.items() if writer.sizes["line"]), cut
 
 
 def files_beside(part: Path) -> tuple[Within, ...]:

@@ -12,7 +12,7 @@ from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
 from seqloom.data.arrays import smallest_type
-from seqloom.data.examples import Place
+from seqloom.data.examples import Place, Value
 from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.config.data import TokenizedData
@@ -28,6 +28,8 @@ SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
 Encoder = TypeVar("Encoder")
 Encoders = Mapping[str, Any]
 """What was learned, by the name of its file: tokenizers and vocabularies."""
+Notes = dict[str, Any]
+"""What was counted while data were prepared, as JSON holds it."""
 
 
 # Learners ------------------------------------------------------------------------------------------------------------
@@ -43,7 +45,7 @@ class Learner(ABC, Generic[Encoder]):
     roles: tuple[int, ...]
 
     @abstractmethod
-    def learn(self, values: Iterable[Any], counts: Counts) -> Encoder:
+    def learn(self, values: Iterable[Value], counts: Counts) -> Encoder:
         """From these values of all training examples, or from the counts of all answers."""
 
     @abstractmethod
@@ -93,7 +95,7 @@ def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) ->
 class AnswerLearner(Learner[Vocabulary]):
     """All answers in the order of the alphabet."""
 
-    def learn(self, values: Iterable[Any], counts: Counts) -> Vocabulary:
+    def learn(self, values: Iterable[Value], counts: Counts) -> Vocabulary:
         return Vocabulary(sorted(counts))
 
     def save(self, encoder: Vocabulary) -> str:
@@ -112,7 +114,7 @@ class ColumnEncoder(ABC):
     dtype: str
 
     @abstractmethod
-    def encode(self, values: Sequence[Any], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
+    def encode(self, values: Sequence[Value], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
         """A row of numbers for each value."""
 
     def close(self, folder: Path) -> None:  # noqa: B027 (most have nothing to add)
@@ -233,7 +235,7 @@ class RowFilter(ABC):
         """Whether a row is kept; its columns are whole, not yet cut."""
 
     @abstractmethod
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Notes:
         """What was counted, as JSON can say it."""
 
 
@@ -265,7 +267,7 @@ class Schema:
             if not is_dataclass(member):  # its repr would be another in each process, and so the cache's key
                 raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
 
-    def content_of(self, values: Sequence[Any]) -> str:
+    def content_of(self, values: Sequence[Value]) -> str:
         """What an example is split by."""
         return as_content(values[self.content])
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from seqloom.data.cache import State, fingerprints, own_code, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
 from seqloom.data.corpora.versions import made_with
-from seqloom.data.examples import Record
+from seqloom.data.examples import Record, Value
 from seqloom.data.formats import Format, formats_of, refuse_twice
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.parallel_text import pair_up
@@ -161,7 +161,7 @@ class DataSource:
             except UserError as problem:
                 on_problem(problem)
 
-    def made(self) -> Iterator[Any]:
+    def made(self) -> Iterator[Value]:
         """The examples of the embedded corpus; of text, its chunks."""
         assert self.corpus is not None
         return self.reads.corpora[self.corpus].make(self.data)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from seqloom.models.family import Use
+from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import DecodeSection
@@ -21,7 +21,7 @@ from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check,
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys, keys_of
 from seqloom.tasks.registry import TASKS, experiment, task_of
-from seqloom.tasks.task import Built, Evaluation, Task
+from seqloom.tasks.task import Answer, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
@@ -50,11 +50,11 @@ class Run:
         return read_experiment(self.folder)
 
     @cached_property
-    def task(self) -> Task:
+    def task(self) -> Task[Writer, object]:
         """The task, with the run's vocabularies."""
         return self.task_by(self.experiment)
 
-    def task_by(self, chosen: Experiment) -> Task:
+    def task_by(self, chosen: Experiment) -> Task[Writer, object]:
         """The run's task with its vocabularies, by this config."""
         try:
             return TASKS[chosen.task].task.from_files(chosen, vocabulary_of(self.folder, self.manifest))
@@ -65,7 +65,7 @@ class Run:
             raise RunError(f"{self.folder / VOCABULARY}/{damaged}") from None
 
     @cached_property
-    def model(self) -> Built:
+    def model(self) -> Writer:
         """The best weights, ready to answer."""
         name = self.manifest.model
         if name is None:
@@ -75,7 +75,7 @@ class Run:
             )
         with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
             with torch.device("meta"):
-                model: nn.Module = self.task.build()
+                model = self.task.build()
             restore(model, self.folder / name, self.device)
         return model.eval()
 
@@ -85,7 +85,7 @@ class Run:
         path = self.folder / SCORES
         return read_json(path) if path.exists() else {}
 
-    def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[dict[str, Any]]:
+    def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[Answer]:
         """An answer for each text, in order; where a run is about images, texts are their paths.
 
         A run that generates its answers says with `attention` where it looked, and takes as `options` the keys of
@@ -98,7 +98,7 @@ class Run:
                 raise UserError(f"predict: text {number} is empty. {self.experiment.help.input_advice}.")
             if len(text) > LONGEST_TEXT:
                 raise TextError(number, f"{len(text):,} characters; at most {LONGEST_TEXT:,}", "Split it")
-        answers: list[dict[str, Any]] = []
+        answers: list[Answer] = []
         answer = self.answering(attention, options)
         with torch.inference_mode():
             for start in range(0, len(texts), TOGETHER):
@@ -108,7 +108,7 @@ class Run:
                     raise wrong.after(start) from None
         return answers
 
-    def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[dict[str, Any]]]:
+    def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[Answer]]:
         """What answers some texts, as the options say; a sentence where they have no use."""
         task = self.task
         if self.experiment.use is Use.DECODE:

@@ -13,12 +13,15 @@ from seqloom.models.family import Family, Use
 from seqloom.spec.config.applicability import useless, without
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.config.decode import DecodeSection
+from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.section import Section, Values, key, with_defaults
 from seqloom.spec.config.train import Train
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.names import SIZES
 from seqloom.spec.registry import not_a_choice
 from seqloom.tasks.registry import TASKS
+
+SECTIONS = ("data", "model", "train", "decode")
 
 
 @dataclass(frozen=True)
@@ -161,12 +164,12 @@ class Experiment(Section):
     # Validation ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def filled(cls, raw: Mapping[str, Any]) -> Values:
+    def filled(cls, raw: Mapping[str, object]) -> Values:
         """`raw` with every default put in that depends on the task, the family or the size."""
         kinds = cls.sections()
-        said = {name: raw.get(name) or {} for name in ("data", "model", "train", "decode")}
-        if not all(isinstance(section, Mapping) for section in said.values()):
+        if not all(isinstance(raw.get(name) or {}, Mapping) for name in SECTIONS):
             return dict(raw)  # the schema says what is wrong, here and below
+        said = {name: dict(section_of(raw, name)) for name in SECTIONS}
         family: Any = kinds["model"]
         size = str(said["model"].get("size") or "small")
         if size not in SIZES:
@@ -203,7 +206,7 @@ class Experiment(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def fill(cls, raw: Any) -> Any:
+    def fill(cls, raw: object) -> object:
         """Defaults that depend on the task, the family or the size."""
         return cls.filled(raw) if isinstance(raw, Mapping) else raw
 
@@ -214,14 +217,14 @@ class Experiment(Section):
             raise ValueError(wrong)
         return self
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """For another process: its class is composed anew there."""
         from seqloom.tasks.registry import experiment
 
         return experiment, (self.model_dump(),)
 
     @model_serializer(mode="wrap")
-    def acting(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def acting(self, dump: SerializerFunctionWrapHandler) -> Values:
         """Nested values, without the keys that change nothing: what can be given to `experiment` again."""
         return without(dump(self), {each.key for each in useless(self)})
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -35,14 +35,14 @@ from seqloom.tasks.reach import beginning, cut_by
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.scheduled import mixed
-from seqloom.tasks.task import Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
 from seqloom.tasks.text_source import Read, Source, ended
 
 EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
 READABLE = 12  # tokens of a source whose attention is easily seen
 
 
-class GenerationTask(RowTask):
+class GenerationTask(RowTask[EncoderDecoder]):
     """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p a token, the end included."""
 
     made_of: ClassVar[str] = "tokens"
@@ -192,7 +192,7 @@ class GenerationTask(RowTask):
         }
         return Evaluation({**written.scores(), **likely}, details)
 
-    def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> dict[str, Any]:
+    def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Details:
         """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""
         part = self.data.splits[name]
         rows = self.source.first(part, SHOWN)
@@ -221,7 +221,7 @@ class GenerationTask(RowTask):
         for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
             yield rows[some]
 
-    def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> dict[str, Any]:
+    def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> Details:
         """One answer, for a report."""
         told = {**self.source.shown(part, row), "references": references, self.answer_key: said, "right": right}
         return {**told, "place": self.place(part, row)}
@@ -258,7 +258,7 @@ class GenerationTask(RowTask):
     def unknown(self, text: str) -> list[str]:
         return self.source.unknown(text)
 
-    def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[Answer]:
         return self.answer(model, texts, self.decode_options, device)
 
     def answer(
@@ -269,7 +269,7 @@ class GenerationTask(RowTask):
         device: torch.device,
         *,
         attention: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Answer]:
         """An answer for each source, with all that is known about it."""
         read, told = self.source.read(given)
         seed = options.seed if options.seed is not None else random.randrange(1 << 32)
@@ -283,9 +283,9 @@ class GenerationTask(RowTask):
             answers.append({**about, **each[0], **({"n_best": each} if options.wanted > 1 else {})})
         return answers
 
-    def told(self, hypothesis: Hypothesis, about: Mapping[str, Any], attention: bool) -> dict[str, Any]:
+    def told(self, hypothesis: Hypothesis, about: Answer, attention: bool) -> Answer:
         """A hypothesis as an answer says it."""
-        told: dict[str, Any] = {
+        told: Answer = {
             self.answer_key: self.target.decode(hypothesis.tokens).strip(),
             "score": hypothesis.score,
             "log_prob": hypothesis.total,

@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.spec.config.applicability import has
+from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.section import Section, choices_of, info_of
 from seqloom.spec.errors import ArgumentError, ConfigError
 from seqloom.spec.near import near
@@ -97,7 +99,7 @@ ALSO_CALLED = {
 }
 
 
-def without_aliases(raw: Mapping[str, Any]) -> dict[str, Any]:
+def without_aliases(raw: Mapping[str, object]) -> dict[str, object]:
     """Nested values under the names that keys have here; a key under both of its names is refused.
 
     >>> without_aliases({"train": {"optimiser": "sgd"}})
@@ -107,7 +109,7 @@ def without_aliases(raw: Mapping[str, Any]) -> dict[str, Any]:
     for alias, dotted in ALIASES.items():
         section, _, name = alias.partition(".")
         if has(alias, renamed):
-            inside = dict(renamed[section])
+            inside = dict(section_of(renamed, section))
             if has(dotted, renamed):
                 raise ConfigError(f"{alias} and {dotted} are one key, given twice", "Leave one out", key=dotted)
             inside[dotted.partition(".")[2]] = inside.pop(name)
@@ -137,7 +139,7 @@ def each_key(
     tasks: tuple[tuple[str, TaskEntry], ...], architectures: tuple[tuple[str, Architecture], ...]
 ) -> Iterator[Key]:
     """The keys of each task, and of each of its models; no class is composed for them."""
-    of_family: dict[Any, tuple[str, ...]] = {}
+    of_family: dict[type[Family], tuple[str, ...]] = {}
     for name, architecture in architectures:
         family = architecture.family
         of_family[family] = (*of_family.get(family, ()), name)

@@ -12,6 +12,7 @@ from seqloom.spec.errors import ArgumentError, RunError
 from seqloom.spec.registry import Registry
 
 if TYPE_CHECKING:
+    from seqloom.nn.models import Writer
     from seqloom.tasks.experiment import Experiment
     from seqloom.tasks.report import TaskReport
     from seqloom.tasks.row_check import Check
@@ -72,9 +73,9 @@ class TaskEntry:
         return kind
 
     @property
-    def task(self) -> "type[Task]":
+    def task(self) -> "type[Task[Writer, object]]":
         """The class that trains and predicts; it imports torch."""
-        kind: type[Task] = self.part("task", "TASK")
+        kind: type[Task[Writer, object]] = self.part("task", "TASK")
         return kind
 
 
@@ -99,7 +100,7 @@ def task_of(folder: Path, name: str) -> TaskEntry:
     return TASKS[name]
 
 
-def experiment(raw: Mapping[str, Any], over: Mapping[str, Any] | None = None) -> "Experiment":
+def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = None) -> "Experiment":
     """An experiment from nested values, as TOML, keyword arguments or the command line give them.
 
     over: values that lie over those of `raw`, as options over a config file; what they leave without a use there goes

@@ -1,13 +1,12 @@
 """From nested values to an experiment: which task and family, which keys have no use there, and what is wrong."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from pydantic import ValidationError
 
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.config.applicability import has, useless, without
-from seqloom.spec.config.layers import merged
+from seqloom.spec.config.layers import merged, section_of
 from seqloom.spec.config.section import NONE, spelt_out
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.registry import not_a_choice, unknown
@@ -16,7 +15,7 @@ from seqloom.tasks.keys import Key, all_keys, without_aliases
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.validation_errors import explained, has_no_use
 
-Nested = Mapping[str, Any]
+Nested = Mapping[str, object]
 
 
 def resolve(raw: Nested, above: Nested) -> Experiment:
@@ -44,12 +43,11 @@ def config_of(raw: Nested) -> type[Experiment]:
     if "task" not in raw:
         raise ConfigError("task is missing; expected a value", key="task")
     task = raw["task"]
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         raise ConfigError(not_a_choice("task", task, tuple(TASKS)), key="task")
     config = TASKS[task].config
-    model = raw.get("model") or {}
-    arch = model.get("arch", config.architecture) if isinstance(model, Mapping) else config.architecture
-    if arch not in ARCHITECTURES:
+    arch = section_of(raw, "model").get("arch", config.architecture)
+    if not isinstance(arch, str) or arch not in ARCHITECTURES:
         raise ConfigError(unknown("model.arch", arch, ARCHITECTURES), key="model.arch")
     return config.with_family(ARCHITECTURES[arch].family)
 
@@ -66,7 +64,7 @@ def foreign(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
 
 def is_none(key: Key, raw: Nested) -> bool:
     """Whether a key is said to be none."""
-    value = raw[key.part][key.name]
+    value = section_of(raw, key.part)[key.name]
     return value is None or (value == NONE and key.kind in (int, float))
 
 
@@ -86,4 +84,4 @@ def validated(config: type[Experiment], values: Nested, said: Nested) -> Experim
 def is_said(key: str, raw: Nested, whole: Experiment) -> bool:
     """Whether a key of this experiment stands there with a value that is not none."""
     section, _, name = key.partition(".")
-    return has(key, raw) and spelt_out(type(getattr(whole, section)), raw[section])[name] is not None
+    return has(key, raw) and spelt_out(type(getattr(whole, section)), section_of(raw, section))[name] is not None

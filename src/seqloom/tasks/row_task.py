@@ -18,10 +18,12 @@ from seqloom.spec.config.data import RowData
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.task import Batch, Task
+from seqloom.tasks.task import Batch, Built, Task
+
+Rows = Integer[ndarray, " batch"]
 
 
-class RowTask(Task):
+class RowTask(Task[Built, Rows]):
     """A task whose examples are rows of unequal length, read in batches by length.
 
     A task says its `schema`, and by it data are prepared, saved and read again; `rows` is the column that has a length.

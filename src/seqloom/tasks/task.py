@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -20,7 +20,14 @@ from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.views.text import one_line
 
-Built = Any  # the model that a task's own `build` makes, a `Writer`; each says in its signatures of which kind
+Built = TypeVar("Built", bound=Writer)
+"""The model that a task's `build` makes."""
+Item = TypeVar("Item")
+"""What a task reads in an epoch, and makes a batch of."""
+Answer = dict[str, Any]
+"""What a run says of one input, as JSON holds it."""
+Details = dict[str, Any]
+"""What a report shows beside the scores, as JSON holds it."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +90,10 @@ class Evaluation:
     """Scores by name, and what a report shows beside them."""
 
     scores: dict[str, float]
-    details: dict[str, Any] = field(default_factory=dict)
+    details: Details = field(default_factory=dict)
 
 
-class Task(ABC):
+class Task(ABC, Generic[Built, Item]):
     """From files to batches, from batches to a loss, from a model to answers.
 
     A task with data (`prepare`) trains; one with its vocabularies alone (`from_files`) predicts.
@@ -107,12 +114,12 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, experiment: Experiment, source: DataSource) -> "Task":
+    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
         """Read the data, as the config says."""
 
     @classmethod
     @abstractmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Task":
+    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
         """The task of a finished run, from the files of its vocabulary folder."""
 
     @abstractmethod
@@ -132,11 +139,11 @@ class Task(ABC):
         """The data in one line, for a person."""
 
     @abstractmethod
-    def epoch(self, number: int) -> Sequence[Any]:
+    def epoch(self, number: int) -> Sequence[Item]:
         """What is read in one epoch of training: a pure function of the seed and the number."""
 
     @abstractmethod
-    def batch(self, item: Any) -> Batch:
+    def batch(self, item: Item) -> Batch:
         """One item of an epoch as tensors."""
 
     @abstractmethod
@@ -146,7 +153,7 @@ class Task(ABC):
     # Model -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def build(self) -> Writer:
+    def build(self) -> Built:
         """A fresh model."""
 
     @abstractmethod
@@ -164,7 +171,7 @@ class Task(ABC):
     # Answers ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def predict(self, model: Built, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: Built, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """An answer for each text, or for each file that it names; one that is generated, as the run was trained to."""
 
     def answer(
@@ -175,7 +182,7 @@ class Task(ABC):
         device: torch.device,
         *,
         attention: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Answer]:
         """The same of a task that generates its answers (`Use.DECODE`), as these options say.
 
         attention: whether an answer says where the model looked

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Int, Integer, Shaped
@@ -27,6 +27,7 @@ from seqloom.spec.errors import TextError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.rows import padded
 from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
+from seqloom.tasks.task import Answer
 
 if TYPE_CHECKING:
     from seqloom.data.image_store import Images
@@ -104,11 +105,11 @@ class Source(ABC):
         """All that the answer to a row's source might be."""
 
     @abstractmethod
-    def shown(self, part: Split, row: int) -> dict[str, Any]:
+    def shown(self, part: Split, row: int) -> dict[str, str]:
         """A row's source in a report."""
 
     @abstractmethod
-    def about(self, part: Split, row: int) -> dict[str, Any]:
+    def about(self, part: Split, row: int) -> Answer:
         """What of a row's source is looked at, as an answer says it: its tokens, or how many regions it has."""
 
     def unknown(self, given: str) -> list[str]:
@@ -116,7 +117,7 @@ class Source(ABC):
         return []
 
     @abstractmethod
-    def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
+    def read(self, given: Sequence[str]) -> tuple[Read, list[Answer]]:
         """What a person gave, and what an answer says of each; a sentence if it can't be used."""
 
 
@@ -188,20 +189,20 @@ class Texts(Source):
     def references(self, part: Split, row: int) -> list[str]:
         return [part.text("target_texts", row)]
 
-    def shown(self, part: Split, row: int) -> dict[str, Any]:
+    def shown(self, part: Split, row: int) -> dict[str, str]:
         return {"text": part.text("source_texts", row)}
 
     def unknown(self, given: str) -> list[str]:
         return unseen(given, self.source, self.seen.source)
 
-    def about(self, part: Split, row: int) -> dict[str, Any]:
+    def about(self, part: Split, row: int) -> Answer:
         return self.tokens_of(part["source"][row])
 
-    def tokens_of(self, row: Integer[ndarray, " time"]) -> dict[str, Any]:
+    def tokens_of(self, row: Integer[ndarray, " time"]) -> Answer:
         """As a person reads them, the end included."""
         return {"source_tokens": [*self.source.tokens(row.tolist()), END_SIGN]}
 
-    def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
+    def read(self, given: Sequence[str]) -> tuple[Read, list[Answer]]:
         rows = self.source.encode_batch(list(given))
         for number, (text, row) in enumerate(zip(given, rows, strict=True), start=1):
             self.check(text, row, number)

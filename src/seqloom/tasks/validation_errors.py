@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
 from seqloom.spec.config.applicability import Useless, has
+from seqloom.spec.config.layers import section_of
 from seqloom.spec.errors import ConfigError
 from seqloom.spec.near import near
 from seqloom.spec.registry import not_a_choice, shown
@@ -43,12 +43,12 @@ EXPECTED = {
 }
 
 
-def explained(wrong: ValidationError, raw: Mapping[str, Any]) -> ConfigError:
+def explained(wrong: ValidationError, raw: Mapping[str, object]) -> ConfigError:
     """The first error, for a person; first of all of those in what was said, since defaults may follow from it."""
     errors = wrong.errors(include_url=False)
     error = next((each for each in errors if has(dotted(each["loc"]), raw)), errors[0])
     kind, key = error["type"], dotted(error["loc"])
-    context: dict[str, Any] = error.get("ctx", {})
+    context = error.get("ctx", {})
     if kind == "value_error":
         said = str(context["error"]).rstrip(".")
         said = f"{key}.{said}" if key == "model" else said
@@ -64,7 +64,7 @@ def explained(wrong: ValidationError, raw: Mapping[str, Any]) -> ConfigError:
     return ConfigError(f"{key} is {came}; expected {expected}", key=key)
 
 
-def counted(context: Mapping[str, Any]) -> dict[str, Any]:
+def counted(context: Mapping[str, object]) -> dict[str, object]:
     """Lengths with their unit.
 
     >>> counted({"min_length": 1}), counted({"max_length": 8})
@@ -79,7 +79,7 @@ def dotted(location: Sequence[int | str]) -> str:
     return ".".join(str(each) for each in location if not isinstance(each, int))
 
 
-def unknown_key(key: str, raw: Mapping[str, Any]) -> str:
+def unknown_key(key: str, raw: Mapping[str, object]) -> str:
     """The key that was likely meant, or whose it is if another architecture has it; and where all stand."""
     task = str(raw.get("task"))
     if key.partition(".")[0] not in TOP:
@@ -88,7 +88,7 @@ def unknown_key(key: str, raw: Mapping[str, Any]) -> str:
         return f"unknown key {key}.{guess} A config has {', '.join(TOP[:-1])} and {TOP[-1]}."
     known = all_keys().get(key)
     if known is not None and known.archs:
-        arch = (raw.get("model") or {}).get("arch", TASKS[task].config.architecture)
+        arch = section_of(raw, "model").get("arch", TASKS[task].config.architecture)
         return f"{key} is not a key of {arch}; it is one of {', '.join(known.archs)}."
     meant = nearest(key)
     guess = f" Did you mean {meant}?" if meant else ""

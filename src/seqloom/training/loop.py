@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.nn.heads.loss import Loss
+from seqloom.nn.models import Writer
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words
 from seqloom.spec.errors import SeqloomError
@@ -46,7 +47,12 @@ class Trainer:
     """
 
     def __init__(
-        self, task: Task, model: nn.Module, experiment: Experiment, device: torch.device, listeners: Sequence[Listener]
+        self,
+        task: Task[Writer, object],
+        model: Writer,
+        experiment: Experiment,
+        device: torch.device,
+        listeners: Sequence[Listener],
     ) -> None:
         self.task, self.model, self.experiment, self.device = task, model.to(device), experiment, device
         self.part = experiment.train

@@ -16,6 +16,7 @@ from seqloom.data.cache import fingerprints
 from seqloom.data.corpora.versions import made_with
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS
+from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of
 from seqloom.runs.making import create
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
@@ -39,7 +40,7 @@ class Sitting:
     """What a run needs to take steps."""
 
     experiment: Experiment
-    task: Task
+    task: Task[Writer, object]
     source: DataSource
     device: torch.device
 

@@ -15,7 +15,7 @@ from seqloom.spec.registry import Names
 NONE = "none"  # how a file or an option says None, where a number stands
 OFF = frozenset({"epochs", "clip_norm"})  # keys with a default that may be switched off
 
-Values = dict[str, Any]
+Values = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,13 @@ class Section(BaseModel):
         return choices_of(fields[name].annotation, fields[name].metadata) if name in fields else ()
 
     @classmethod
-    def filled(cls, raw: Mapping[str, Any]) -> Values:
+    def filled(cls, raw: Mapping[str, object]) -> Values:
         """`raw` with the defaults put in that follow from other values."""
         return dict(raw)
 
     @model_validator(mode="before")
     @classmethod
-    def no_truth_for_a_number(cls, raw: Any) -> Any:
+    def no_truth_for_a_number(cls, raw: object) -> object:
         """To Python, true is 1; in a config it is a mistake, so it is handed on as the word."""
         if not isinstance(raw, Mapping):
             return raw
@@ -188,7 +188,7 @@ def numbers(kind: type[Section]) -> dict[str, type]:
     return found
 
 
-def spelt_out(kind: type[Section], values: Mapping[str, Any]) -> Values:
+def spelt_out(kind: type[Section], values: Mapping[str, object]) -> Values:
     """The values with None where a number is said to be "none".
 
     >>> from seqloom.spec.config.decode import DecodeSection
@@ -198,7 +198,7 @@ def spelt_out(kind: type[Section], values: Mapping[str, Any]) -> Values:
     return {name: None if value == NONE and name in numbers(kind) else value for name, value in values.items()}
 
 
-def with_defaults(kind: type[Section], values: Mapping[str, Any], defaults: Values) -> Values:
+def with_defaults(kind: type[Section], values: Mapping[str, object], defaults: Values) -> Values:
     """What was said over the defaults; None stands only where it means something, elsewhere for the default."""
     return defaults | {
         name: value

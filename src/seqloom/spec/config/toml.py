@@ -5,10 +5,9 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from seqloom.spec.config.applicability import useless
-from seqloom.spec.config.layers import merged as merged
+from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.section import NONE, Section
 from seqloom.spec.errors import ConfigError, DataError
 from seqloom.spec.regular import NotRegular, open_regular
@@ -16,7 +15,7 @@ from seqloom.spec.regular import NotRegular, open_regular
 LARGEST = 1 << 20  # bytes: a config is small, and may come from a stranger
 
 
-def read_values(path: Path) -> dict[str, Any]:
+def read_values(path: Path) -> dict[str, object]:
     """The nested values of a TOML file."""
     text = text_of(path)
     try:
@@ -103,11 +102,13 @@ def written(experiment: Section, *, comments: bool = False) -> str:
     idle = {each.key for each in useless(experiment)}
     for name, section in sections.items():
         acting = [key for key in type(section).model_fields if f"{name}.{key}" not in idle]
-        lines += ["", f"[{name}]", *section_lines(section, acting, unsaid[name], comments)]
+        lines += ["", f"[{name}]", *section_lines(section, acting, section_of(unsaid, name), comments)]
     return "\n".join(lines) + "\n"
 
 
-def section_lines(section: Section, acting: Sequence[str], unsaid: Mapping[str, Any], comments: bool) -> Iterator[str]:
+def section_lines(
+    section: Section, acting: Sequence[str], unsaid: Mapping[str, object], comments: bool
+) -> Iterator[str]:
     """The keys of one section, `arch` first; a None is said where the default, if nobody says, is something else."""
     fields = type(section).model_fields
     for name in sorted(fields, key=lambda name: name != "arch"):

@@ -5,7 +5,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from seqloom.spec.errors import DataError, RunError, UserError
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.seen import Seen, characters
+from seqloom.tasks.task import Answer
 from seqloom.tasks.text_source import TARGET_FILE, Read, Source
 
 KIND = "pictures.json"  # what a model looks at: the width of features, 0 for images; and the most regions
@@ -162,15 +163,15 @@ class Pictures(Source):
         first, end = np.searchsorted(images, [image, image + 1])
         return [part.text("target_texts", row) for row in order[first:end]]
 
-    def shown(self, part: Split, row: int) -> dict[str, Any]:
+    def shown(self, part: Split, row: int) -> dict[str, str]:
         number = image_of(part, row)
         told = {"image": self.images.name(number)}
         return told if self.features else {**told, "thumbnail": thumbnail(self.images[number])}
 
-    def about(self, part: Split, row: int) -> dict[str, Any]:
+    def about(self, part: Split, row: int) -> Answer:
         return {"regions": list(self.shape(self.images[image_of(part, row)]))}
 
-    def read(self, given: Sequence[str]) -> tuple[Read, list[dict[str, Any]]]:
+    def read(self, given: Sequence[str]) -> tuple[Read, list[Answer]]:
         pictures = [read_source(path, self.size) for path in given]
         for path, picture in zip(given, pictures, strict=True):
             self.check(named(path), picture)

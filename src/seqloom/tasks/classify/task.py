@@ -33,13 +33,13 @@ from seqloom.tasks.metrics.classes import Labels as LabelScores
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
-from seqloom.tasks.task import Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
 from seqloom.tasks.worst import Worst
 
 SEVERAL = "several.json"  # there is such a file where a text may have several labels
 
 
-class Classify(RowTask):
+class Classify(RowTask[Model]):
     """p(label | text) from one vector for the whole text."""
 
     items: ClassVar[str] = "texts"
@@ -181,12 +181,12 @@ class Classify(RowTask):
                     text = part.text("texts", row)
                     worst.add(probability, text=text, gold=gold, predicted=self.told(said), place=self.place(part, row))
 
-    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """The likeliest label, or all that are likely; `cut` says whether a text was too long to be read to its end."""
         rows = self.tokenizer.encode_batch(list(texts))
         source, lengths = padded([row[: self.most] for row in rows])
         y, _ = model(source.to(device), lengths)
-        answers: list[dict[str, Any]] = []
+        answers: list[Answer] = []
         every = model.head.probabilities(y, lengths).cpu()  # type: ignore[operator]
         for text, row, p in zip(texts, rows, every, strict=True):
             told = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}

@@ -4,10 +4,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Integer
+from numpy import ndarray
 from torch import Tensor
 
 from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
@@ -29,12 +30,12 @@ from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageT
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.scoring import Scored, scored
-from seqloom.tasks.task import Batch, Evaluation, StepOutput, Task
+from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput, Task
 
 UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
 
 
-class Language(Task):
+class Language(Task[Model, Stretch]):
     """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
 
     chosen_by, higher_is_better = "loss", False
@@ -137,13 +138,13 @@ class Language(Task):
         """How many of these stand for something unknown."""
         return 0 if self.tokenizer.unknown is None else int((tokens == self.tokenizer.unknown).sum())
 
-    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """How likely each text is, and what may follow it; a Transformer reads a long one in pieces of its context."""
         rows = [self.prompt(text) for text in texts]
         both = zip(texts, rows, scored(model, rows, self.context(), device), strict=True)
         return [{"text": text, **self.likelihood(text, row, each)} for text, row, each in both]
 
-    def likelihood(self, text: str, row: list[int], told: Scored) -> dict[str, Any]:
+    def likelihood(self, text: str, row: list[int], told: Scored) -> Answer:
         """The scores of one text, and the tokens that may well follow it."""
         measured = Likelihood()
         measured.add(told.nats, len(row) - len(told.given))
@@ -217,7 +218,7 @@ class Language(Task):
         return self.tokenizer.decode(collect(written, 1)[0])
 
 
-def stretch(tokens: Any, item: Stretch) -> Batch:
+def stretch(tokens: Integer[ndarray, " n"], item: Stretch) -> Batch:
     """The tokens of a stretch, and those that follow each."""
     rows = np.stack([tokens[start : start + item.steps + 1] for start in item.starts]).astype(np.int64)
     both: Tensor = torch.from_numpy(rows)

@@ -87,7 +87,9 @@ class Config(Experiment):
     def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
         values: Values = {"dropout": 0.5, "word_dropout": 0.1, "character_width": CHARACTER_WIDTH[size]}
         if "input_dropout" in family.model_fields:  # it can be told apart from dropout between layers
-            values |= {"input_dropout": 0.3, "width": 2 * family.sizes[size]["width"]}
+            width = family.sizes[size]["width"]
+            assert isinstance(width, int)
+            values |= {"input_dropout": 0.3, "width": 2 * width}
         return values
 
     @classmethod
@@ -96,10 +98,10 @@ class Config(Experiment):
 
     @classmethod
     def filled_model(cls, model: Values, said: Values) -> Values:
-        if "character_width" in said or not isinstance(model["width"], int):
+        width, character_width = model["width"], model["character_width"]
+        if "character_width" in said or not isinstance(width, int) or not isinstance(character_width, int):
             return model
-        room = max(2, model["width"] // 4 * 2)  # even: two directions
-        return model | {"character_width": min(model["character_width"], room)}
+        return model | {"character_width": min(character_width, max(2, width // 4 * 2))}  # even: two directions
 
     def conflicts(self) -> Iterator[str]:
         yield from super().conflicts()

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
-from jaxtyping import Integer
+from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, Writer, read
@@ -137,7 +137,7 @@ class Forms:
         self.folder = folder
 
     @cached_property
-    def _arrays(self) -> Mapping[str, Any]:
+    def _arrays(self) -> Mapping[str, Shaped[ndarray, " n"]]:
         return read(self.folder / FORMS)
 
     @property

@@ -1,7 +1,7 @@
 """Tagging: a tag for each word of a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,11 +33,11 @@ from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.tag.config import TagData, TagModel
 from seqloom.tasks.tag.data import FORMS, LETTERS_FILE, TAGS_FILE, WORDS_FILE, Forms, Spellings, schema
-from seqloom.tasks.task import Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
 from seqloom.tasks.worst import LONGEST, Worst
 
 
-class Tag(RowTask):
+class Tag(RowTask[Model]):
     """p(tag_t | sentence) for each word, one by one or as a chain (CRF).
 
     Of a sentence longer than `data.max_length` only the beginning is learnt from. Scores and answers are of every word:
@@ -191,7 +191,7 @@ class Tag(RowTask):
             words = self.forms.words(part["forms"][row][seen])
             worst.add(least, text=words, gold=gold[seen], predicted=said[seen], place=self.place(part, row))
 
-    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
         """A tag for each word; words are what stands between spaces. A long sentence is read in pieces."""
         sentences = [text.split() for text in texts]
         pieces = Pieces.of(np.array([len(words) for words in sentences], dtype=np.int64), self.most)

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from jaxtyping import Shaped
 from numpy import ndarray
 
 from seqloom.data.examples import Place
 from seqloom.data.rows import Within
-from seqloom.data.schema import RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
+from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE
@@ -48,7 +47,7 @@ class RatioFilter(RowFilter):
         self.dropped += drops
         return not drops
 
-    def notes(self) -> dict[str, Any]:
+    def notes(self) -> Notes:
         """How many, how many of them are dropped, and where the first stood."""
         numbered = {name: number for number, name in enumerate(self.source.names())}
         at = self.first and (Within.of(self.first.file, numbered), self.first.line)
