@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 
 import hypothesis
@@ -45,6 +46,19 @@ def seed() -> None:
 def names(doctest_namespace: dict[str, object]) -> None:
     """Names that a docstring's example needs no import for."""
     doctest_namespace.update(torch=torch, seqloom=importlib.import_module("seqloom"))
+
+
+@pytest.fixture
+def forget_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Parts that a test registers, and modules that it imports from its folder, are forgotten after it."""
+    registry = importlib.import_module("seqloom.spec.registry")
+    parts, modules, folder = registry.user_defined(), set(sys.modules), str(tmp_path_factory.getbasetemp())
+    yield
+    for names, name in registry.user_defined() - parts:
+        names.remove(name)
+    for name in set(sys.modules) - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seqloom.lens.report import write_report
+from seqloom.models.custom import Build
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 from seqloom.runs.run import Run
 from seqloom.spec.config.layers import merged
@@ -20,7 +21,7 @@ from seqloom.training.session import Sitting
 def train(
     task: str,
     *files: str | Path,
-    model: str | Mapping[str, Any] | None = None,
+    model: str | Mapping[str, Any] | Build | None = None,
     size: str | None = None,
     valid: str | Path | Sequence[str] = (),
     test: str | Path | Sequence[str] = (),
@@ -35,11 +36,12 @@ def train(
 
     seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
 
-    model: an architecture by name, or keys of the config's `model`; `data`, `train` and `decode` are theirs
+    model: an architecture by name; keys of the config's `model`, as `data`, `train` and `decode` are of theirs; or a
+        function build(input_size, *, causal) that returns a layer, which keys may have as their `arch` too
     out: the run's folder; runs/TASK-DATE-TIME unless said
     listeners: called with each event (`seqloom.training.events`)
     """
-    said = {"arch": model} if isinstance(model, str) else dict(model or {})
+    said = dict(model or {}) if model is None or isinstance(model, Mapping) else {"arch": model}
     given = {"train": [str(file) for file in files], "valid": paths(valid), "test": paths(test)}
     raw = {
         "task": task,
@@ -66,13 +68,18 @@ def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence
 
 
 def resume(
-    folder: str | Path, data: Sequence[str] = (), listeners: Sequence[Listener] = (), device: str | None = None
+    folder: str | Path,
+    data: Sequence[str] = (),
+    listeners: Sequence[Listener] = (),
+    device: str | None = None,
+    model: Build | None = None,
 ) -> Run:
     """Continue a run from its last checkpoint, wherever it was stopped; `data` says where moved files are now.
 
     device: where to compute, if not on the device that the run began with, on which it goes on bit for bit
+    model: the function that the run was made with, if it was made with `model=build`
     """
-    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data, device))
+    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data, device, model))
 
 
 def reported(folder: Path, work: Any) -> Run:
@@ -89,6 +96,9 @@ def reported(folder: Path, work: Any) -> Run:
     return run
 
 
-def load(folder: str | Path, device: str = "cpu") -> Run:
-    """A run, checked, ready to predict."""
-    return Run(folder, device)
+def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
+    """A run, checked, ready to predict.
+
+    model: the function that it was made with, if it was made with `model=build`
+    """
+    return Run(folder, device, model=model)

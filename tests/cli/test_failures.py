@@ -96,7 +96,7 @@ def test_a_label_only_in_validation(seqloom: Seqloom) -> None:
     write("v.csv", "text,label\nfine,a\nodd,zz\n")
     said = seqloom("train", "classify", "a.csv", "--valid", "v.csv", *TINY)
     assert said.code == 2
-    assert "v.csv:3: label 'zz' is not in the training part" in said.err
+    assert "v.csv:3: label 'zz' is not in the training split" in said.err
 
 
 @pytest.mark.parametrize(

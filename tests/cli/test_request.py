@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.cli.naming import dotted_option, with_options
+from seqloom.cli.naming import naming_by, usual_naming
 from seqloom.cli.request import Request, without_overruled
 from seqloom.cli.train import train
 from seqloom.cli.unknown import nearest_option
 from seqloom.spec.errors import ConfigError, UserError
+from seqloom.spec.problem import KeyName, Problem, format_problem
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys
 from tests.cli.conftest import Seqloom
@@ -91,7 +92,18 @@ def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file
 
 @pytest.mark.parametrize("name", ["data.text", "runs/data.text", "data.text.csv", "my-data.text"])
 def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
-    assert with_options(f"{name}: there is no such file.", dotted_option) == f"{name}: there is no such file."
+    problem = Problem("no-such-file", "there is no such file", f"Name another, or give {KeyName('data.text')}", name)
+    told = f"{name}: there is no such file. Name another, or give --data.text."
+    assert format_problem(problem, usual_naming) == told
+
+
+def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
+    config = tmp_path / "e.toml"
+    config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
+    name = naming_by(asked("--config", str(config), "--train.carry").option)
+    assert name("train.lr", None) == "train.lr"
+    assert (name("train.carry", "true"), name("train.carry", "false")) == ("--train.carry", "--no-train.carry")
+    assert name("out", "another/folder") == "--out another/folder"  # of no config
 
 
 def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_failed_is_made_again(own_cache: Path) -> None:
     def fail() -> None:
         with create({"a": 1}) as folder:
             (folder / "made").write_text("half")
-            raise DataError("a.csv:3", "a bad line", "Mend it")
+            raise DataError("a.csv:3", "a bad line", "Mend it", code="bad-line")
 
     with pytest.raises(DataError, match="a bad line"):
         fail()

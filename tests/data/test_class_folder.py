@@ -85,8 +85,8 @@ def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, 
     folder = made(tmp_path, **dict.fromkeys(names, "x"))
     dev, test, train = sorted(folder.iterdir())
     assert message(folder) == (
-        ": these are parts of a data set, not classes. "
-        f"Pass each as what it is: --data.valid {dev} --data.test {test} --data.train {train}."
+        ": these are splits of a data set, not classes. "
+        f"Pass each as what it is: data.valid {dev} data.test {test} data.train {train}."
     )
 
 

@@ -15,6 +15,7 @@ from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
 from seqloom.data.table_config import TableData, column_key
 from seqloom.spec.errors import ConfigError, DataError
+from seqloom.spec.problem import rendered
 from seqloom.tasks.registry import TASKS, experiment
 
 SENTENCES = [f"a sentence of some length, number {number}" for number in range(20)]
@@ -108,15 +109,15 @@ def test_guesses(text: str, name: str, text_column: int, label: int, header: boo
 @pytest.mark.parametrize(
     ("named", "text", "label", "header", "described"),
     [
-        ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; --data.text and --data.label name others)"),
-        ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; --data.label names others)"),
+        ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; data.text and data.label name others)"),
+        ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; data.label names others)"),
         ({"text": "title", "label": "kind"}, 0, 3, True, "text: 'title', label: 'kind'"),
         (
             {"text": "1", "label": "4"},
             0,
             3,
             True,
-            "text: 'title', label: 'kind' (header guessed; --data.header and --no-data.header say)",
+            "text: 'title', label: 'kind' (header guessed; data.header true and data.header false say)",
         ),
         ({"text": "1", "label": "4", "header": False}, 0, 3, False, "text: column 1, label: column 4, no header"),
     ],
@@ -126,12 +127,12 @@ def test_columns_that_are_named_are_read(
 ) -> None:
     found = find("title,text,label,kind\na,b,c,d\n", **named)
     assert (*found.indices, found.header) == (text, label, header)
-    assert found.describe() == described
+    assert rendered(found.describe()) == described
 
 
 def test_a_header_that_is_guessed_away_says_so() -> None:
-    said = "(header guessed; --data.header and --no-data.header say)"
-    assert find(PLAIN, text=2, label=1).describe() == f"text: column 2, label: column 1, no header {said}"
+    said = "(header guessed; data.header true and data.header false say)"
+    assert rendered(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {said}"
 
 
 def test_other_files_can_be_read_as_the_first() -> None:
@@ -151,13 +152,13 @@ def test_other_files_can_be_read_as_the_first() -> None:
         (
             "review,stars\na,b",
             {"text": "reveiw"},
-            ":1: no column 'reveiw' (columns: review, stars). The nearest is 'review'; name it with --data.text.",
+            ":1: no column 'reveiw' (columns: review, stars). The nearest is 'review'; name it with data.text.",
         ),
         ("review,stars\na,b", {"text": "zzz"}, ":1: no column 'zzz' (columns: review, stars). Name one of them with"),
-        ("review,stars\na,b", {"label": "3"}, ": no column 3 (there are 2). Count from 1 in --data.label."),
-        ("review,stars\na,b", {"label": "0"}, ": no column 0 (there are 2). Count from 1 in --data.label."),
+        ("review,stars\na,b", {"label": "3"}, ": no column 3 (there are 2). Count from 1 in data.label."),
+        ("review,stars\na,b", {"label": "0"}, ": no column 0 (there are 2). Count from 1 in data.label."),
         ("review,stars\na,b", {"text": "1", "label": "review"}, ": text and label are the same column ('review'). "),
-        ("review,stars\na,b", {"text": "review", "header": False}, ": --data.text 'review' is a name, and there is no"),
+        ("review,stars\na,b", {"text": "review", "header": False}, ": data.text 'review' is a name, and there is no"),
         ("text,text,label\na,b,c", {"text": "text"}, ": several columns are called 'text'. Give a number"),
         ("text,label\na,b,c\nd,e,f", {"text": "text"}, ":1: the header has 2 fields and most rows have 3. "),
         ("\n\n", {}, ": there is no row that can be read. "),
@@ -178,7 +179,7 @@ def test_keys_of_json_are_columns() -> None:
     ]
     lines = "\n".join(map(json.dumps, records))
     guess = find(lines, "a.jsonl")
-    assert guess.describe() == "text: 'said', label: 'about' (guessed; --data.text and --data.label name others)"
+    assert rendered(guess.describe()) == "text: 'said', label: 'about' (guessed; data.text and data.label name others)"
     assert find(lines, "a.jsonl", text="said", label="about").guessed == ()
     assert "The nearest is 'about'" in message(lines, "a.jsonl", label="abuot")
     assert message('{"text": "x"}', "a.jsonl").startswith("a.jsonl: there is only one key ('text')")
@@ -248,11 +249,11 @@ def test_codes_that_are_words_name_no_columns_of_a_dictionary(first: str) -> Non
 
 def test_a_header_that_is_guessed_says_so() -> None:
     def describe(text: str, **values: object) -> str:
-        return find_columns(save(text, "a.tsv"), "translate", **values).describe()
+        return rendered(find_columns(save(text, "a.tsv"), "translate", **values).describe())
 
-    guessed = "source: 'en', target: 'de' (header guessed; --data.header and --no-data.header say"
+    guessed = "source: 'en', target: 'de' (header guessed; data.header true and data.header false say"
     assert describe(f"en\tde\n{PAIRS}", source=1, target=2) == f"{guessed})"
-    others = "--data.source and --data.target name others"
+    others = "data.source and data.target name others"
     assert describe(f"en\tde\n{PAIRS}") == f"{guessed}; {others})"
     assert describe(f"en\tde\n{PAIRS}", header=True) == f"source: 'en', target: 'de' ({others})"
     assert describe(f"en\tde\n{PAIRS}", source="en") == f"source: 'en', target: 'de' ({others})"
@@ -277,9 +278,9 @@ def test_a_person_has_the_last_word() -> None:
 
 def test_images_and_captions_have_other_names() -> None:
     assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
-    assert find_columns(Path("a.tsv"), "caption").describe() == (
-        "image: 'image', caption: 'caption' (header guessed; --data.header and --no-data.header say; "
-        "--data.source and --data.target name others)"
+    assert rendered(find_columns(Path("a.tsv"), "caption").describe()) == (
+        "image: 'image', caption: 'caption' (header guessed; data.header true and data.header false say; "
+        "data.source and data.target name others)"
     )
 
 
@@ -288,7 +289,7 @@ def test_sides_that_were_found_can_be_named() -> None:
     first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").named_in(data)
     assert first == section("translate", source="en", target="de", header=True)
     columns = find_columns(save(PAIRS, "b.tsv"), "translate", source="2", target="1")
-    assert columns.describe() == "source: column 2, target: column 1, no header"
+    assert rendered(columns.describe()) == "source: column 2, target: column 1, no header"
 
 
 def test_files_without_sides() -> None:
@@ -305,10 +306,10 @@ def test_files_without_sides() -> None:
 
 def test_the_same_column_twice() -> None:
     assert message(PAIRS, "a.tsv", "translate", source=1, target="1") == (
-        "a.tsv: source and target are the same column ('1'). Name two with --data.source and --data.target."
+        "a.tsv: source and target are the same column ('1'). Name two with data.source and data.target."
     )
     assert message(PAIRS, "a.tsv", "translate", source=3) == (
-        "a.tsv: no column 3 (there are 2). Count from 1 in --data.source."
+        "a.tsv: no column 3 (there are 2). Count from 1 in data.source."
     )
     assert "The nearest is 'target'" in message("source\ttarget\na\tb\n", "a.tsv", "translate", target="taget")
 
@@ -349,7 +350,7 @@ def test_a_bad_row_is_refused_or_skipped(row: str, expected: str) -> None:
     assert [text for (text, _), _ in rows] == ["a", "c"]
     assert len(errors) == 1
     assert errors[0].startswith(f":2: {expected}")
-    assert "or pass --data.on-bad-line skip" in errors[0]
+    assert "or pass data.on_bad_line skip" in errors[0]
 
 
 def test_rows_keep_the_line_they_begin_on() -> None:
@@ -383,7 +384,7 @@ def test_several_labels() -> None:
     rows, errors = read_or_skip("a,x|y\nb,\nc,x| x\nd,x||y\ne, z \n", "a.csv", labelled(), label_separator="|")
     assert [labels for (_, labels), _ in rows] == [("x", "y"), (), ("x",), ("z",)]
     assert errors == [
-        ":4: one of the labels in 'x||y' is empty. Fill it in, remove the line, or pass --data.on-bad-line skip."
+        ":4: one of the labels in 'x||y' is empty. Fill it in, remove the line, or pass data.on_bad_line skip."
     ]
 
 
@@ -401,7 +402,7 @@ def test_a_header_is_no_row() -> None:
             "not valid JSON (expecting ',' delimiter, column 25). Write one JSON object per line",
         ),
         ("[1]", "an array, not a JSON object such as"),
-        ('{"text": "x"}', "no key 'label' (it has 'text'). Add it, or pass --data.on-bad-line skip."),
+        ('{"text": "x"}', "no key 'label' (it has 'text'). Add it, or pass data.on_bad_line skip."),
         ("{}", "no key 'text' (it has none). "),
         ('{"text": 5, "label": 1}', "'text' is a number, and a text is a string. "),
         ('{"text": null, "label": 1}', "'text' is null, and a text is a string. "),
@@ -451,11 +452,11 @@ def test_white_space_at_the_ends_is_no_part_of_a_side() -> None:
 
 def test_a_field_too_many_or_too_few() -> None:
     assert message(PAIRS + "one\ttwo\tthree\n", "a.tsv", "translate") == (
-        "a.tsv:3: 3 fields, expected 2 (source, tab, target). Remove a tab, or pass --data.on-bad-line skip."
+        "a.tsv:3: 3 fields, expected 2 (source, tab, target). Remove a tab, or pass data.on_bad_line skip."
     )
     assert message(PAIRS + "alone\n", "a.tsv", "translate") == (
         "a.tsv:3: 1 field, expected 2 (source, tab, target). "
-        "Add the tab that is missing, or pass --data.on-bad-line skip."
+        "Add the tab that is missing, or pass data.on_bad_line skip."
     )
     assert message("a,b\nc,d\ne,f,g\n", "a.csv", "translate").startswith(
         "a.csv:3: 3 fields, expected 2 (source, comma, target). Put quotes"
@@ -471,7 +472,7 @@ def test_a_field_too_many_or_too_few() -> None:
     [("\tx", "the source is"), ("x\t ", "the target is"), (" \t", "the source and the target are")],
 )
 def test_an_empty_side(row: str, which: str) -> None:
-    expected = f"a.tsv:3: {which} empty. Fill it in, remove the line, or pass --data.on-bad-line skip."
+    expected = f"a.tsv:3: {which} empty. Fill it in, remove the line, or pass data.on_bad_line skip."
     assert message(f"{PAIRS}{row}\n", "a.tsv", "translate") == expected
 
 
@@ -553,7 +554,7 @@ class ThreeColumns(TableData):
 def test_of_three_roles_only_those_that_clash_are_named() -> None:
     roles = tuple(Role(name, name) for name in ("first", "second", "third"))
     reads, path = Reads("three", "tables", ("table",), roles), save("a,b,c\n" * 3, "three.csv")
-    sentence = r"second and third are the same column \('2'\)\. Name two with --data\.second and --data\.third\.$"
+    sentence = r"second and third are the same column \('2'\)\. Name two with data\.second and data\.third\.$"
     with pytest.raises(DataError, match=sentence):
         module.find_columns(path, FORMATS["csv"], reads, ThreeColumns(first="1", second="2", third="2"))
 

@@ -106,9 +106,7 @@ def test_a_hash_may_be_a_comment_or_a_word(file: Path) -> None:
 
 @pytest.mark.parametrize("column", ["upso", "1", "11", "id", "form"])
 def test_a_column_that_does_not_exist_is_refused(file: Path, column: str) -> None:
-    with pytest.raises(
-        UserError, match=f"--data.tag {column}: no such column of tags in CoNLL-U. .*Known: lemma, upos"
-    ):
+    with pytest.raises(UserError, match=f"data.tag {column}: no such column of tags in CoNLL-U. .*Known: lemma, upos"):
         conllu(file, column)
     with pytest.raises(UserError, match="Did you mean upos"):
         conllu(file, "upso")
@@ -116,14 +114,14 @@ def test_a_column_that_does_not_exist_is_refused(file: Path, column: str) -> Non
 
 @pytest.mark.parametrize("column", ["upos", "1", "0"])
 def test_a_column_of_conll_is_a_number(file: Path, column: str) -> None:
-    with pytest.raises(UserError, match=f"--data.tag {column}: in CoNLL files .* is a number, 2 or more"):
+    with pytest.raises(UserError, match=f"data.tag {column}: in CoNLL files .* is a number, 2 or more"):
         conll(file, column)
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("2\ton\ton", "3 columns; CoNLL-U has 10, separated by tabs. Correct the row, or pass --data.on-bad-line skip"),
+        ("2\ton\ton", "3 columns; CoNLL-U has 10, separated by tabs. Correct the row, or pass data.on_bad_line skip"),
         ("2 on on ADP IN _ _ _ _ _", "1 column, and no tab; CoNLL-U has 10"),
         (f"2\t\ton\tADP\tIN{REST}", "the word is empty. "),
         (f"2\ton\ton\t\tIN{REST}", "the tag is empty. "),
@@ -148,7 +146,7 @@ def test_a_bad_row_of_conllu_costs_its_sentence(file: Path, row: str, message: s
         ("Go\tVB\non\t\n", None, ":2: the tag is empty. "),
         ("Go\tVB\n\tIN\n", None, ":2: the word is empty. "),
         ("Go\non\n", None, ":1: only one column; expected a word and its tag"),
-        ("Go VB\n", "3", ":1: 2 columns, and --data.tag asks for column 3. "),
+        ("Go VB\n", "3", ":1: 2 columns, and data.tag asks for column 3. "),
         ("a B\n" + "word B\n" * 30, None, ":1: a sentence of more than 100 characters begins here. Put a blank line"),
         ("\n \n", None, ": there is no sentence that can be read. "),
         ("-DOCSTART- O\n\n", None, ": there is no sentence that can be read. "),

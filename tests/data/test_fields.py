@@ -51,7 +51,7 @@ def test_a_separator_splits_strings(cell: str, names: tuple[str, ...]) -> None:
 
 
 def test_a_label_between_separators_is_not_empty() -> None:
-    do = "Fill it in, remove the line, or pass --data.on-bad-line skip."
+    do = "Fill it in, remove the line, or pass data.on_bad_line skip."
     assert message(labels, "x||y", "|") == f"films.jsonl:2: one of the labels in 'x||y' is empty. {do}"
 
 
@@ -62,7 +62,7 @@ def test_a_label_between_separators_is_not_empty() -> None:
         ('{"a": 1}', "an object can't be a label. "),
         ('[["a"]]', "an array can't be a label. "),
         ("NaN", "nan can't be a label. "),
-        ('""', "the label is empty. Fill it in, remove the line, or pass --data.on-bad-line skip."),
+        ('""', "the label is empty. Fill it in, remove the line, or pass data.on_bad_line skip."),
         ('" "', "the label is empty. "),
         ('["a", " "]', "the label is empty. "),
     ],
@@ -76,7 +76,7 @@ def test_what_can_not_be_a_label_is_refused(value: str, expected: str) -> None:
     ("value", "kind"), [(5, "a number"), (None, "null"), (True, "true or false"), ([], "an array"), ({}, "an object")]
 )
 def test_a_text_is_a_string(parse: Parse, value: object, kind: str) -> None:
-    do = "Put it in quotes, or pass --data.on-bad-line skip."
+    do = "Put it in quotes, or pass data.on_bad_line skip."
     assert message(parse, value) == f"films.jsonl:2: 'text' is {kind}, and a text is a string. {do}"
 
 
@@ -90,6 +90,6 @@ def test_white_space_at_the_ends() -> None:
 def test_half_of_a_character_is_refused(value: object) -> None:
     with pytest.raises(DataError) as error:
         check_encodable([1, "whole", value], PLACE)
-    do = "Write the character itself, or pass --data.on-bad-line skip."
+    do = "Write the character itself, or pass data.on_bad_line skip."
     assert str(error.value) == f"films.jsonl:2: \\ud800 is half of a character. {do}"
     check_encodable(["\U0001f600", ["a", None], 5], PLACE)

@@ -24,7 +24,7 @@ def format_of(path: Path, task: str, name: str = "auto") -> str:
 
 
 def formats_of(paths: Sequence[Path], task: str) -> list[str]:
-    return [form.name for form in formats.formats_of(paths, TASKS[task].reads)]
+    return [form.name for _, form in formats.formats_of(paths, TASKS[task].reads)]
 
 
 def refuse_twice(names: Sequence[str], task: str, form: str = "auto") -> None:
@@ -111,7 +111,7 @@ def test_what_is_given_goes_before_the_name(folder: Path) -> None:
 def test_a_table_under_a_texts_name_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "reviews.txt").write_text("good\t1\nbad\t0\n")
     assert message(format_of, tmp_path / "reviews.txt", "classify").endswith(
-        "each line has one tab, as in a table. Rename it to .tsv, or pass --data.format tsv."
+        "each line has one tab, as in a table. Rename it to .tsv, or pass data.format tsv."
     )
 
 

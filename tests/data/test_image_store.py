@@ -210,7 +210,7 @@ def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: s
         Path("photos/3.png").write_bytes(content)
     sentence = refusal()
     assert sentence.startswith(f"a.tsv:7: {what}")
-    do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip."
+    do = "Replace it, name the column of images with data.source, or pass data.on_bad_image skip."
     assert sentence.endswith(f". {do}")
     store = made(on_bad_image="skip")
     assert len(numbered(store)) == len(ROWS) - 2
@@ -221,7 +221,7 @@ def test_a_bad_image_names_its_line_or_is_skipped(content: bytes | None, what: s
 def test_pairs_of_texts_are_pointed_to_their_task(name: str, text: bool) -> None:
     sentence = refusal([(name, "deux chats"), *ROWS])
     assert sentence.startswith(f"a.tsv:1: {name!r} is not there. Replace it, ")
-    assert sentence.endswith("--data.on-bad-image skip; pairs of texts are for 'seqloom train translate'.") == text
+    assert sentence.endswith("data.on_bad_image skip; pairs of texts are for 'seqloom train translate'.") == text
 
 
 def test_a_path_can_not_write_on_the_terminal() -> None:

@@ -133,7 +133,7 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
             stream.write(b"x" * (1 << 20))
     tracemalloc.start()
     assert sentence(read_lines(file)) == (
-        f"{file}:2: a line of more than 1,000,000 characters. Break it up, or pass a larger --data.max-characters."
+        f"{file}:2: a line of more than 1,000,000 characters. Break it up, or pass a larger data.max_characters."
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

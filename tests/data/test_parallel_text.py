@@ -49,7 +49,7 @@ def test_blank_on_both_sides_is_passed_over() -> None:
 
 
 def test_blank_on_one_side_is_at_its_place() -> None:
-    do = "Fill it in, remove the line, or pass --data.on-bad-line skip."
+    do = "Fill it in, remove the line, or pass data.on_bad_line skip."
     assert message("1\n\n3\n", "1\n2\n3\n") == f"a.en:2: the source is empty. {do}"
     assert message("1\n2\n3\n", "1\n\t\n3\n") == f"a.de:2: the target is empty. {do}"
     assert pairs("1\n\n3\n", "1\n2\n3\n", bad := Skipped()) == [("1", "1", 1), ("3", "3", 3)]

@@ -226,7 +226,7 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
     def read(bad: Bad) -> Iterator[tuple[str, Record]]:
         for i in range(40):
             yield TRAIN, Record((f"text {i}", "é"), Place("a.tsv", i + 1))
-        bad(DataError("a.tsv:41", "no text", "Write one"))
+        bad(DataError("a.tsv:41", "no text", "Write one", code="no-text"))
 
     with pytest.raises(DataError, match=r"^a\.tsv:41: no text\."):
         prepare(found, schema, read, {"of": "memory"})

@@ -261,7 +261,7 @@ def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
     """A score on what was learnt is no score."""
     Path("a.txt").write_text("one text\n")
     Path("b.txt").write_text("one text\n")
-    with pytest.raises(DataError, match=r"b\.txt: the same content as a\.txt, which is in the train part\."):
+    with pytest.raises(DataError, match=r"b\.txt: the same content as a\.txt, which is in the train split\."):
         resolve("language", train=["a.txt"], valid="b.txt").hashed()
 
 

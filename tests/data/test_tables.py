@@ -173,7 +173,7 @@ def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, 
     with pytest.raises(DataError) as error:
         read(json_objects, file)
     assert str(error.value).startswith(f"{file}:2: {message}")
-    assert "or pass --data.on-bad-line skip" in str(error.value)
+    assert "or pass data.on_bad_line skip" in str(error.value)
     skipped = Skipped()
     assert [number for number, _ in read(json_objects, file, bad=skipped)] == [1, 3]
     assert skipped.count == 1

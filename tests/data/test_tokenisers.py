@@ -37,7 +37,7 @@ MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENISERS for l
 
 
 def test_the_registry_has_the_names_of_the_spec() -> None:
-    assert tuple(TOKENISERS) == names.TOKENISERS
+    assert tuple(TOKENISERS) == tuple(names.TOKENISERS)
     assert all(kind == made.kind for kind, made in TOKENISERS.items())
 
 

@@ -6,10 +6,10 @@ import torch
 from seqloom.kernels.choice import BACKENDS, use
 from seqloom.kernels.vendor import Vendor
 from seqloom.nn.cells import CELLS, LSTM, ReluRNN
+from seqloom.nn.conformance import Result, ask
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Backwards, Recurrent
 from seqloom.nn.state import State
-from tests.nn.questions import Result, ask
 
 equations = pytest.mark.parametrize("equation", Vendor.equations)
 biases = pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])

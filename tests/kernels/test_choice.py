@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seqloom.kernels.choice import BACKENDS, REFERENCE, choose, use
-from seqloom.kernels.recurrence import Problem
+from seqloom.kernels.recurrence import Recurrence
 from seqloom.kernels.reference import Reference
 from seqloom.nn.cells import GRU, LSTM, RNN
 from seqloom.nn.recurrent import Recurrent
@@ -13,30 +13,30 @@ from seqloom.nn.state import State
 from seqloom.spec.errors import UnavailableBackend, UnknownName
 
 
-def problem(equation: str | None) -> Problem:
+def recurrence(equation: str | None) -> Recurrence:
     cell = RNN(3, 4)
-    return Problem(equation, torch.randn(2, 3, 3), State(), None, cell.project, cell.step, cell.operands)
+    return Recurrence(equation, torch.randn(2, 3, 3), State(), None, cell.project, cell.step, cell.operands)
 
 
 def test_the_fastest_that_fits_is_picked() -> None:
-    assert choose(problem("lstm")).name == "vendor"
-    assert choose(problem("gru")).name == "reference"
-    assert choose(problem(None)).name == "reference"
+    assert choose(recurrence("lstm")).name == "vendor"
+    assert choose(recurrence("gru")).name == "reference"
+    assert choose(recurrence(None)).name == "reference"
 
 
 def test_a_name_is_obeyed_within_the_block() -> None:
     with use("reference"):
-        assert choose(problem("lstm")) is REFERENCE
+        assert choose(recurrence("lstm")) is REFERENCE
         with use("vendor"):
-            assert choose(problem("lstm")).name == "vendor"
-        assert choose(problem("lstm")) is REFERENCE
-    assert choose(problem("lstm")).name == "vendor"
+            assert choose(recurrence("lstm")).name == "vendor"
+        assert choose(recurrence("lstm")) is REFERENCE
+    assert choose(recurrence("lstm")).name == "vendor"
 
 
 def test_an_error_within_the_block_ends_it() -> None:
     with pytest.raises(ZeroDivisionError), use("reference"):
         raise ZeroDivisionError
-    assert choose(problem("lstm")).name == "vendor"
+    assert choose(recurrence("lstm")).name == "vendor"
 
 
 def test_an_unknown_name_is_an_error_at_once() -> None:
@@ -47,7 +47,7 @@ def test_an_unknown_name_is_an_error_at_once() -> None:
 def test_a_backend_asked_for_by_name_says_why_it_cannot() -> None:
     with use("vendor"):
         with pytest.raises(UnavailableBackend) as caught:
-            choose(problem("gru-minimal"))
+            choose(recurrence("gru-minimal"))
         assert str(caught.value) == (
             "backend 'vendor' can't run this recurrence: torch has no kernel for the equation 'gru-minimal'; "
             "it has lstm, gru-after, rnn, rnn-relu."
@@ -62,7 +62,7 @@ def test_a_thread_has_a_choice_of_its_own() -> None:
     found = {}
 
     def look(name: str) -> None:
-        found[name] = choose(problem("lstm")).name
+        found[name] = choose(recurrence("lstm")).name
 
     with use("reference"):
         thread = threading.Thread(target=look, args=("outside",))
@@ -82,9 +82,9 @@ def test_every_layer_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
     run = Reference.run
 
-    def watched(self: Reference, problem: Problem) -> object:
-        ran.append(problem.equation)
-        return run(self, problem)
+    def watched(self: Reference, recurrence: Recurrence) -> object:
+        ran.append(recurrence.equation)
+        return run(self, recurrence)
 
     monkeypatch.setattr(Reference, "run", watched)
     with use("reference"):

@@ -1,12 +1,12 @@
 """What the conformance suite asks with: which layers, what input, what came out."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
+from seqloom.nn.conformance import Result, Trial, fixed_names
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
 from seqloom.nn.words import NO_CHARACTER, Words
@@ -78,45 +78,10 @@ def reads_tokens(layer: Layer) -> bool:
     return hasattr(layer, "vocabulary")
 
 
-class Result(NamedTuple):
-    """What one call gave: outputs, the state after, and the gradient of a random sum of both."""
-
-    y: Tensor
-    state: State
-    to_x: Tensor
-    to_weights: dict[str, Tensor]
-
-
-def ask(layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0) -> Result:
-    """Forwards and backwards. The sum weighs every output, padding included, and every value carried."""
-    x = x.detach().requires_grad_(x.is_floating_point())
-    layer.zero_grad()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)  # dropout, if any, draws the same
-        y, after = layer(x, lengths, state)
-    total = weigh(y) + sum(weigh(after[name]) for name in fixed_names(layer) if after[name].is_floating_point())
-    if total.requires_grad:
-        total.backward()
-    to_weights = {name: zeros_if_none(weight) for name, weight in layer.named_parameters()}
-    return Result(y.detach(), after.detach(), zeros_if_none(x), to_weights)
-
-
-def weigh(values: Tensor) -> Tensor:
-    """Σ w ⊙ values, with w the same for the same place in a row, however many steps or rows there are."""
-    generator = torch.Generator().manual_seed(5)
-    dims = torch.randn(values.shape[-1], generator=generator, dtype=torch.float64)
-    steps = torch.randn(512, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
-    weights = dims if steps is None else steps.reshape(-1, *[1] * (values.dim() - 3), 1) * dims
-    return (values * weights.to(values)).sum()
-
-
-def zeros_if_none(tensor: Tensor) -> Tensor:
-    return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad.clone()
-
-
-def fixed_names(layer: Layer) -> list[str]:
-    """The tensors of the state that don't grow: their values are what the layer carries, and not how it is stored."""
-    return [name for name, shape in layer.state_shapes().items() if None not in shape]
+def trial_of(case: Case, lengths: Sequence[int] = RAGGED, *, training: bool = False) -> Trial:
+    """A layer of the catalogue as the quick check of user-defined parts asks one."""
+    layer = case.layer()
+    return Trial(layer.train(training), *random_batch(layer, lengths), case.begin)
 
 
 def assert_equal(came: Result, expected: Result, layer: Layer) -> None:

@@ -297,7 +297,7 @@ def test_a_memory_that_cannot_be_looked_at() -> None:
 
 def test_a_decoder_without_a_beginning() -> None:
     layer = decoder(contexts["before"]())
-    with pytest.raises(MissingMemory, match=r"begin with state = decoder\.start\(memory, lengths, final\)"):
+    with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
     carried = AttentiveDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), Concatenation(0, HIDDEN), Carry())
     assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state has nothing;")

@@ -18,6 +18,19 @@ from torch import nn
 
 import seqloom.nn
 from seqloom.nn.cells import LSTMLayerNorm, ReluRNN
+from seqloom.nn.conformance import (
+    MORE,
+    ask,
+    cut_anywhere,
+    draws_nothing_in_eval,
+    gives_what_it_declares,
+    gradients_are_finite,
+    ignores_more_padding,
+    ignores_padding,
+    keeps_waiting_rows,
+    rows_apart,
+    sees_no_future,
+)
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
 from seqloom.spec.errors import CannotStep
@@ -25,7 +38,6 @@ from tests.nn.catalogue import Case, cases
 from tests.nn.questions import (
     ROWS,
     STEPS,
-    ask,
     assert_close,
     assert_equal,
     assert_state_close,
@@ -37,6 +49,7 @@ from tests.nn.questions import (
     random_x,
     room_for,
     rows_independent,
+    trial_of,
 )
 
 quickly = pytest.mark.usefixtures("unchecked")  # many calls, of shapes that another test has looked at
@@ -78,53 +91,19 @@ def test_gradients_check(case: Case) -> None:
 @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 @quickly
 def test_what_lies_beyond_a_row_changes_nothing(case: Case, training: bool) -> None:
-    layer = case.layer()
-    x, lengths = random_batch(layer)
-    padding = torch.arange(x.shape[1]) >= lengths.unsqueeze(1)
-    results = {}
-    for fill in (0, 10_000, float("nan"), float("inf"), "random"):
-        if isinstance(fill, float) and not x.is_floating_point():
-            continue
-        filled = x.clone()
-        filled[padding] = random_x(layer, *x.shape[:2])[padding] if fill == "random" else fill
-        twin = copy.deepcopy(layer).train(training)  # with its own batch statistics
-        results[fill] = ask(twin, filled, lengths, case.begin(twin, ROWS))
-    clean = results.pop(0)
-    assert clean.y[~padding].isfinite().all()
-    assert clean.y[padding].eq(0).all()
-    assert clean.to_x[padding].eq(0).all()
-    for result in results.values():
-        assert_equal(result, clean, layer)
+    assert ignores_padding(trial_of(case, training=training)) is None
 
 
-@every(having=room_for(STEPS + 3))
+@every(having=room_for(STEPS + MORE))
 @quickly
 def test_more_padding_changes_nothing(case: Case) -> None:
-    layer = case.layer()
-    x, lengths = random_batch(layer)
-    longer = torch.cat([x, random_x(layer, ROWS, 3)], dim=1)
-    short = ask(layer, x, lengths, case.begin(layer, ROWS))
-    long = ask(layer, longer, lengths, case.begin(layer, ROWS))
-    assert_close(long.y[:, :STEPS], short.y)
-    assert long.y[:, STEPS:].eq(0).all()
-    assert_close(long.to_x[:, :STEPS], short.to_x)
-    for name, gradient in short.to_weights.items():
-        assert_close(long.to_weights[name], gradient, atol=1e-10)
-    assert_state_close(long.state, short.state, layer)
+    assert ignores_more_padding(trial_of(case)) is None
 
 
 @every(having=rows_independent)
 @quickly
 def test_a_row_alone_gives_the_same(case: Case) -> None:
-    layer = case.layer()
-    x, lengths = random_batch(layer)
-    together = ask(layer, x, lengths, case.begin(layer, ROWS))
-    for row, length in enumerate(lengths.tolist()):
-        begin = case.begin(layer, ROWS)
-        alone = ask(layer, x[row, :length].unsqueeze(0), None, begin and begin.select(torch.tensor([row])))
-        assert_close(alone.y[0], together.y[row, :length])
-        assert_close(alone.to_x[0], together.to_x[row, :length])
-        assert_state_close(alone.state, together.state.select(torch.tensor([row])), layer)
+    assert rows_apart(trial_of(case)) is None
 
 
 @every(having=rows_independent)
@@ -148,28 +127,12 @@ def test_batch_mates_change_nothing(case: Case, training: bool) -> None:
 @given(cuts=st.lists(st.integers(0, STEPS), max_size=4))
 @quickly
 def test_any_split_in_time_gives_the_same(case: Case, cuts: list[int]) -> None:
-    layer = case.layer()
-    x, _ = random_batch(layer)
-    whole, end = layer(x, state=case.begin(layer, ROWS))
-    parts, state = [], case.begin(layer, ROWS)
-    for piece in x.tensor_split(sorted(cuts), dim=1):
-        y, state = layer(piece, state=state)
-        parts.append(y)
-    assert_close(torch.cat(parts, dim=1), whole)
-    assert_state_close(state, end, layer)
+    assert cut_anywhere(trial_of(case), tuple(sorted(cuts))) is None
 
 
 @every(having=causal)
 def test_step_by_step_gives_the_same(case: Case) -> None:
-    layer = case.layer()
-    x, _ = random_batch(layer)
-    whole, end = layer(x, state=case.begin(layer, ROWS))
-    parts, state = [], case.begin(layer, ROWS)
-    for step in x.split(1, dim=1):
-        y, state = layer(step, state=state)
-        parts.append(y)
-    assert_close(torch.cat(parts, dim=1), whole)
-    assert_state_close(state, end, layer)
+    assert cut_anywhere(trial_of(case)) is None
 
 
 @every(having=causal)
@@ -228,15 +191,7 @@ def test_gradients_flow_through_a_carried_state(case: Case) -> None:
 
 @every(having=causal)
 def test_the_future_changes_nothing(case: Case) -> None:
-    layer = case.layer()
-    x, _ = random_batch(layer)
-    now = x.shape[1] // 2
-    other = torch.cat([x[:, :now], random_x(layer, ROWS, x.shape[1] - now)], dim=1)
-    y, _ = layer(x.requires_grad_(x.is_floating_point()), state=case.begin(layer, ROWS))
-    assert_close(layer(other, state=case.begin(layer, ROWS))[0][:, :now], y[:, :now])
-    if x.requires_grad:
-        (to_x,) = torch.autograd.grad(y[:, :now].sum(), x)
-        assert to_x[:, now:].eq(0).all()
+    assert sees_no_future(trial_of(case)) is None
 
 
 @every(having=not_causal)
@@ -244,7 +199,7 @@ def test_what_reads_the_whole_cannot_go_on(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
     _, state = layer(x, state=case.begin(layer, ROWS))
-    with pytest.raises(CannotStep, match=r"can't go on .* give it all steps in one call, or use a causal layer\."):
+    with pytest.raises(CannotStep, match=r"can't go on .* Give it all steps in one call, or use a causal layer\."):
         layer(x, state=state)
 
 
@@ -334,13 +289,7 @@ def test_no_rows(case: Case) -> None:
 
 @every()
 def test_rows_of_no_steps(case: Case) -> None:
-    layer = case.layer()
-    x, lengths = random_batch(layer)
-    begin = case.begin(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
-    before = State({name: tensor.clone() for name, tensor in begin.items()}, position=begin.position.clone())
-    y, after = layer(x, torch.zeros_like(lengths), begin)
-    assert y.eq(0).all()
-    assert_state_close(after, before, layer, atol=0)
+    assert keeps_waiting_rows(trial_of(case)) is None
 
 
 @every(having=causal)
@@ -371,10 +320,14 @@ def test_lengths_of_either_integer_type(case: Case) -> None:
 @every()
 @quickly
 def test_eval_mode_draws_nothing(case: Case) -> None:
-    layer = case.layer()
-    x, lengths = random_batch(layer)
-    first, second = (ask(layer, x, lengths, case.begin(layer, ROWS), seed) for seed in (1, 2))
-    assert_equal(first, second, layer)
+    assert draws_nothing_in_eval(trial_of(case)) is None
+
+
+@every()
+@quickly
+def test_it_gives_what_it_declares(case: Case) -> None:
+    assert gives_what_it_declares(trial_of(case)) is None
+    assert gradients_are_finite(trial_of(case)) is None
 
 
 @every(having=rows_independent, where=lambda case: not case.noisy)

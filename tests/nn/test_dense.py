@@ -54,7 +54,7 @@ def test_what_is_longer_than_length_is_refused(make):
 def test_they_cannot_step(make):
     layer = make()
     _, state = layer(torch.randn(2, 1, 3))
-    with pytest.raises(CannotStep, match="give it all steps in one call"):
+    with pytest.raises(CannotStep, match="Give it all steps in one call"):
         layer(torch.randn(2, 1, 3), state=state)
 
 

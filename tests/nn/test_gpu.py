@@ -8,8 +8,9 @@ import torch
 from seqloom import kernels
 from seqloom.nn import GRU, LSTM, Recurrent
 from seqloom.nn.cells import CELLS
+from seqloom.nn.conformance import ask
 from seqloom.spec.errors import ArgumentError
-from tests.nn.questions import ask, causal, every, random_batch
+from tests.nn.questions import causal, every, random_batch
 
 pytestmark = [
     pytest.mark.gpu,

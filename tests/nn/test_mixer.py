@@ -54,7 +54,7 @@ def test_what_is_longer_than_length_is_refused():
 def test_it_cannot_step():
     block = MixerBlock(3, length=6, token_hidden_size=4, hidden_size=4)
     _, state = block(torch.randn(2, 1, 3))
-    with pytest.raises(CannotStep, match="give it all steps in one call"):
+    with pytest.raises(CannotStep, match="Give it all steps in one call"):
         block(torch.randn(2, 1, 3), state=state)
 
 

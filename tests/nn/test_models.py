@@ -512,7 +512,7 @@ def test_what_does_not_fit(complaint: str, make) -> None:
 def test_a_model_that_reads_the_whole_cannot_write() -> None:
     for body in (encoder(parts), both_directions):
         with pytest.raises(
-            CannotStep, match=r"^Model: it can't write one token after another, .* build it with a causal body\.$"
+            CannotStep, match=r"^Model: it can't write one token after another, .* Build it with a causal body\.$"
         ):
             Model(words, body, head).start(SOME)
 

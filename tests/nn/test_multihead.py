@@ -278,7 +278,7 @@ def test_bad_settings_are_sentences(make, sentence):
 def test_a_layer_that_has_no_memory_says_how_to_begin():
     layer = CrossAttention(8, 6, heads=2)
     with pytest.raises(
-        MissingMemory, match=r"no memory to look at; begin with state = layer\.start\(memory, lengths\)"
+        MissingMemory, match=r"no memory to look at\. Begin with state = layer\.start\(memory, lengths\)"
     ):
         layer(torch.randn(1, 3, 8))
     with pytest.raises(MissingMemory, match="outermost"):

@@ -145,7 +145,7 @@ def test_every_attention_is_recorded_by_place():
 
 
 def test_a_memory_that_is_missing_is_a_sentence():
-    with pytest.raises(MissingMemory, match=r"begin with state = layer\.start\(memory, lengths\)"):
+    with pytest.raises(MissingMemory, match=r"Begin with state = layer\.start\(memory, lengths\)"):
         cross_decoder(SMALL)(torch.randn(1, 3, 8))
 
 

@@ -31,7 +31,7 @@ def test_a_new_run_is_whole_and_has_no_weights(tmp_path: Path) -> None:
 def test_a_folder_with_a_run_is_refused(tmp_path: Path) -> None:
     made(tmp_path / "run")
     with pytest.raises(
-        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"
+        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*out='another/folder'"
     ):
         made(tmp_path / "run")
 
@@ -39,11 +39,11 @@ def test_a_folder_with_a_run_is_refused(tmp_path: Path) -> None:
 def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("precious")
-    with pytest.raises(RunError, match=r"thesis is a folder that holds something else\. Pass --out another/folder\."):
+    with pytest.raises(RunError, match=r"thesis is a folder that holds something else\. Pass out='another/folder'\."):
         made(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(RunError, match=r"file is a file\. Pass --out another/folder\."):
+    with pytest.raises(RunError, match=r"file is a file\. Pass out='another/folder'\."):
         refuse_taken(tmp_path / "file")
 
 
@@ -91,7 +91,7 @@ def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> 
 def test_a_run_has_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    with pytest.raises(RunError, match=r"is no name for a new folder\. Pass --out another/folder\."):
+    with pytest.raises(RunError, match=r"is no name for a new folder\. Pass out='another/folder'\."):
         refuse_taken(Path(name))
 
 

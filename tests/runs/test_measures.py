@@ -27,7 +27,7 @@ def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
 
 def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
     if run.task.name != "translate":
-        with pytest.raises(UserError, match=rf"^evaluate: beam has no use, since {run.task.name} does not write\.$"):
+        with pytest.raises(UserError, match=rf"decode\.beam has no use, since {run.task.name} does not write\.$"):
             run.evaluate(data_of(run, "test"), decode={"beam": 2})
         return
     greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam": beam, "length": 9}) for beam in (1, 8))

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from seqloom.spec.folder import (
     FORMAT,
     LARGEST,
     MANIFEST,
+    MOST_PARTS,
     Manifest,
+    Part,
     check,
     is_inside,
     read_json,
@@ -138,6 +141,43 @@ def test_a_key_that_is_missing_or_can_not_be_is_refused(run: Path, key: str, ite
     for item in items:
         changed(run, **{key: item})
         assert f"its {key} is missing or damaged" in refused(run)
+
+
+OF_FILE = {"kind": "cell", "name": "mine", "file": "my_parts.py", "sha256": "0" * 64}
+OF_MODULE = {"kind": "score", "name": "near", "module": "__main__"}
+
+
+def test_parts_are_written_and_read(run: Path) -> None:
+    parts = (Part("cell", "mine", "my_parts.py", "0" * 64), Part("score", "near", module="__main__"))
+    write_manifest(run, replace(check(run), parts=parts))
+    assert json.loads((run / MANIFEST).read_text())["parts"] == [OF_FILE, OF_MODULE]
+    assert check(run).parts == parts
+    assert check(run).having({}, 0).parts == parts
+
+
+def test_a_run_without_parts_says_nothing_of_them(run: Path) -> None:
+    assert "parts" not in json.loads((run / MANIFEST).read_text())
+    assert check(run).parts == ()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        *(None, {}, "x", 5, True, [None], ["mine"], [[]], [{}], [OF_FILE, 1], [OF_FILE, OF_FILE]),
+        [{**OF_MODULE, "name": f"n{number}"} for number in range(MOST_PARTS + 1)],
+        *([{key: OF_FILE[key] for key in OF_FILE if key != gone}] for gone in OF_FILE),
+        *([OF_FILE | OF_MODULE], [OF_FILE | {"more": "x"}], [OF_MODULE | {"sha256": "0" * 64}]),
+        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in (None, 5, True, [], {})),
+        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in ("", "a\nb", "a\x1b[31mb")),
+        *([each | {key: item}] for each in (OF_FILE, OF_MODULE) for key in each for item in ("a\u202eb", "x" * 256)),
+        *([OF_FILE | {"file": name}] for name in ("/etc/passwd", "../my_parts.py", "a/b.py", ".", "b.py/")),
+        *([OF_FILE | {"sha256": code}] for code in ("0" * 63, "0" * 65, "G" * 64, "0" * 63 + " ")),
+        *([OF_FILE | {"kind": kind}] for kind in ("Cell", "the cell", "cell:", "1")),
+    ],
+)
+def test_a_damaged_list_of_parts_is_refused(run: Path, parts: object) -> None:
+    changed(run, parts=parts)
+    assert "list of parts is damaged" in refused(run)
 
 
 def test_a_key_that_this_version_does_not_know_is_passed_over(run: Path) -> None:

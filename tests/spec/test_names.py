@@ -20,13 +20,13 @@ from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.cells import CELLS
 from seqloom.spec import names
 from seqloom.spec.errors import ArgumentError
-from seqloom.spec.registry import Registry
+from seqloom.spec.registry import Marked, Registry
 from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS
 
 ROOMS = (seqloom.kernels, seqloom.nn, seqloom.data, seqloom.decoding, seqloom.tasks, seqloom.training)
 
-OPEN = {"TASKS", "ARCHITECTURES", "FORMATS", "CELLS"}  # anyone may add to them in-process; cells are architectures
+OPEN = {"TASKS", "ARCHITECTURES", "FORMATS"}  # anyone may add to them, and no config needs their names from elsewhere
 
 # Which keys of the config take which names, and the words that they take beyond them.
 TAKEN_BY = {
@@ -40,12 +40,14 @@ TAKEN_BY = {
     "ORDERS": ("model.order", ()),
     "SCHEMES": ("model.init", ()),
     "NORMS": ("model.norm", ()),
+    "HEADS": ("model.head", ()),
     "POOLS": ("model.pool", ()),
     "SIZES": ("model.size", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
     "TOKENISERS": ("data.tokenizer", ()),
     "OPTIMISERS": ("train.optimizer", ()),
     "SCHEDULES": ("train.schedule", ()),
+    "METRICS": ("train.metrics", ()),
     "DEVICES": ("train.device", ()),
 }
 
@@ -67,7 +69,7 @@ registries = {
 
 @pytest.mark.parametrize("name", sorted(set(tuples) & set(registries)))
 def test_names_are_the_keys_of_their_registry(name: str) -> None:
-    assert tuples[name] == tuple(registries[name])
+    assert tuple(tuples[name]) == tuple(registries[name])
 
 
 def test_every_closed_registry_has_its_names_in_spec() -> None:
@@ -77,7 +79,9 @@ def test_every_closed_registry_has_its_names_in_spec() -> None:
 def test_names_that_stand_for_no_class_are_few() -> None:
     """Recurrent, Attention, PooledContext, record and the config know these by themselves."""
     known = {"INITIAL_STATES", "WEIGHTINGS", "SUMMARIES", "RECORDS", "SIZES", "DEVICES"}
-    assert set(tuples) - set(registries) == known | {"SAME_WIDTH", "NORMS_OVER_TIME"}
+    marked = {name for name, value in tuples.items() if isinstance(value, Marked)}
+    assert marked == {"SAME_WIDTH", "ROTATABLE", "NORMS_OVER_TIME"}
+    assert set(tuples) - set(registries) == known | marked | {"LAYERS"}
 
 
 def test_open_names_are_those_of_their_registries() -> None:
@@ -95,7 +99,7 @@ def test_scores_of_one_width_are_those_that_refuse_two() -> None:
             score(3, 5)
         except ArgumentError:
             refusing.append(name)
-    assert tuple(refusing) == names.SAME_WIDTH
+    assert refusing == list(names.SAME_WIDTH)
 
 
 @pytest.mark.parametrize("name", sorted(TAKEN_BY))

@@ -43,4 +43,5 @@ def test_an_unknown_name_is_a_sentence_with_the_nearest_right_one(name: object, 
 
 
 def test_the_sentence_can_be_had_for_any_list_of_names() -> None:
-    assert unknown("cell", "lsmt", ("gru", "lstm")) == "unknown cell 'lsmt'. Did you mean 'lstm'? Known: gru, lstm."
+    message, advice = unknown("cell", "lsmt", ("gru", "lstm"))
+    assert (message, advice) == ("unknown cell 'lsmt'", "Did you mean 'lstm'? Known: gru, lstm")

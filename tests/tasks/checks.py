@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from seqloom.data.inspection.report import Finding, Inspection
+from seqloom.spec.problem import rendered
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.registry import experiment
 
@@ -20,12 +21,12 @@ def check(task: str, **data: object) -> Inspection:
 def only(found: Inspection | Iterable[Finding], words: str) -> Finding:
     """The one finding that says these words."""
     findings = found.findings if isinstance(found, Inspection) else found
-    (one,) = [finding for finding in findings if words in finding.message]
+    (one,) = [finding for finding in findings if words in rendered(finding.problem.message)]
     return one
 
 
 def says(found: Inspection, words: str) -> bool:
-    return any(words in finding.message for finding in found.findings)
+    return any(words in rendered(finding.problem.message) for finding in found.findings)
 
 
 def names(places: Iterable[str]) -> list[str]:

@@ -35,7 +35,8 @@ def test_the_parts_too_are_described() -> None:
 @every_key
 def test_a_key_takes_one_kind_of_value(key: Key) -> None:
     assert key.kind in (bool, int, float, str, tuple)
-    assert (key.kind is tuple) == (key.dotted in ("data.train", "data.valid", "data.test", "data.languages"))
+    several = ("data.train", "data.valid", "data.test", "data.languages", "train.metrics")
+    assert (key.kind is tuple) == (key.dotted in several)
     assert all(isinstance(word, str) for word in key.choices)
 
 

@@ -3,6 +3,7 @@
 import pytest
 from rich.text import Text
 
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.label_report import LISTED, LabelReport
 from seqloom.tasks.report import Remark
@@ -11,12 +12,12 @@ from seqloom.views.figure import Table
 
 
 def test_a_model_is_compared_with_the_simplest_answer() -> None:
-    details = {"baseline": {"says": "pos", "accuracy": 0.5}}
+    details, lr = {"baseline": {"says": "pos", "accuracy": 0.5}}, KeyName("train.lr")
     said = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
     assert [(remark.word, remark.text) for remarks in said for remark in remarks] == [
         ("baseline", "always saying pos would give accuracy 0.5"),
         ("baseline", "always saying pos would give accuracy 0.5"),
-        ("warning", "this model is no better than that. More steps, another --train.lr or more data may help"),
+        ("warning", f"this model is no better than that. More steps, another {lr} or more data may help"),
     ]
     assert list(ClassifyReport({"loss": 1.0}, {}).remarks()) == []
     assert list(ClassifyReport({"loss": 1.0}, details).remarks()) == []

@@ -132,7 +132,7 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
     (tmp_path / "photos/4.png").write_text("not an image")
     (tmp_path / "photos/5.png").unlink()
     with pytest.raises(
-        DataError, match=r"captions\.tsv:9: 'photos/4\.png' is not an image .*--data\.on-bad-image skip\.$"
+        DataError, match=r"captions\.tsv:9: 'photos/4\.png' is not an image .*data\.on_bad_image skip\.$"
     ):
         task_of(path)
     task, _ = task_of(path, on_bad_image="skip")
@@ -229,7 +229,7 @@ def test_a_grid_is_too_large_only_for_an_encoder_that_has_a_limit(encoder: str, 
         assert run.predict([str(large)])[0]["regions"] == [5, 5]
         assert len(run.evaluate(table).details["examples"]) == 2
         return
-    told = "25 regions, and the model's positions allow 9. Make the grid smaller, or train with another --model.encoder"
+    told = "25 regions, and the model's positions allow 9. Make the grid smaller, or train with another model.encoder"
     for place, ask in ((large, lambda: run.predict([str(large)])), ("test.tsv:2", lambda: run.evaluate(table))):
         with pytest.raises(DataError) as wrong:
             ask()

@@ -46,7 +46,7 @@ def refused(asked: Any) -> str:
 def test_more_tokens_than_positions_are_refused_wherever_they_are_asked_for(run: Run, tmp_path: Path) -> None:
     told = (
         "decode.min_length is 6, and the model's positions allow 5 tokens. "
-        "Make it smaller, or train with --data.max-length 6."
+        "Make it smaller, or train with data.max_length 6."
     )
     pairs = run.folder.parent / "pairs.tsv"
     assert refused(lambda: run.predict(["one"], min_length=6, length=9)) == told

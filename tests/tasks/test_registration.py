@@ -17,6 +17,7 @@ from seqloom.nn.stack import Stack
 from seqloom.spec.config.data import RowData, VocabularyData
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.spec.errors import ArgumentError, ConfigError, PartError
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
@@ -60,7 +61,9 @@ class CountModel(Section):
 class Config(Experiment):
     """Count the words of a text."""
 
-    reads = Reads("count", "plain text", ("text",), corpora={"lines": EmbeddedCorpus("nowhere:lines")})
+    reads = Reads(
+        "count", "plain text", ("text",), corpora=Registry("corpus", {"lines": EmbeddedCorpus("nowhere:lines")})
+    )
     help = Help("Learns to count words.", "texts.txt", "--data.unit word", "texts.txt --valid more.txt")
     architecture = "gru"
     use = Use.ENCODE

@@ -54,7 +54,7 @@ def test_repeats_overlap_and_texts(tmp_path: Path) -> None:
 def test_bad_files_and_empty_splits(tmp_path: Path) -> None:
     inspection = check_rows(train=[write(tmp_path / "t.tsv", "a\tb\nc\td\n"), str(tmp_path / "none.tsv")])
     assert only(inspection, "no such file").kind == "error"
-    assert only(inspection, "no example is left for the valid part").kind == "error"
+    assert only(inspection, "no example is left for the valid split").kind == "error"
     bad = check_rows(train=write(tmp_path / "t.tsv", CLEAN + "alone\n"))
     assert names(only(bad, "1 field, expected 2").locations) == ["t.tsv:61"]
     assert not says(check_rows(train=write(tmp_path / "empty.tsv", "")), "no example is left")

@@ -85,9 +85,7 @@ def test_a_text_longer_than_the_positions_allow(arch: str, tmp_path: Path) -> No
         assert source.read(["one " * 50])[0].source.shape == (1, 51)
         return
     said = refusal(source, "one", "one " * 6)
-    assert said.startswith(
-        "text 2: 6 tokens, and the model's positions allow 5. Split it, or train with --data.max-len"
-    )
+    assert said.startswith("text 2: 6 tokens, and the model's positions allow 5. Split it, or train with data.max_len")
 
 
 def test_an_encoder_with_positions_limits_a_decoder_without(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 import seqloom
 from seqloom.cli.main import main
 from seqloom.data.examples import Place
-from seqloom.data.formats import FORMATS, Format
+from seqloom.data.formats import FORMATS
 from seqloom.data.lines import Bad, read_lines
 from seqloom.models.family import Family, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
@@ -25,7 +25,7 @@ from seqloom.nn.stack import Stack
 from seqloom.spec.config.data import RowData
 from seqloom.spec.config.section import Values, key
 from seqloom.spec.errors import ConfigError
-from seqloom.tasks.registry import TASKS, TaskEntry
+from seqloom.tasks.registry import TASKS
 from tests.toys import word_count
 
 TINY = {"size": "tiny", "train": {"steps": 12, "validate_every": 4, "checkpoint_every": 4, "device": "cpu", "lr": 0.01}}
@@ -42,8 +42,8 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 
 
 def register() -> None:
-    TASKS.register("count", TaskEntry(word_count.__name__, "count the words of a text"))
-    FORMATS.register("bars", Format("bars", "table", read_bars, (".bars",), " | "))
+    seqloom.register.task("count", word_count.__name__, summary="count the words of a text")
+    seqloom.register.reader("bars", read_bars, suffixes=(".bars",), separator=" | ")
     ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
 
 
@@ -52,12 +52,11 @@ def register() -> None:
 KILLED = """
 import os, signal
 import seqloom
-from seqloom.tasks.registry import TASKS, TaskEntry
 from seqloom.training.events import Saved
 def kill(event):
     if isinstance(event, Saved) and event.step >= 8:
         os.kill(os.getpid(), signal.SIGKILL)
-TASKS.register("count", TaskEntry("tests.toys.word_count", "count the words of a text"))
+seqloom.register.task("count", "tests.toys.word_count", summary="count the words of a text")
 seqloom.train("count", "texts.csv", out="killed", listeners=[kill], **{tiny})
 """
 

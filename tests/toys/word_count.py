@@ -21,6 +21,7 @@ from seqloom.nn.state import State
 from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.config.section import Values, key, keys
 from seqloom.spec.errors import DataError
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
@@ -42,7 +43,8 @@ def to_number(field: Field, _data: object) -> float:
     try:
         return float(scalar(field.value, field.place))
     except ValueError:
-        raise DataError(field.place, f"{field.value!r} is not a number", "Write one, such as 7") from None
+        message = f"{field.value!r} is not a number"
+        raise DataError(field.place, message, "Write one, such as 7", code="not-a-number") from None
 
 
 class CountData(TokenizedData, TableData):
@@ -60,7 +62,7 @@ class Config(Experiment):
         "CSV, TSV or JSONL, with a text and its number of words",
         ("table",),
         roles=(Role("text", "text", ("text",)), Role("count", "count", ("count", "words"), parse=to_number)),
-        corpora={"lines": EmbeddedCorpus(f"{__name__}:lines")},
+        corpora=Registry("corpus", {"lines": EmbeddedCorpus(f"{__name__}:lines")}),
         suffix=".csv",
     )
     help = Help("Learns to count the words of a text.", "texts.csv", "--model gru", "texts.csv --valid more.csv")

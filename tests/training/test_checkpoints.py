@@ -13,6 +13,7 @@ from seqloom.spec.folder import sha256
 from seqloom.spec.names import OPTIMISERS
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
+from seqloom.training.optimisers import state_tensors
 from seqloom.training.progress import Progress
 from tests.training.small import sitting
 
@@ -39,7 +40,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
     """Weights, what the optimizer remembers, the carried state, the place."""
     for name, tensor in one.model.state_dict().items():
         assert tensor.equal(other.model.state_dict()[name]), name
-    first, second = checkpoints.optimiser_tensors(one.optimizer), checkpoints.optimiser_tensors(other.optimizer)
+    first, second = state_tensors(one.optimizer), state_tensors(other.optimizer)
     assert set(first) == set(second)
     assert all(tensor.equal(second[name]) for name, tensor in first.items())
     assert (one.state is None) == (other.state is None)

@@ -69,7 +69,7 @@ def test_inverse_sqrt_without_a_warm_up() -> None:
     assert [rate(at(step), part("inverse-sqrt")) for step in (0, 3, 8)] == pytest.approx([0.4, 0.2, 0.4 / 3])
 
 
-@given(st.sampled_from(NAMES), st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
+@given(st.sampled_from(list(NAMES)), st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
 def test_a_rate_is_between_nothing_and_lr(schedule: str, step: int, warmup: int, floor: float) -> None:
     chosen = part(schedule, warmup=warmup, **({"floor": floor} if schedule == "cosine" else {}))
     assert 0 <= rate(at(step, total=200, epoch=step // 50), chosen) <= 0.4 * (1 + 1e-12)

@@ -115,7 +115,7 @@ def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> No
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
-    with pytest.raises(RunError, match=r"train\.txt: the run's data is no longer there\. Say where.*`--data PATH`\.$"):
+    with pytest.raises(RunError, match=r"train\.txt: the run's data is no longer there\. Say where.*data='PATH'\.$"):
         resume(tmp_path / "run")
     moved = [tmp_path / "moved"] if named == "folder" else sorted((tmp_path / "moved").iterdir())
     resume(tmp_path / "run", [str(path) for path in moved])
@@ -170,7 +170,7 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: 
     start(of_files(tmp_path / "data"), tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     with pytest.raises(
-        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*--out another/folder"
+        RunError, match=r"already holds a run\. Continue it with `seqloom resume .*out='another/folder'"
     ):
         start(of_files(tmp_path / "data", seed=2), tmp_path / "run")
     with pytest.raises(RunError, match="already holds a run"):  # nor is anything read: these data are nowhere
@@ -260,7 +260,7 @@ def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypat
     assert json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))["device"] == "cpu"
     note(tmp_path / "run", device="mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(UserError, match=r"--device mps: there is none here"):
+    with pytest.raises(UserError, match=r"train.device mps: there is none here"):
         session.resume(tmp_path / "run", [])
     assert session.resume(tmp_path / "run", [], device="cpu").scores["cost"]["steps"] == 4
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from seqloom.nn import Model
-from seqloom.training.checkpoints import optimiser_tensors
 from seqloom.training.events import Event, Skip, Step, Tick
 from seqloom.training.loop import NotFinite, Trainer
+from seqloom.training.optimisers import state_tensors
 from tests.training.small import sitting
 from tests.training.test_loop import Nowhere, same, weights
 
@@ -46,7 +46,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
     trainer.step()
     trainer.step()
     before, carried = weights(trainer), trainer.state
-    remembered = {name: tensor.clone() for name, tensor in optimiser_tensors(trainer.optimizer).items()}
+    remembered = {name: tensor.clone() for name, tensor in state_tensors(trainer.optimizer).items()}
     assert carried is not None
     values = {name: tensor.clone() for name, tensor in carried.items()}
     trainer.step()
@@ -54,7 +54,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
     assert (skip.step, skip.what) == (3, what)
     assert not math.isfinite(skip.value)
     assert same(weights(trainer), before)  # batch statistics too
-    assert same(optimiser_tensors(trainer.optimizer), remembered)
+    assert same(state_tensors(trainer.optimizer), remembered)
     assert trainer.state is not None
     assert same(dict(trainer.state), values)
     trainer.step()  # and the run goes on from it

@@ -10,6 +10,7 @@ from rich_click import RichOption
 
 from seqloom.cli.console import output, waiting
 from seqloom.cli.failures import MISTAKE
+from seqloom.cli.naming import naming_by
 from seqloom.cli.task_command import TaskCommand
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ def work(request: "Request", own: Mapping[str, Any]) -> int:
     """Print what was found; the exit code says whether one could train on it."""
     from seqloom.tasks.data_check import check_data
 
-    chosen, console = request.experiment(), output()
+    chosen, console, naming = request.experiment(), output(), naming_by(request.option)
     with waiting(console, "looking at the data …"):
         inspection = check_data(chosen)
     if own["json"]:
-        click.echo(json.dumps(inspection.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(inspection.as_json(naming), ensure_ascii=False))
     else:
-        for line in inspection.lines():
+        for line in inspection.lines(naming):
             text = Text(line)
             text.highlight_regex(r"^error ", "bold red")
             text.highlight_regex(r"^warning ", "bold yellow")

@@ -4,11 +4,12 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.padding import Padding
@@ -16,10 +17,14 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from seqloom.cli.naming import usual_naming
+from seqloom.spec.problem import rendered
+
 if TYPE_CHECKING:
     from seqloom.tasks.report import Shown
 
 PROGRAM = "seqloom"
+CODE = "--code"
 INDENT = 9  # columns: as wide as the longest word at the left, and a space
 QUIET = 0.5  # seconds that may pass before a wait is shown
 
@@ -41,7 +46,7 @@ def is_live(console: Console) -> bool:
 
 def say(console: Console, word: str, told: str | Text, style: str = "bold cyan") -> None:
     """`corpus   9,000 texts to learn from`: what goes on is set under the beginning, where a person reads it."""
-    text = told if isinstance(told, Text) else Text(told)
+    text = told if isinstance(told, Text) else Text(rendered(told, usual_naming))
     if not console.is_terminal:
         console.print(Text.assemble((f"{word:<{INDENT - 1}} ", style), text))
         return
@@ -77,12 +82,14 @@ def block(console: Console, text: Text) -> None:
 
 
 def command(*words: object) -> str:
-    """A command of seqloom that can be pasted into a shell.
+    """A command of seqloom that can be pasted into a shell, with the code files that the present one was given.
 
     >>> command("predict", "runs/my run", "a text").endswith("seqloom predict 'runs/my run' 'a text'")
     True
     """
-    return shlex.join([program(), *map(str, words)])
+    context = click.get_current_context(silent=True)
+    files = context.meta.get(CODE, ()) if context is not None else ()
+    return shlex.join([program(), *map(str, words), *(word for file in files for word in (CODE, file))])
 
 
 def program() -> str:
@@ -92,14 +99,6 @@ def program() -> str:
         return PROGRAM
     here = Path.cwd()
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
-
-
-def listed(words: Sequence[str], last: str = "and") -> str:
-    """
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 class _Waiting:

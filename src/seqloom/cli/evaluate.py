@@ -63,9 +63,9 @@ def evaluate(
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import dotted_option, naming_options
     from seqloom.data.paths import expand
-    from seqloom.spec.folder import check
+    from seqloom.runs.recorded_parts import open_manifest
 
-    manifest = check(Path(run))
+    manifest = open_manifest(Path(run))
     refuse_device(device)
     expand(files)  # a file that is missing is told at once
     console = output()

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import click
 
+from seqloom.cli.naming import usual_naming
 from seqloom.cli.unknown import usage_sentence
 from seqloom.spec.errors import ArgumentError, SeqloomError, UnavailableBackend, UnknownName, UserError
+from seqloom.spec.problem import format_problem, rendered
 
 MISTAKE, FAILURE, INTERRUPTED, NO_READER = 2, 1, 130, 141
 FROM_THE_USER = (UserError, ArgumentError, UnknownName, UnavailableBackend)
@@ -24,28 +26,33 @@ class Failure(NamedTuple):
 def failure(wrong: BaseException) -> Failure:
     """A mistake in what was given is 2, a failure of ours or of the machine 1, a signal 128 and its number.
 
-    >>> failure(UserError("reviews.csv: there is no such file."))
+    >>> failure(UserError("there is no such file", location="reviews.csv"))
     Failure(sentence='reviews.csv: there is no such file.', code=2)
     """
     match wrong:
         case click.exceptions.Abort() | KeyboardInterrupt():
             return Failure("interrupted.", INTERRUPTED)
         case click.ClickException():
-            return Failure(usage_sentence(wrong), MISTAKE)
+            return Failure(rendered(usage_sentence(wrong)), MISTAKE)
         case BrokenPipeError():
             return Failure(None, NO_READER)
         case SeqloomError() if isinstance(wrong, FROM_THE_USER):
-            return Failure(str(wrong), MISTAKE)
+            return Failure(sentence(wrong), MISTAKE)
         case SeqloomError():
             number = getattr(wrong, "number", None)  # a signal's
-            return Failure(str(wrong), 128 + number if isinstance(number, int) else FAILURE)
+            return Failure(sentence(wrong), 128 + number if isinstance(number, int) else FAILURE)
         case OSError() if wrong.strerror and wrong.filename:
-            return Failure(f"{wrong.filename}: {wrong.strerror.lower()}.", MISTAKE)
+            return Failure(rendered(f"{wrong.filename}: {wrong.strerror.lower()}."), MISTAKE)
         case OSError() if wrong.errno == errno.ENOSPC:
             return Failure("no space left on the device. Make room and run again.", FAILURE)
         case _ if is_memory(wrong):
             return Failure("out of memory. Lower --train.batch, or take a smaller --size.", FAILURE)
     return Failure(internal(wrong), FAILURE)
+
+
+def sentence(wrong: SeqloomError) -> str:
+    """What an error says, with the options of the command line for config keys."""
+    return format_problem(wrong.problem, wrong.naming or usual_naming)
 
 
 def is_memory(wrong: BaseException) -> bool:
@@ -59,4 +66,4 @@ def internal(wrong: BaseException) -> str:
         traceback.print_exception(wrong)
     said = " ".join(str(wrong).split()).rstrip(".")
     what = f"{type(wrong).__name__}: {said}" if said else type(wrong).__name__
-    return f"internal error: {what}. Run again with SEQLOOM_DEBUG=1 for the traceback, and report it."
+    return rendered(f"internal error: {what}. Run again with SEQLOOM_DEBUG=1 for the traceback, and report it.")

@@ -48,12 +48,12 @@ def generate(
     from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
     from seqloom.models.family import Use
-    from seqloom.spec.folder import check
-    from seqloom.tasks.registry import experiment, task_of
+    from seqloom.runs.recorded_parts import open_manifest
+    from seqloom.tasks.registry import TASKS, experiment
 
-    manifest = check(Path(run))
+    manifest = open_manifest(Path(run))
     task = manifest.task
-    if task_of(Path(run), task).config.use is not Use.GENERATE:
+    if TASKS[task].config.use is not Use.GENERATE:
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
     refuse_device(device)
     chosen = said(options)

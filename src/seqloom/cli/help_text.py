@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
-from rich_click import RichCommand, RichGroup
+from rich_click import RichGroup
+
+from seqloom.cli.code_command import CodeCommand
 
 if TYPE_CHECKING:
     import click
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 KEEP_LINES = "\b"  # click's sign: the paragraph that it begins is not wrapped
 
 
-class Command(RichCommand):
+class Command(CodeCommand):
     """A command with such a help."""
 
     def format_help_text(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]

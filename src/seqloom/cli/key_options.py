@@ -10,6 +10,7 @@ from rich_click import RichOption
 from seqloom.cli.naming import SHORT
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.names import SIZES
+from seqloom.spec.registry import Names
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import ALIASES, Key, all_keys, keys_of
 from seqloom.tasks.registry import TASKS, experiment
@@ -104,14 +105,14 @@ def told(default: object) -> str:
 def key_options(parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
     """An option for each key; those of other parts, and those that this task and architecture do not have, are there
     but not shown."""
-    return options_of(parts, task, arch, size, tuple(all_keys()))
+    return options_after(Names.changes, parts, task, arch, size)
 
 
 @cache
-def options_of(
-    parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None, _known: tuple[str, ...]
+def options_after(
+    _changes: int, parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None
 ) -> tuple[KeyOption, ...]:
-    """The same, of these keys: there may be more of them the next time."""
+    """The same, as long as no name is registered or forgotten."""
     known = task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES)
     resolved = defaults(str(task), arch, size) if known else None
     return tuple(option_of(key, resolved, key.part in parts) for key in listed())

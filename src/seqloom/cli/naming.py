@@ -1,12 +1,10 @@
 """What a key of the config is called on the command line."""
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from seqloom.spec.errors import SeqloomError
-from seqloom.tasks.keys import all_keys
+from seqloom.spec.problem import Naming, as_key
 
 # The short names of the keys that most commands are about.
 SHORT = {
@@ -16,48 +14,61 @@ SHORT = {
     "data.test": "--test",
     "train.device": "--device",
 }
-
-# A key within a sentence, and what it is set to; not a part of an option, a path or a longer name.
-KEY = re.compile(r"(?<![\w./-])((?:data|model|train|decode)\.[a-z]\w*)( true| false)?(?![\w:/-]|\.\w)")
+ARGUMENTS = {"out": "--out", "data": "--data"}  # of a command and of its function in Python, but not of a config
 
 
 @contextmanager
 def naming_options(option: Callable[[str], str | None]) -> Iterator[None]:
-    """Within: an error names the options of the command line, as the person does (see `with_options`)."""
+    """Within: an error names the options of the command line; `option` says which, or None where a key stays."""
     try:
         yield
     except SeqloomError as wrong:
-        problem = wrong.problem
-        message, advice = with_options(problem.message, option), with_options(problem.advice, option)
-        wrong.problem = replace(problem, message=message, advice=advice)
+        wrong.naming = wrong.naming or naming_by(option)
         raise
 
 
 def dotted_option(key: str) -> str:
     """The option that every key has.
 
-    >>> dotted_option("data.on_bad_line")
-    '--data.on-bad-line'
+    >>> dotted_option("data.on_bad_line"), dotted_option("seed")
+    ('--data.on-bad-line', '--seed')
     """
-    return all_keys()[key].option
+    from seqloom.tasks.keys import all_keys
+
+    return "--seed" if key == "seed" else all_keys()[key].option
 
 
-def with_options(sentence: str, option: Callable[[str], str | None]) -> str:
-    """A sentence with the options in the place of the keys; `option` says which, or None where a key stays.
+def usual_option(key: str) -> str:
+    """The option that the help shows.
 
-    >>> names = {"train.lr": "--train.lr", "train.carry": "--train.carry"}
-    >>> with_options("train.lr is 'x'; expected a number.", names.get)
-    "--train.lr is 'x'; expected a number."
-    >>> with_options("Leave it out, or give train.carry true.", names.get)
-    'Leave it out, or give --train.carry.'
+    >>> usual_option("model.arch"), usual_option("train.lr")
+    ('--model', '--train.lr')
+    """
+    return SHORT.get(key) or dotted_option(key)
+
+
+def naming_by(option: Callable[[str], str | None]) -> Naming:
+    """What the reader of a command line calls a key.
+
+    >>> name = naming_by(usual_option)
+    >>> name("data.on_bad_line", "skip"), name("train.carry", "true"), name("train.carry", "false")
+    ('--data.on-bad-line skip', '--train.carry', '--no-train.carry')
+    >>> name("out", "another/folder"), name("train.learning_rat", None)
+    ('--out another/folder', 'train.learning_rat')
     """
 
-    def named(found: re.Match[str]) -> str:
-        key, said = found[1], found[2] or ""
-        if key not in all_keys() or (name := option(key)) is None:
-            return found[0]
-        if all_keys()[key].kind is bool and said:
-            return name if said == " true" else f"--no-{name[2:]}"
-        return f"{name}{said}"
+    def name(dotted: str, value: str | None) -> str:
+        from seqloom.tasks.keys import all_keys  # which imports the configs of all tasks
 
-    return KEY.sub(named, sentence)
+        known = all_keys().get(dotted)
+        found = option(dotted) if known is not None or dotted == "seed" else ARGUMENTS.get(dotted)
+        if found is None:
+            return as_key(dotted, value)
+        if known is not None and known.kind is bool and value in ("true", "false"):
+            return found if value == "true" else f"--no-{found[2:]}"
+        return found if value is None else f"{found} {value}"
+
+    return name
+
+
+usual_naming = naming_by(usual_option)

@@ -5,6 +5,7 @@ import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
@@ -75,13 +76,13 @@ def predict(
     from seqloom.cli.naming import naming_options
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
-    from seqloom.spec.folder import check
-    from seqloom.tasks.registry import task_of
+    from seqloom.runs.recorded_parts import open_manifest
+    from seqloom.tasks.registry import TASKS
 
-    manifest, chosen = check(Path(run)), said(options)
+    manifest, chosen = open_manifest(Path(run)), said(options)
     task = manifest.task
     refuse_device(device)
-    entry = task_of(Path(run), task)
+    entry = TASKS[task]
     config = entry.config
     generates = config.use is Use.DECODE
     if (chosen or draw) and not generates:
@@ -113,7 +114,8 @@ def predict(
             with naming_options(option_of):
                 answers = asked.predict(some, attention=draw == "attention", **chosen)
         except TextError as wrong:
-            raise DataError(places[wrong.number - 1], wrong.what, wrong.do) from None
+            wrong.problem = replace(wrong.problem, location=places[wrong.number - 1])
+            raise
         for answer in answers:
             if as_json:
                 click.echo(json.dumps(plain(answer), ensure_ascii=False))
@@ -163,11 +165,12 @@ def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -
                 blank = blank or number
                 continue
             if blank:
-                raise DataError(f"{name}:{blank}", "an empty line", "Remove it, since each line is a text")
+                do = "Remove it, since each line is a text"
+                raise DataError(f"{name}:{blank}", "an empty line", do, code="empty-line")
             texts += 1
             yield f"{name}:{number}", line
     if not texts:
-        raise DataError(name, "nothing to read", advice.file_advice)
+        raise DataError(name, "nothing to read", advice.file_advice, code="nothing-to-read")
 
 
 def show_attention(console: "Console", answer: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seqloom.cli.console import listed
-from seqloom.cli.naming import SHORT, dotted_option
+from seqloom.cli.naming import usual_option
+from seqloom.data.wording import listed
 from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import line_of, placed, read_values, text_of
 from seqloom.spec.errors import ConfigError, UserError
@@ -81,7 +81,7 @@ class Request:
         """The option of a key; None for one that is the config file's."""
         if self.config is not None and not self.has_typed(key):
             return None
-        return SHORT.get(key) or dotted_option(key)
+        return usual_option(key)
 
 
 def typed(key: Key, value: Any) -> Any:

@@ -33,11 +33,11 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
       $ seqloom resume runs/reviews --device cpu
     """
     from seqloom.cli.early import refuse_device
-    from seqloom.spec.folder import SCORES, check
-    from seqloom.tasks.registry import task_of
+    from seqloom.runs.recorded_parts import open_manifest_to_resume
+    from seqloom.spec.folder import SCORES
 
     folder, console = Path(run), output()
-    task_of(folder, check(folder).task)
+    open_manifest_to_resume(folder)
     if device is not None:
         refuse_device(device)
     if (folder / SCORES).exists():

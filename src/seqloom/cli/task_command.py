@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich_click import RichArgument, RichOption
 
+from seqloom.cli.code_command import code_option
 from seqloom.cli.help_text import Command
 from seqloom.cli.teaching import taught
 from seqloom.cli.unknown import SEEN
@@ -61,7 +62,7 @@ class TaskCommand(Command):
         if help_option is not None:
             help_option.panel = "Common options"  # type: ignore[attr-defined]
         ends = [help_option] if help_option is not None else []
-        return [self.given, *common, self.config, *self.own, *ends, *rest]
+        return [self.given, *common, self.config, code_option("Common options"), *self.own, *ends, *rest]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look at the task, model and size first, wherever they stand: the help depends on them."""

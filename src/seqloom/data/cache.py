@@ -36,8 +36,9 @@ def fingerprints(files: Sequence[Path]) -> list[str]:
 def refuse_large(path: Path) -> None:
     """A sentence for more than can be meant, such as all of a disk, or a file that has a size but no end."""
     if sum(size for _, _, size, _, _ in state(path)) > LARGEST:
-        do = "Name a smaller one, or break it up into several files"
-        raise DataError(path, f"more than {LARGEST >> 40} TiB, which is too much for one file or folder", do)
+        message = f"more than {LARGEST >> 40} TiB, which is too much for one file or folder"
+        advice = "Name a smaller one, or break it up into several files"
+        raise DataError(path, message, advice, code="file-size")
 
 
 def fingerprint(file: Path) -> str:
@@ -81,12 +82,18 @@ def create(key: Mapping[str, object]) -> Iterator[Path]:
 
 
 def own_code(definition: object) -> str | None:
-    """A fingerprint of the file that defines a function or class outside of this package, which may change any time."""
+    """A fingerprint of the file that defines a function or class outside of this package, which may change any time.
+
+    Of a definition without a file, as in a notebook, it is of its own source.
+    """
+    definition = inspect.unwrap(definition) if callable(definition) else definition
     module = getattr(definition, "__module__", None)
     if module is None or module.partition(".")[0] == __name__.partition(".")[0]:
         return None
     try:
-        return sha256(Path(str(inspect.getsourcefile(definition))))  # type: ignore[arg-type]
+        file = Path(str(inspect.getsourcefile(definition)))  # type: ignore[arg-type]
+        source = inspect.getsource(definition) if not file.is_file() else None  # type: ignore[arg-type]
+        return sha256(file) if source is None else hashlib.sha256(source.encode()).hexdigest()
     except (OSError, TypeError):
         return None
 

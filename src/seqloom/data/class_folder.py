@@ -6,8 +6,10 @@ from pathlib import Path
 from seqloom.data.examples import Place
 from seqloom.data.lines import Bad, EmptyFile, cannot_read, read_chunks, read_lines, refuse
 from seqloom.data.paths import split_named, without_gz
+from seqloom.data.wording import counted
 from seqloom.spec.config.data import RowData
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName
 
 Labelled = tuple[Place, tuple[str, tuple[str, ...]]]
 
@@ -35,12 +37,12 @@ def read_folder(path: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]
     folders = [entry for entry in entries if entry.is_dir()]
     files = [entry for entry in entries if not entry.is_dir()]
     if not entries:
-        raise DataError(
-            path, "the folder is empty", "Put one sub-folder of .txt files, or one .txt file, per class into it"
-        )
+        advice = "Put one sub-folder of .txt files, or one .txt file, per class into it"
+        raise DataError(path, "the folder is empty", advice, code="empty-folder")
     if folders and files:
-        what = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
-        raise DataError(path, what, "Keep either one sub-folder or one file per class, and move the others out")
+        message = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
+        advice = "Keep either one sub-folder or one file per class, and move the others out"
+        raise DataError(path, message, advice, code="mixed-folder")
     _refuse_splits(path, entries)
     for folder in folders:
         yield from _examples(folder, max_characters, bad)
@@ -53,14 +55,13 @@ def _examples(folder: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]
     """A file an example, its class the folder's name."""
     files = _entries(folder)
     if not files:
-        raise DataError(folder, "the folder of this class is empty", "Put .txt files into it, or remove it")
+        advice = "Put .txt files into it, or remove it"
+        raise DataError(folder, "the folder of this class is empty", advice, code="empty-class")
     for file in files:
         if file.is_dir():
-            raise DataError(
-                file,
-                "there is a folder inside the folder of a class",
-                "Put the .txt files directly into the folder of their class",
-            )
+            message = "there is a folder inside the folder of a class"
+            advice = "Put the .txt files directly into the folder of their class"
+            raise DataError(file, message, advice, code="nested-folder")
         _check_name(file)
         try:
             text = _whole(file, max_characters)
@@ -77,8 +78,9 @@ def _whole(file: Path, max_characters: int) -> str:
     except EmptyFile:
         return ""
     if next(chunks, "").strip("\n"):
-        do = "Break it up, or pass a larger --data.max-characters"
-        raise DataError(Place(str(file), 1), f"a text of more than {max_characters:,} characters", do)
+        message = f"a text of more than {counted(max_characters, 'character')}"
+        advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
+        raise DataError(Place(str(file), 1), message, advice, code="text-length")
     return text.rstrip("\n")
 
 
@@ -99,12 +101,14 @@ def _entries(folder: Path) -> list[Path]:
 
 def _check_name(file: Path) -> None:
     if without_gz(file).suffix.lower() not in ("", ".txt"):
-        raise DataError(file, "this is neither a .txt nor a .txt.gz file", "Convert it, or move it out of the folder")
+        message = "this is neither a .txt nor a .txt.gz file"
+        raise DataError(file, message, "Convert it, or move it out of the folder", code="class-file-name")
 
 
 def _refuse_splits(path: Path, entries: list[Path]) -> None:
     """Folders named train and test are splits of the data, not classes."""
     splits = {entry: split_named(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
     if all(splits.values()):
-        options = " ".join(f"--data.{split} {entry}" for entry, split in splits.items())
-        raise DataError(path, "these are parts of a data set, not classes", f"Pass each as what it is: {options}")
+        options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
+        message = "these are splits of a data set, not classes"
+        raise DataError(path, message, f"Pass each as what it is: {options}", code="splits-as-classes")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from seqloom.data import column_guess as guess
 from seqloom.data.examples import Place, Record
-from seqloom.data.fields import OR_SKIP, Field, check_encodable
+from seqloom.data.fields import FILL_IN, OR_SKIP, Field, check_encodable
 from seqloom.data.formats import Format
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
@@ -19,6 +19,7 @@ from seqloom.data.table_config import TableData
 from seqloom.data.wording import counted
 from seqloom.spec.config.data import RowData
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName
 
 HEAD = 1000  # records that are looked at
 SHOWN = 12  # names of columns in a message
@@ -50,26 +51,27 @@ class Columns:
         return tuple((role, self.names[index]) for role, index in zip(self.roles, self.indices, strict=True))
 
     def describe(self) -> str:
-        """One line for a person.
+        """One line for a person; a config key within it is a `KeyName`.
 
+        >>> from seqloom.spec.problem import rendered
         >>> roles = Role("source", "source"), Role("target", "target")
-        >>> Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe()
-        'source: column 1, target: column 2, no header (--data.source and --data.target name others)'
+        >>> rendered(Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe())
+        'source: column 1, target: column 2, no header (data.source and data.target name others)'
         >>> roles = Role("text", "text", guess="text"), Role("label", "label", guess="label")
-        >>> Columns(roles, (1, 0), False, ("1", "2"), ("text", "label", "header")).describe()
-        'text: column 2, label: column 1, no header (guessed; --data.text and --data.label name others)'
+        >>> rendered(Columns(roles, (1, 0), False, ("1", "2"), ("text", "label", "header")).describe())
+        'text: column 2, label: column 1, no header (guessed; data.text and data.label name others)'
         """
         shown = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.indices]
         what = ", ".join(f"{role.name}: {column}" for role, column in zip(self.roles, shown, strict=True))
         what += "" if self.header else ", no header"
-        options = [f"--data.{role.key}" for role in self.roles if role.key in self.guessed]
+        options = [key_of(role) for role in self.roles if role.key in self.guessed]
         notes = []
         if by_content(self.roles):
             notes += ["guessed"] if options else []
         else:
-            options = [f"--data.{role.key}" for role in self.roles] if options else []
+            options = list(map(key_of, self.roles)) if options else []
         if "header" in self.guessed and (not options if by_content(self.roles) else self.header):
-            notes.append("header guessed; --data.header and --no-data.header say")
+            notes.append(f"header guessed; {KeyName('data.header', True)} and {KeyName('data.header', False)} say")
         if options:
             notes.append(f"{' and '.join(options)} name{'s' if len(options) == 1 else ''} others")
         return f"{what} ({'; '.join(notes)})" if notes else what
@@ -120,8 +122,8 @@ def find_columns(path: Path, form: Format, reads: Reads, data: TableData) -> Col
         names, header, header_guessed = keys_of(path, form, objects, roles), True, False
         if len(names) > MOST_KEYS and by_content(roles) and None in given.values():
             which = in_words(roles, " and which the ", "the ")
-            what = f"{len(names):,} different keys, too many to guess which is {which}"
-            raise DataError(path, what, f"Name {both(roles)} with {options_of(roles)}")
+            message = f"{len(names):,} different keys, too many to guess which is {which}"
+            raise DataError(path, message, f"Name {both(roles)} with {options_of(roles)}", code="too-many-keys")
         values: guess.Columns = KeyValues(objects, names)
     else:
         rows: list[list[str]] = [list(record) for _, record in head]
@@ -148,8 +150,9 @@ def locate(
     taken = [index for index in found.values() if index is not None]
     for column in taken:
         if len(same := [role for role in roles if found[role.key] == column]) > 1:
-            what = f"{in_words(same, ' and ', '')} are the same column ({names[column]!r})"
-            raise DataError(path, what, f"Name {counted_roles(same)} with {options_of(same)}")
+            message = f"{in_words(same, ' and ', '')} are the same column ({names[column]!r})"
+            advice = f"Name {counted_roles(same)} with {options_of(same)}"
+            raise DataError(path, message, advice, code="column-named-twice")
     found |= named_columns(names if header else (), roles, found)
     for role in sorted(roles, key=lambda role: role.guess != "label"):  # few distinct values tell most
         if found[role.key] is None:
@@ -165,8 +168,8 @@ def guessed_column(
     if role.guess == "label":
         index = guess.label_column(values, taken)
         if index is None:
-            what = f"no column looks like a {role.name}: the values of each hardly repeat (columns: {listed(names)})"
-            raise DataError(path, what, f"Name the {role.name}'s with --data.{role.key}")
+            message = f"no column looks like a {role.name}: the values of each hardly repeat (columns: {listed(names)})"
+            raise DataError(path, message, f"Name the {role.name}'s with {key_of(role)}", code="no-label-column")
         return index
     if role.guess == "text":
         index = guess.text_column(values, taken)
@@ -174,7 +177,8 @@ def guessed_column(
         left = [index for index in range(len(names)) if index not in taken]
         index = position if position in left else next(iter(left), None)
     if index is None:
-        raise DataError(path, f"no column is left for the {role.name}", f"Name it with --data.{role.key}")
+        message = f"no column is left for the {role.name}"
+        raise DataError(path, message, f"Name it with {key_of(role)}", code="no-column-left")
     return index
 
 
@@ -227,26 +231,27 @@ def width_of(path: Path, rows: list[list[str]], form: Format, roles: Sequence[Ro
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width < min(2, len(roles)):
         mark = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
-        do = f"Rewrite it with commas (.csv) or tabs (.tsv) between {in_words(roles, ' and its ')}"
-        raise DataError(path, f"there is only one column{mark}", do)
+        advice = f"Rewrite it with commas (.csv) or tabs (.tsv) between {in_words(roles, ' and its ')}"
+        raise DataError(path, f"there is only one column{mark}", advice, code="one-column")
     return width
 
 
 def names_of(path: Path, rows: list[list[str]], width: int, header: bool) -> tuple[str, ...]:
     """The columns' names; without a header their numbers, from 1."""
     if header and len(rows[0]) != width and len(rows) > 1:
-        what = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
-        do = "Name every column once, or remove the header and pass --no-data.header"
-        raise DataError(Place(str(path), 1), what, do)
+        message = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
+        advice = f"Name every column once, or remove the header and pass {KeyName('data.header', False)}"
+        raise DataError(Place(str(path), 1), message, advice, code="header-width")
     return tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
 
 
 def no_records(path: Path, form: Format, roles: Sequence[Role]) -> DataError:
     """The message for a table without a single record that can be read."""
     if form.keyed:
-        return DataError(path, "there is no line that can be read", "Name a file with one JSON object per line")
-    do = f"Name a file with {in_words(roles, ' and its ')} in each row"
-    return DataError(path, "there is no row that can be read", do)
+        advice = "Name a file with one JSON object per line"
+        return DataError(path, "there is no line that can be read", advice, code="no-objects")
+    advice = f"Name a file with {in_words(roles, ' and its ')} in each row"
+    return DataError(path, "there is no row that can be read", advice, code="no-rows")
 
 
 def keys_of(path: Path, form: Format, objects: list[Mapping[str, object]], roles: Sequence[Role]) -> tuple[str, ...]:
@@ -255,8 +260,8 @@ def keys_of(path: Path, form: Format, objects: list[Mapping[str, object]], roles
         raise no_records(path, form, roles)
     names = tuple(dict.fromkeys(key for record in objects for key in record))
     if len(names) < min(2, len(roles)):
-        what = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
-        raise DataError(path, what, f"Give each object {in_words(roles, ' and its ')}")
+        message = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
+        raise DataError(path, message, f"Give each object {in_words(roles, ' and its ')}", code="too-few-keys")
     return names
 
 
@@ -284,21 +289,21 @@ def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, val
         return names.index(value)
     if value.isdecimal() and 1 <= int(value) <= len(names):
         return int(value) - 1
+    name = KeyName(f"data.{key}")
     if value.isdecimal():
-        raise DataError(path, f"no column {value} (there are {len(names)})", f"Count from 1 in --data.{key}")
+        message = f"no column {value} (there are {len(names)})"
+        raise DataError(path, message, f"Count from 1 in {name}", code="column-number")
     if not header:
-        what = f"--data.{key} {value!r} is a name, and there is no header"
-        raise DataError(path, what, "Give the column's number, from 1")
+        message = f"{name} {value!r} is a name, and there is no header"
+        raise DataError(path, message, "Give the column's number, from 1", code="column-name-without-header")
     if value in names:
-        raise DataError(path, f"several columns are called {value!r}", f"Give a number, from 1, in --data.{key}")
+        message = f"several columns are called {value!r}"
+        raise DataError(path, message, f"Give a number, from 1, in {name}", code="ambiguous-column")
     some = names[:MOST_KEYS]
     nearest = get_close_matches(value, some, n=1) or get_close_matches(value.lower(), some, n=1)
-    do = (
-        f"The nearest is {nearest[0]!r}; name it with --data.{key}"
-        if nearest
-        else f"Name one of them with --data.{key}"
-    )
-    raise DataError(Place(str(path), 1), f"no column {value!r} (columns: {listed(names)})", do)
+    advice = f"The nearest is {nearest[0]!r}; name it with {name}" if nearest else f"Name one of them with {name}"
+    message = f"no column {value!r} (columns: {listed(names)})"
+    raise DataError(Place(str(path), 1), message, advice, code="unknown-column")
 
 
 # The values of rows ------------------------------------------------------------------------------------------------
@@ -334,8 +339,10 @@ def values_of(
     else:
         if len(record) != len(columns.names):
             shape = columns.shape(form.separator)
-            what = f"{counted(len(record), 'field')}, expected {len(columns.names)} ({shape})"
-            raise DataError(place, what, f"{mend(form, len(record), len(columns.names))}, {OR_SKIP}")
+            message = f"{counted(len(record), 'field')}, expected {len(columns.names)} ({shape})"
+            advice = f"{mend(form, len(record), len(columns.names))}, {OR_SKIP}"
+            code = "too-many-fields" if len(record) > len(columns.names) else "too-few-fields"
+            raise DataError(place, message, advice, code=code)
         cells = [record[index] for index in columns.indices]
     values = [
         role.parse(Field(cell, name, place), data)
@@ -344,8 +351,8 @@ def values_of(
     if "" in values:
         empty = [role.name for role, value in zip(columns.roles, values, strict=True) if role.required and value == ""]
         if empty:
-            what = f"the {' and the '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty"
-            raise DataError(place, what, f"Fill it in, remove the line, {OR_SKIP}")
+            message = f"the {' and the '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty"
+            raise DataError(place, message, FILL_IN, code=f"empty-{'-'.join(empty)}")
     return Record(tuple(values), place)
 
 
@@ -353,7 +360,8 @@ def value_of(record: Mapping[str, object], key: str, place: Place) -> object:
     """What an object has for a key."""
     if key not in record:
         keys = ", ".join(repr(one) for one in list(record)[:10])
-        raise DataError(place, f"no key {key!r} (it has {keys or 'none'})", f"Add it, {OR_SKIP}")
+        message = f"no key {key!r} (it has {keys or 'none'})"
+        raise DataError(place, message, f"Add it, {OR_SKIP}", code="missing-key")
     return record[key]
 
 
@@ -380,9 +388,14 @@ def in_words(roles: Sequence[Role], between: str = " and ", article: str | None 
     return between.join([f"{a}{first}", *others])
 
 
+def key_of(role: Role) -> str:
+    """The config key that names the column."""
+    return str(KeyName(f"data.{role.key}"))
+
+
 def options_of(roles: Sequence[Role]) -> str:
-    """The options that name the columns."""
-    return " and ".join(f"--data.{role.key}" for role in roles)
+    """The config keys that name the columns."""
+    return " and ".join(map(key_of, roles))
 
 
 def both(roles: Sequence[Role]) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 from seqloom.data.examples import Place
 from seqloom.data.fields import OR_SKIP
 from seqloom.data.lines import Bad, read_lines, refuse
+from seqloom.data.wording import counted
 from seqloom.spec.config.data import TaggedColumn
 from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.problem import KeyName
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD = re.compile(r"[1-9][0-9]*")
@@ -43,12 +45,14 @@ def read_conllu(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) ->
         fields = line.split("\t")
         if len(fields) != len(COLUMNS):
             tabs = "" if len(fields) > 1 else ", and no tab"
-            raise ValueError(f"{_count(fields)}{tabs}; CoNLL-U has 10, separated by tabs")
+            columns = f"{counted(len(fields), 'column')}{tabs}"
+            raise UserError(f"{columns}; CoNLL-U has 10, separated by tabs", code="conllu-columns")
         if WORD.fullmatch(fields[0]):
             return fields[1], fields[tag]
         if NOT_A_WORD.fullmatch(fields[0]):
             return None
-        raise ValueError(f"the id {fields[0][:20]!r} is neither a number, a range (1-2), nor an empty node (1.1)")
+        message = f"the id {fields[0][:20]!r} is neither a number, a range (1-2), nor an empty node (1.1)"
+        raise UserError(message, code="conllu-id")
 
     for path in paths:
         yield from _sentences(path, read, data.max_characters, bad)
@@ -72,7 +76,8 @@ def read_conll(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> 
 def conll_reader(column: str | None) -> Read:
     """What reads the rows of one file, which all have as many columns as its first."""
     if column is not None and not (column.isdecimal() and int(column) >= 2):
-        raise UserError(f"--data.tag {column}: in CoNLL files (not CoNLL-U) a tag's column is a number, 2 or more.")
+        message = f"{KeyName('data.tag', column)}: in CoNLL files (not CoNLL-U) a tag's column is a number, 2 or more"
+        raise UserError(message, code="tag-column")
     tag = int(column) - 1 if column else -1
     split: Callable[[str], list[str]] | None = None
     width = 0
@@ -87,16 +92,18 @@ def conll_reader(column: str | None) -> Read:
             at = _at_tabs if "\t" in line else _at_spaces
             width = len(at(line))
             if width < 2:
-                raise ValueError("only one column; expected a word and its tag, separated by a tab or spaces")
+                message = "only one column; expected a word and its tag, separated by a tab or spaces"
+                raise UserError(message, code="conll-one-column")
             if tag >= width:
-                raise ValueError(f"{width} columns, and --data.tag asks for column {column}")
+                message = f"{width} columns, and {KeyName('data.tag')} asks for column {column}"
+                raise UserError(message, code="conll-tag-column")
             split = at
         fields = split(line)
         if len(fields) == width:
             return fields[0], fields[tag]
         if line.startswith("#") and not begun:
             return None
-        raise ValueError(f"{_count(fields)}, expected {width} as in the first row")
+        raise UserError(f"{counted(len(fields), 'column')}, expected {width} as in the first row", code="conll-columns")
 
     return read
 
@@ -120,7 +127,8 @@ def _sentences(path: Path, read: Read, max_characters: int, bad: Bad) -> Iterato
         found = True
         yield whole
     if not found:
-        raise DataError(path, "there is no sentence that can be read", "Name a file with one word and its tag per line")
+        advice = "Name a file with one word and its tag per line"
+        raise DataError(path, "there is no sentence that can be read", advice, code="no-sentences")
 
 
 class Begun:
@@ -139,8 +147,10 @@ class Begun:
             word = read(line, bool(self.words))
             if word is not None:
                 self._check(word)
-        except ValueError as error:
-            self._break(number, str(error), f"Correct the row, {OR_SKIP} (which skips its sentence)")
+        except UserError as error:
+            problem = error.problem
+            advice = f"Correct the row, {OR_SKIP} (which skips its sentence)"
+            self._break(DataError(Place(str(self.path), number), problem.message, advice, code=problem.code))
             return
         if word is None:
             return
@@ -148,18 +158,19 @@ class Begun:
         self.words.append(word)
         self.size += 1 + len(word[0])
         if self.size > self.max_characters:
-            do = "Put a blank line between sentences, or pass a larger --data.max-characters"
-            self._break(self.first, f"a sentence of more than {self.max_characters:,} characters begins here", do)
+            message = f"a sentence of more than {counted(self.max_characters, 'character')} begins here"
+            advice = f"Put a blank line between sentences, or pass a larger {KeyName('data.max_characters')}"
+            self._break(DataError(Place(str(self.path), self.first), message, advice, code="sentence-length"))
 
     def _check(self, word: Word) -> None:
         for part, name in zip(word, ("word", "tag"), strict=True):
             if not part.strip():
-                raise ValueError(f"the {name} is empty")
+                raise UserError(f"the {name} is empty", code=f"empty-{name}")
 
-    def _break(self, number: int, what: str, do: str) -> None:
+    def _break(self, error: DataError) -> None:
         self.broken = True
         self.words.clear()
-        self.bad(DataError(Place(str(self.path), number), what, do))
+        self.bad(error)
 
     def end(self) -> Sentence | None:
         words, first, broken = self.words, self.first, self.broken
@@ -177,10 +188,9 @@ def _conllu_column(column: str | None) -> int:
     if name in COLUMNS[2:]:
         return COLUMNS.index(name)
     nearest = get_close_matches(name, COLUMNS[2:], n=1)
-    guess = f" Did you mean {nearest[0]}?" if nearest else ""
-    raise UserError(
-        f"--data.tag {column}: no such column of tags in CoNLL-U.{guess} Known: {', '.join(COLUMNS[2:])}, or 3 to 10."
-    )
+    guess = f"Did you mean {nearest[0]}? " if nearest else ""
+    message = f"{KeyName('data.tag', column)}: no such column of tags in CoNLL-U"
+    raise UserError(message, f"{guess}Known: {', '.join(COLUMNS[2:])}, or 3 to 10", code="tag-column")
 
 
 def _at_tabs(line: str) -> list[str]:
@@ -189,7 +199,3 @@ def _at_tabs(line: str) -> list[str]:
 
 def _at_spaces(line: str) -> list[str]:
     return [field for field in line.split(" ") if field]  # not at other white space, which a word may hold
-
-
-def _count(fields: list[str]) -> str:
-    return f"{len(fields)} column{'s' if len(fields) != 1 else ''}"

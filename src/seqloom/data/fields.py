@@ -5,8 +5,10 @@ from typing import NamedTuple, Protocol
 
 from seqloom.data.examples import Place
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName
 
-OR_SKIP = "or pass --data.on-bad-line skip"
+OR_SKIP = f"or pass {KeyName('data.on_bad_line', 'skip')}"
+FILL_IN = f"Fill it in, remove the line, {OR_SKIP}"
 
 
 class LabelData(Protocol):
@@ -32,8 +34,8 @@ def text(field: Field, _data: object = None) -> str:
     ' a film'
     """
     if not isinstance(field.value, str):
-        what = f"{field.name!r} is {json_kind(field.value)}, and a text is a string"
-        raise DataError(field.place, what, f"Put it in quotes, {OR_SKIP}")
+        message = f"{field.name!r} is {json_kind(field.value)}, and a text is a string"
+        raise DataError(field.place, message, f"Put it in quotes, {OR_SKIP}", code="not-a-string")
     return field.value
 
 
@@ -65,14 +67,13 @@ def split_labels(cell: str, separator: str | None, place: Place) -> tuple[str, .
     label = cell.strip()
     if separator is None:
         if not label:
-            raise DataError(place, "the label is empty", f"Fill it in, remove the line, {OR_SKIP}")
+            raise DataError(place, "the label is empty", FILL_IN, code="empty-label")
         return (label,)
     if not label:
         return ()
     names = [part.strip() for part in cell.split(separator)]
     if not all(names):
-        what = f"one of the labels in {cell[:60]!r} is empty"
-        raise DataError(place, what, f"Fill it in, remove the line, {OR_SKIP}")
+        raise DataError(place, f"one of the labels in {cell[:60]!r} is empty", FILL_IN, code="empty-among-labels")
     return tuple(dict.fromkeys(names))
 
 
@@ -87,9 +88,9 @@ def scalar(value: object, place: Place) -> str:
             return str(value)
         case float() if math.isfinite(value):
             return str(value)
-    what = f"{value}" if isinstance(value, float) else json_kind(value)
-    do = f"Write a string, a whole number, true or false, or an array of those, {OR_SKIP}"
-    raise DataError(place, f"{what} can't be a label", do)
+    message = f"{value if isinstance(value, float) else json_kind(value)} can't be a label"
+    advice = f"Write a string, a whole number, true or false, or an array of those, {OR_SKIP}"
+    raise DataError(place, message, advice, code="not-a-label")
 
 
 def json_kind(value: object) -> str:
@@ -121,5 +122,5 @@ def check_encodable(values: list[object], place: Place) -> None:
             if isinstance(string, str):
                 string.encode()
     except UnicodeEncodeError as error:
-        what = f"\\u{ord(error.object[error.start]):04x} is half of a character"
-        raise DataError(place, what, f"Write the character itself, {OR_SKIP}") from None
+        message = f"\\u{ord(error.object[error.start]):04x} is half of a character"
+        raise DataError(place, message, f"Write the character itself, {OR_SKIP}", code="surrogate") from None

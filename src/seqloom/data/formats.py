@@ -1,7 +1,9 @@
 """The formats of files: a line each, and a reader in a file of its own. Which is meant goes by a file's name."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,16 +11,19 @@ from typing import Any
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, Skipped, read_lines
+from seqloom.data.lines import Bad, Skipped, is_directory, read_lines, refuse
 from seqloom.data.parallel_text import pair_up, read_parallel
 from seqloom.data.paths import split_named, without_gz
 from seqloom.data.reads import Reads
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import DataError
-from seqloom.spec.registry import Registry
+from seqloom.spec.part_checks import as_function, each, misfit
+from seqloom.spec.problem import KeyName
+from seqloom.spec.registry import Origin, Registry, shown
 
-Read = Callable[[Sequence[Path], Any, Bad], Iterator[tuple[Place, Sequence[Any] | Mapping[str, Any]]]]
+Records = Iterator[tuple[Place, Sequence[Any] | Mapping[str, Any]]]
+Read = Callable[[Sequence[Path], Any, Bad], Records]
 """From the files of one input (of parallel text two), the data section of the config, and what to do with a line that
 can't be read, to records with their locations. Of a table: the cells of each row, the first one among them, or an
 object of JSON with its keys; of other kinds, the values of an example."""
@@ -66,19 +71,37 @@ def formats_read(reads: Reads) -> list[Format]:
     return [form for kind in reads.kinds for form in FORMATS.values() if form.kind == kind]
 
 
-def formats_of(paths: Sequence[Path], reads: Reads, name: str = AUTO) -> list[Format]:
-    """`format_of` each; but to a task that reads classes of files, several .txt files are one file per class."""
+def formats_of(
+    paths: Sequence[Path], reads: Reads, name: str = AUTO, on_problem: Bad = refuse
+) -> list[tuple[Path, Format]]:
+    """The files that the task can read, each with its format; what is wrong with the others goes to `on_problem`.
+
+    To a task that reads classes of files, several .txt files are one file per class.
+    """
     text_files = [path for path in paths if without_gz(path).suffix.lower() == ".txt" and not path.is_dir()]
-    if "folder" in reads.kinds and name == AUTO and len(text_files) == len(paths) > 1:
-        for path in text_files:
-            refuse_tabs(path)
-            if split_named(without_gz(path).stem):
-                what = "several .txt files are read as one file per class, and this is not the name of a class"
-                raise DataError(path, what, f"{reads.task} reads {reads.description}")
-        return [FORMATS["folder"]] * len(paths)
-    forms = [format_of(path, reads, name) for path in paths]
-    pair_up([path for path, form in zip(paths, forms, strict=True) if form.kind == "parallel"])
-    return forms
+    classes = "folder" in reads.kinds and name == AUTO and len(text_files) == len(paths) > 1
+    found: list[tuple[Path, Format]] = []
+    for path in paths:
+        try:
+            found.append((path, class_file(path, reads) if classes else format_of(path, reads, name)))
+        except DataError as problem:
+            on_problem(problem)
+    texts = [each for each in found if each[1].kind == "parallel"]
+    try:
+        pair_up([path for path, _ in texts])
+    except DataError as problem:
+        on_problem(problem)
+        found.remove(texts[-1])
+    return found
+
+
+def class_file(path: Path, reads: Reads) -> Format:
+    """The format of one of several .txt files, if it is the texts of a class."""
+    refuse_tabs(path)
+    if split_named(without_gz(path).stem):
+        message = "several .txt files are read as one file per class, and this is not the name of a class"
+        raise DataError(path, message, f"{reads.task} reads {reads.description}", code="split-as-class")
+    return FORMATS["folder"]
 
 
 def format_of(path: Path, reads: Reads, name: str = AUTO) -> Format:
@@ -86,7 +109,7 @@ def format_of(path: Path, reads: Reads, name: str = AUTO) -> Format:
     known = {form.name: form for form in formats_read(reads)}
     if path.is_dir() and (name not in (AUTO, "folder") or "folder" not in known):
         suffix = f".{name}" if "folder" in known else reads.suffix
-        raise DataError(path, "is a directory", f"Name its files, for example '{path / f'*{suffix}'}'")
+        raise is_directory(path, f"*{suffix}")
     if name != AUTO:
         return check_read(path, reads, name, known)
     if path.is_dir():
@@ -104,8 +127,8 @@ def check_read(path: Path, reads: Reads, name: str, known: Mapping[str, Format])
     if name in known:
         return known[name]
     a = "plain text" if name == "text" else "a folder" if name == "folder" else f"a {name} file"
-    do = f"Name another file, or say how it is written: --data.format {'|'.join(known)}"
-    raise DataError(path, f"{a}, and {reads.task} reads {reads.description}", do)
+    advice = f"Name another file, or say how it is written: {KeyName('data.format', '|'.join(known))}"
+    raise DataError(path, f"{a}, and {reads.task} reads {reads.description}", advice, code="format-not-read")
 
 
 def refuse_tabs(path: Path) -> None:
@@ -113,8 +136,10 @@ def refuse_tabs(path: Path) -> None:
     lines = [line for _, line in islice(read_lines(path, bad=Skipped()), 20)]
     tabs = {line.count("\t") for line in lines}
     if len(tabs) == 1 and (each := tabs.pop()):
-        what = f"named as plain text, but each line has {'one tab' if each == 1 else f'{each} tabs'}, as in a table"
-        raise DataError(path, what, "Rename it to .tsv, or pass --data.format tsv")
+        message = f"named as plain text, but each line has {'one tab' if each == 1 else f'{each} tabs'}, as in a table"
+        raise DataError(
+            path, message, f"Rename it to .tsv, or pass {KeyName('data.format', 'tsv')}", code="tabs-in-text"
+        )
 
 
 def refuse_twice(patterns: Sequence[str], reads: Reads, data: DataSection) -> None:
@@ -126,6 +151,45 @@ def refuse_twice(patterns: Sequence[str], reads: Reads, data: DataSection) -> No
         if data.format == AUTO and without_gz(path).suffix.lower() in suffixes:
             continue
         if path.absolute() in seen:
-            do = "Name it once; a copy of it, under another name, may stand in another pair"
-            raise DataError(pattern, "this text file is named twice, and each is one side of one pair", do)
+            message = "this text file is named twice, and each is one side of one pair"
+            advice = "Name it once; a copy of it, under another name, may stand in another pair"
+            raise DataError(pattern, message, advice, code="text-named-twice")
         seen.add(path.absolute())
+
+
+def register(
+    name: str, part: object, suffixes: Sequence[str], kind: str, kinds: Collection[str], separator: str, keyed: bool
+) -> None:
+    """Add a user-defined reader: a function of (paths, data, bad), as `Read` says, of one of the kinds that there are.
+
+    kinds: those that tasks read
+    """
+    function = as_function("reader", name, part, "paths", "data", "bad")
+    readable = sorted(set(kinds) - {"text"})
+    if kind not in readable:
+        reason = f"is of the kind {kind!r}, which no task reads from records"
+        raise misfit("reader", name, part, reason, f"Give one of {', '.join(readable)}")
+    taken = {suffix: form.name for form in FORMATS.values() for suffix in form.suffixes}
+    taken |= {".txt": "text", ".gz": "gzip"}
+    for suffix in suffixes:
+        if not re.fullmatch(r"\.[a-z0-9]+", suffix):
+            advice = "Write a dot, then lower-case letters and digits: .abc"
+            raise misfit("reader", name, part, f"has the suffix {suffix!r}", advice)
+        if suffix in taken:
+            reason = f"has the suffix {suffix!r}, which {taken[suffix]} has"
+            raise misfit("reader", name, part, reason, "Give it another, or none: data.format then names it")
+
+    @wraps(function)
+    def read(paths: Sequence[Path], data: object, bad: Bad) -> Records:
+        for record in each("reader", name, part, lambda: function(paths, data, bad)):
+            match record:
+                case (Place() as place, Mapping() as values) if keyed:
+                    yield place, values
+                case (Place() as place, list() | tuple() as cells) if not keyed:
+                    yield place, cells
+                case _:
+                    expected = "a mapping" if keyed else "a list of cells"
+                    reason = f"gave {shown(record)}, not (Place(file, line), {expected})"
+                    raise misfit("reader", name, part, reason, "Give that for each record")
+
+    FORMATS.register(name, Format(name, kind, read, tuple(suffixes), separator, keyed), Origin.of(part))

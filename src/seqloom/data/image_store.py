@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Protocol, SupportsIndex, runtime_checkable
 
@@ -17,13 +17,13 @@ from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, Writer, read
 from seqloom.data.cache import create, find, fingerprint
-from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Place, Record
 from seqloom.data.images import SUFFIXES, read_source
 from seqloom.data.lines import Bad
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName, Problem
 
 IMAGES, PRINT, NUMBERS = "images", "print.json", "numbers.json"
 DRAWN = 48  # pixels a side of what a corpus draws, unless said
@@ -107,7 +107,7 @@ class ImageExamples:
         for line in self._lines():
             split, values, place, problem = json.loads(line)
             if problem:
-                bad(DataError(*problem))
+                bad(DataError.of(Problem(**problem)))
             else:
                 yield split, Record(tuple(values), Place(*place))
 
@@ -122,9 +122,9 @@ class ImageExamples:
     def _write(self, file: IO[str]) -> None:
         bad = self.source.bad()
 
-        def note(problem: DataError) -> None:
-            bad(problem)
-            file.write(json.dumps((None, None, None, (problem.place, problem.what, problem.do))) + "\n")
+        def note(error: DataError) -> None:
+            bad(error)
+            file.write(json.dumps((None, None, None, asdict(error.problem))) + "\n")
 
         for each in self.source.inputs:
             for example in self.source.read(each, note):
@@ -227,7 +227,7 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
     key: dict[str, object] = {"images": state, "options": repr(options)}
     if source.corpus:
         data = source.data
-        key |= {"corpus": source.corpus, "made_with": made_with(source.corpus), "seed": data.seed}
+        key |= {"corpus": source.corpus, "made_with": source.reads.made_with(source.corpus), "seed": data.seed}
         key |= {"length": data.length, "examples": data.examples}
     folder = find(key)
     if folder is None:
@@ -250,9 +250,9 @@ def fill_store(examples: ImageExamples, folder: Path, options: ImageOptions) -> 
         for _, example in examples(lambda _: None):
             writer.add(example)
     if not writer.count:
-        why = f": {writer.why}" if writer.why else ""
-        do = "Check their paths, which go on from its folder, and their kind"
-        raise DataError(examples.source.name, f"none of its images can be used{why}", do)
+        message = f"none of its images can be used{f': {writer.why}' if writer.why else ''}"
+        advice = "Check their paths, which go on from its folder, and their kind"
+        raise DataError(examples.source.name, message, advice, code="no-images")
     writer.close()
 
 
@@ -290,18 +290,19 @@ class ImageWriter:
             values, content = read_source(path, self.size), fingerprint(path)
             self.numbers[real] = self._write(image, values)
         except DataError as error:
-            what = f"{image!r} {error.what}"
+            message = f"{image!r} {error.problem.message}"
             if not self.options.skip:
-                raise DataError(example.place, what, self._advice(image)) from None
+                raise DataError(example.place, message, self._advice(image), code=error.problem.code) from None
             self.numbers[real], content = None, "none"
-            self.why = self.why or what
+            self.why = self.why or message
         self.contents.update(f"{content}\n".encode())
 
     def _advice(self, image: str) -> str:
         """What to do about an image that can't be read, or about a text that is none."""
-        do = "Replace it, name the column of images with --data.source, or pass --data.on-bad-image skip"
+        column, skip = KeyName("data.source"), KeyName("data.on_bad_image", "skip")
+        advice = f"Replace it, name the column of images with {column}, or pass {skip}"
         texts = not self.count and Path(image).suffix.lower() not in SUFFIXES
-        return f"{do}; {self.options.advice}" if texts and self.options.advice else do
+        return f"{advice}; {self.options.advice}" if texts and self.options.advice else advice
 
     def _write(self, name: str, image: Shaped[ndarray, "first second third"]) -> int:
         self._check_alike(name, image.shape[2] if image.dtype.kind == "f" else 0)
@@ -322,7 +323,8 @@ class ImageWriter:
         if self.features != features:
             came = f"has vectors of {features:,}" if features else "is an image"
             expected = f"vectors of {self.features:,}" if self.features else "images"
-            raise DataError(repr(name), f"{came}, where {expected} are expected", "Replace it")
+            message = f"{came}, where {expected} are expected"
+            raise DataError(repr(name), message, "Replace it", code="image-kind")
 
     def close(self) -> None:
         """What the store must know besides."""
@@ -334,5 +336,5 @@ class ImageWriter:
 
 def changed(source: DataSource) -> DataError:
     """The message for an image that is another than it was a moment ago."""
-    what = "one of its images changed while they were being read"
-    return DataError(source.name, what, "Try again once they are complete")
+    message = "one of its images changed while they were being read"
+    return DataError(source.name, message, "Try again once they are complete", code="image-changed")

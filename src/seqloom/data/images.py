@@ -29,6 +29,7 @@ MOST_BYTES = 100_000_000  # of a file
 MOST_PIXELS = 64_000_000  # of an image: more than a telephone's 48 million
 MOST_VALUES = 1 << 24  # of a file of features
 ANOTHER = "Name another file"
+SAVE_AGAIN = "Save it again, or name another file"
 
 
 def read_source(path: str | Path, size: int) -> Shaped[ndarray, "first second third"]:
@@ -64,13 +65,13 @@ def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
         try:
             opened = pillow.open(path, formats=FORMATS)
         except pillow.UnidentifiedImageError:
-            what = f"is not an image (its content is none of {', '.join(FORMATS)})"
-            raise DataError(named(path), what, ANOTHER) from None
+            message = f"is not an image (its content is none of {', '.join(FORMATS)})"
+            raise DataError(named(path), message, ANOTHER, code="not-an-image") from None
         except pillow.DecompressionBombError:
-            raise too_large(path, "far too many pixels") from None
+            raise too_large(path, "far too many pixels", MOST_PIXELS) from None
         with opened as image:
             if image.width * image.height > MOST_PIXELS:
-                raise too_large(path, f"{image.width * image.height:,} pixels")
+                raise too_large(path, f"{image.width * image.height:,} pixels", MOST_PIXELS)
             return np.ascontiguousarray(np.asarray(squared(image, size)).transpose(2, 0, 1))
 
 
@@ -116,16 +117,14 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
     with broken(path, "is not a NumPy array that can be read"):
         array = np.lib.format.open_memmap(path, mode="r")  # its shape, and nothing else yet; never objects
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or not array.size:
-        what = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
-        raise DataError(named(path), what, "Save it again, or name another file")
+        message = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
+        raise DataError(named(path), message, SAVE_AGAIN, code="feature-shape")
     if array.size > MOST_VALUES:
-        raise DataError(
-            named(path), f"has {array.size:,} values, and at most {MOST_VALUES:,} are read", "Make it smaller"
-        )
+        raise too_large(path, f"{array.size:,} values", MOST_VALUES)
     with np.errstate(over="ignore"):  # what is too large for float32 is no number below
         features = array.astype(np.float32)
     if not np.isfinite(features).all():
-        raise DataError(named(path), "has a value that is not finite in float32", "Save it again, or name another file")
+        raise DataError(named(path), "has a value that is not finite in float32", SAVE_AGAIN, code="feature-not-finite")
     return features.reshape(-1 if array.ndim == 3 else 1, *array.shape[-2:])
 
 
@@ -134,20 +133,19 @@ def check_file(path: Path) -> None:
     try:
         about = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(named(path), "is not there", "Check the name and the folder") from None
+        raise DataError(named(path), "is not there", "Check the name and the folder", code="image-not-there") from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except ValueError:  # a NUL in it
-        raise DataError(named(path), "is not a file name", ANOTHER) from None
+        raise DataError(named(path), "is not a file name", ANOTHER, code="image-name") from None
     if not S_ISREG(about.st_mode):
-        raise DataError(named(path), "is not a file", ANOTHER)
+        raise DataError(named(path), "is not a file", ANOTHER, code="image-not-a-file")
     if about.st_size > MOST_BYTES:
-        what = f"has {about.st_size:,} bytes, and at most {MOST_BYTES:,} are read"
-        raise DataError(named(path), what, "Make it smaller")
+        raise too_large(path, f"{about.st_size:,} bytes", MOST_BYTES)
 
 
 @contextmanager
-def broken(path: Path, what: str) -> Iterator[None]:
+def broken(path: Path, message: str) -> Iterator[None]:
     """A sentence for whatever goes wrong with a file's content."""
     try:
         yield
@@ -157,12 +155,12 @@ def broken(path: Path, what: str) -> Iterator[None]:
         raise cannot_read(path, error) from None
     except Exception as error:  # there is another exception for each way in which a file can be broken
         why = (str(error).splitlines() or [""])[0].rstrip(".")[:100] or type(error).__name__
-        raise DataError(named(path), f"{what} ({why})", ANOTHER) from None
+        raise DataError(named(path), f"{message} ({why})", ANOTHER, code="broken-image") from None
 
 
-def too_large(path: Path, came: str) -> DataError:
+def too_large(path: Path, size: str, most: int) -> DataError:
     """Who unpacks such a file may run out of memory, and it may be made for that."""
-    return DataError(named(path), f"has {came}, and at most {MOST_PIXELS:,} are read", "Make it smaller")
+    return DataError(named(path), f"has {size}, and at most {most:,} are read", "Make it smaller", code="image-size")
 
 
 def pillow_image() -> ModuleType:
@@ -170,5 +168,5 @@ def pillow_image() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:
-        raise UserError("images need Pillow, which is not installed. Run `pip install seqloom[vision]`.") from None
+        raise UserError("images need Pillow, which is not installed", "Run `pip install seqloom[vision]`") from None
     return Image

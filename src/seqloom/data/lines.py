@@ -11,8 +11,9 @@ from pathlib import Path
 
 from seqloom.data.examples import Place
 from seqloom.data.not_text import check_text
-from seqloom.data.wording import named
+from seqloom.data.wording import counted, named
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName
 
 BLOCK = 1 << 20  # bytes read at a time
 GZIP = b"\x1f\x8b"
@@ -23,6 +24,8 @@ NO_FILES = (
     (stat.S_ISBLK, "is a device"),
     (stat.S_ISSOCK, "is a socket"),
 )
+
+LINE_LENGTH = "line-length"  # the code of a line that is too long
 
 Bad = Callable[[DataError], None]
 
@@ -36,7 +39,7 @@ class Skipped:
     """What to do with a bad line, the lenient way: leave it out, but count it and keep the first sentences.
 
     >>> skipped = Skipped()
-    >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab"))
+    >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
     >>> skipped.count, str(skipped.errors[0])
     (1, 'train.tsv:7366: 3 fields, expected 2. Remove the tab.')
     """
@@ -62,7 +65,7 @@ class EmptyFile(DataError):
     """A file without a single character."""
 
     def __init__(self, path: object) -> None:
-        super().__init__(path, "the file is empty", "Name one that has text in it")
+        super().__init__(path, "the file is empty", "Name one that has text in it", code="empty-file")
 
 
 def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[tuple[int, str]]:
@@ -198,7 +201,8 @@ def _pieces(stream: BufferedReader, place: object) -> Iterator[bytes]:
         while piece := source.read1(BLOCK):
             yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(place, "the gzip data is broken or cut short", "Fetch the file or pack it again") from None
+        message, advice = "the gzip data is broken or cut short", "Fetch the file or pack it again"
+        raise DataError(place, message, advice, code="broken-gzip") from None
 
 
 def refuse_pipe(path: Path) -> None:
@@ -207,12 +211,18 @@ def refuse_pipe(path: Path) -> None:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return
     what = next((name for kind, name in NO_FILES if kind(mode)), "is not a regular file")
-    raise DataError(path, f"{what}, and data are read more than once", "Write the data to a file first, and name that")
+    advice = "Write the data to a file first, and name that"
+    raise DataError(path, f"{what}, and data are read more than once", advice, code="not-a-file")
 
 
 def _refuse_folder(path: Path) -> None:
     if path.is_dir():
-        raise DataError(path, "is a directory", f"Name its files, for example '{path / '*.txt'}'")
+        raise is_directory(path)
+
+
+def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
+    """The error of a folder where files are meant."""
+    return DataError(path, "is a directory", f"Name its files, for example '{path / pattern}'", code="directory")
 
 
 def cannot_read(path: Path, error: OSError) -> DataError:
@@ -220,26 +230,27 @@ def cannot_read(path: Path, error: OSError) -> DataError:
     name = named(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
-            return DataError(name, "there is no such file", "Check the name and the folder")
+            return DataError(name, "there is no such file", "Check the name and the folder", code="no-such-file")
         case PermissionError():
-            return DataError(name, "no permission to read it", f"Allow it, for example with `chmod u+r {name}`")
+            advice = f"Allow it, for example with `chmod u+r {name}`"
+            return DataError(name, "no permission to read it", advice, code="no-permission")
         case _:
-            return DataError(
-                name, f"it can't be read ({error.strerror or error})", "Check the disk, or copy it elsewhere"
-            )
+            message = f"it can't be read ({error.strerror or error})"
+            return DataError(name, message, "Check the disk, or copy it elsewhere", code="unreadable-file")
 
 
 def _not_utf_8(place: object, number: int, error: UnicodeDecodeError) -> DataError:
     byte = error.object[error.start]
-    do = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
-    return DataError(Place(str(place), number), f"the byte 0x{byte:02X} is not UTF-8", do)
+    advice = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
+    return DataError(Place(str(place), number), f"the byte 0x{byte:02X} is not UTF-8", advice, code="not-utf-8")
 
 
 def _binary(place: object, number: int) -> DataError:
-    do = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
-    return DataError(Place(str(place), number), "a NUL byte: this looks like a binary file", do)
+    advice = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
+    return DataError(Place(str(place), number), "a NUL byte: this looks like a binary file", advice, code="nul-byte")
 
 
 def _too_long(place: object, number: int, most: int) -> DataError:
-    do = "Break it up, or pass a larger --data.max-characters"
-    return DataError(Place(str(place), number), f"a line of more than {most:,} characters", do)
+    message = f"a line of more than {counted(most, 'character')}"
+    advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
+    return DataError(Place(str(place), number), message, advice, code=LINE_LENGTH)

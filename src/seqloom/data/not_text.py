@@ -53,17 +53,17 @@ def check_text(place: object, beginning: bytes) -> None:
     """
     for mark, name in ENCODINGS:
         if beginning.startswith(mark):
-            do = f"Convert it, for example with `iconv -f {name.lower()} -t utf-8`"
-            raise DataError(place, f"the file is in {name}, not UTF-8", do)
+            advice = f"Convert it, for example with `iconv -f {name.lower()} -t utf-8`"
+            raise DataError(place, f"the file is in {name}, not UTF-8", advice, code="encoding")
     fine = is_utf_8(beginning) and b"\0" not in beginning  # words that some files begin with may begin a text too
-    for magic, what, do in KINDS:
+    for magic, kind, advice in KINDS:
         if beginning.startswith(magic) and not (magic.isascii() and magic.decode().isprintable() and fine):
-            raise DataError(place, f"not text ({what})", do)
+            raise DataError(place, f"not text ({kind})", advice, code="known-binary")
     where, magic = TAR
     if beginning[where] == magic:
-        raise DataError(place, "not text (a tar archive)", "Unpack it with `tar -xf`")
+        raise DataError(place, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
     if looks_binary(beginning):
-        raise DataError(place, "not text: it looks like a binary file", NAME_ANOTHER)
+        raise DataError(place, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
 
 
 def looks_binary(beginning: bytes) -> bool:

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from seqloom.data.examples import Place
-from seqloom.data.fields import OR_SKIP
+from seqloom.data.fields import FILL_IN
 from seqloom.data.lines import Bad, read_lines, refuse
 from seqloom.data.paths import without_gz
 from seqloom.data.wording import counted
@@ -22,9 +22,9 @@ def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
     ['a.en a.de', 'b.en b.de']
     """
     if len(texts) % 2:
-        what = "one text file" if len(texts) == 1 else f"{len(texts)} text files"
-        do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
-        raise DataError(texts[-1], f"{what}, and a translation needs two, line by line", do)
+        files = "one text file" if len(texts) == 1 else f"{len(texts)} text files"
+        advice = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
+        raise DataError(texts[-1], f"{files}, and a translation needs two, line by line", advice, code="unpaired-text")
     endings = [without_gz(path).suffix for path in texts]
     first = [path for path, ending in zip(texts, endings, strict=True) if ending == endings[0]]
     if len(set(endings)) == 2 and 2 * len(first) == len(texts):
@@ -53,13 +53,14 @@ def read_parallel(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> It
                 place, which = (
                     (Place(str(target), number), "target") if left else (Place(str(source), number), "source")
                 )
-                bad(DataError(place, f"the {which} is empty", f"Fill it in, remove the line, {OR_SKIP}"))
+                bad(DataError(place, f"the {which} is empty", FILL_IN, code=f"empty-{which}"))
                 continue
             found = True
             yield Place(str(source), number), (left, right)
         check_ends(one, other)
     if not found:
-        raise DataError(source, "there is no line that can be read", "Name two files with a sentence in each line")
+        advice = "Name two files with a sentence in each line"
+        raise DataError(source, "there is no line that can be read", advice, code="no-pairs")
 
 
 class Side(Iterator[tuple[int, str]]):
@@ -101,9 +102,9 @@ def check_ends(one: Side, other: Side) -> None:
     """A sentence if one goes on where the other has ended."""
     if one.lines != other.lines:
         short, long = sorted((one, other), key=lambda side: side.lines)
-        what = (
+        message = (
             f"from here on {short.path} has no line to go with this one "
             f"({counted(short.lines, 'line')} there, {long.lines:,} here)"
         )
-        do = "Find where they part: line n of one file must be the translation of line n of the other"
-        raise DataError(Place(str(long.path), short.lines + 1), what, do)
+        advice = "Find where they part: line n of one file must be the translation of line n of the other"
+        raise DataError(Place(str(long.path), short.lines + 1), message, advice, code="unequal-lengths")

@@ -33,13 +33,14 @@ def expand(patterns: Iterable[str | Path]) -> list[Path]:
 
 def _matches(pattern: str) -> list[Path]:
     if not pattern.strip() or "\0" in pattern:
-        raise DataError(repr(pattern), "this is not a file name", "Name a file, or a pattern such as 'parts/*.txt'")
+        advice = "Name a file, or a pattern such as 'parts/*.txt'"
+        raise DataError(repr(pattern), "this is not a file name", advice, code="not-a-file-name")
     path = Path(pattern).expanduser() if pattern.startswith("~") else Path(pattern)
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         if not glob.has_magic(pattern):
-            raise DataError(pattern, "there is no such file", _near(path)) from None
+            raise DataError(pattern, "there is no such file", _near(path), code="no-such-file") from None
     except OSError as error:
         raise cannot_read(path, error) from None
     else:
@@ -47,9 +48,10 @@ def _matches(pattern: str) -> list[Path]:
     matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (absolute ones too)
     files = [match for match in matches if not match.is_dir()]
     if matches and not files:
-        raise DataError(pattern, "only folders match", f"Name the files in them, for example '{path / '*.txt'}'")
+        advice = f"Name the files in them, for example '{path / '*.txt'}'"
+        raise DataError(pattern, "only folders match", advice, code="only-folders-match")
     if not files:
-        raise DataError(pattern, "no file matches", _near(path))
+        raise DataError(pattern, "no file matches", _near(path), code="no-match")
     return files
 
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -165,7 +166,8 @@ def prepare(
 
     read: what gives the examples, if not the source itself; `key` is then what decides them besides
     """
-    kinds = (type(schema), *map(type, schema.columns), *map(type, schema.learners.values()))
+    learners = chain.from_iterable(learner.definitions() for learner in schema.learners.values())
+    kinds = (type(schema), *map(type, schema.columns), *learners)
     code = sorted({each for kind in kinds if (each := own_code(kind)) is not None})
     whole = {**source.cache_key(), "schema": repr(schema), "schema_code": code, **(key or {})}
     folder = find(whole)

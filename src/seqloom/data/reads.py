@@ -1,12 +1,19 @@
 """What a task reads: kinds of files, columns by their roles, embedded corpora; said in its config, without torch."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
 from typing import Any, Literal
 
+from seqloom.data.corpora.versions import made_with
+from seqloom.data.examples import Record
 from seqloom.data.fields import Field, text
+from seqloom.spec.errors import UserError
+from seqloom.spec.part_checks import as_function, each, misfit
+from seqloom.spec.registry import Origin, Registry, shown
 
+Made = Callable[..., Iterator[Any]]
 Parse = Callable[[Field, Any], Any]
 """From a field of a record and the data section of the config to what an example holds."""
 
@@ -36,32 +43,35 @@ class Role:
 
 @dataclass(frozen=True)
 class EmbeddedCorpus:
-    """A corpus that needs no file: the function that makes it, as `module:function`, and its extra config keys.
+    """A corpus that needs no file: the function that makes it, and its extra config keys.
 
     The function is called with data.seed, data.length, data.examples and the values of `keys`.
 
+    function: as `module:function`; of a user-defined corpus the function itself
     tokenizer: the kind that suits it, where the task leaves that to the data
     """
 
-    function: str
+    function: str | Made
     keys: tuple[str, ...] = ()
     tokenizer: str | None = None
 
     @property
     def summary(self) -> str:
-        """What it holds: the docstring of its module as one line."""
-        return " ".join((import_module(self.function.partition(":")[0]).__doc__ or "").split())
+        """What it holds: the docstring of its module, or of a user-defined function, as one line."""
+        own = self.function if callable(self.function) else import_module(self.function.partition(":")[0])
+        return " ".join((own.__doc__ or "").split())
 
     def make(self, data: Any) -> Iterator[Any]:
         """Its examples (of language: its text in chunks)."""
         values = [getattr(data, key) for key in self.keys]
-        made: Iterator[Any] = self.load()(data.seed, data.length, data.examples, *values)
-        return made
+        return self.load()(data.seed, data.length, data.examples, *values)
 
-    def load(self) -> Callable[..., Iterator[Any]]:
+    def load(self) -> Made:
         """The function that makes it."""
+        if callable(self.function):
+            return self.function
         module, _, name = self.function.partition(":")
-        function: Callable[..., Iterator[Any]] = getattr(import_module(module), name)
+        function: Made = getattr(import_module(module), name)
         return function
 
 
@@ -81,10 +91,56 @@ class Reads:
     description: str
     kinds: tuple[str, ...]
     roles: tuple[Role, ...] = ()
-    corpora: Mapping[str, EmbeddedCorpus] = field(default_factory=dict)
+    corpora: Registry[EmbeddedCorpus] = field(default_factory=lambda: Registry("corpus", {}))
     suffix: str = ".txt"
 
     @property
     def default_corpus(self) -> str:
         """The corpus that the task is shown on where no file is given."""
+        if not self.corpora:
+            what = f"no file is named, and {self.task} has no corpus that needs none"
+            raise UserError(what, f"Name a file: {self.task} reads {self.description}", code="no-data")
         return next(iter(self.corpora))
+
+    def made_with(self, corpus: str | None) -> dict[str, str]:
+        """What decides what a corpus holds, beside its seed: versions, or the file of a user-defined one."""
+        origin = None if corpus is None else self.corpora.names.origin(corpus)
+        return made_with(corpus) if origin is None else {origin.file or origin.module: origin.sha256}
+
+
+def register_corpus(name: str, part: object, several: Sequence[Reads], tokenizer: str | None) -> None:
+    """Add a user-defined corpus to what each of several tasks reads: to all of them, or to none."""
+    function = as_function("corpus", name, part, "seed", "length", "examples")
+    for reads in sorted(several, key=lambda reads: name not in reads.corpora):  # where it is taken, first
+        corpus = EmbeddedCorpus(checked(name, function, reads), tokenizer=tokenizer)
+        reads.corpora.register(name, corpus, Origin.of(part))
+
+
+def checked(name: str, function: Callable[..., object], reads: Reads) -> Made:
+    """A corpus whose examples are looked at: what a task can't read is refused at once."""
+
+    @wraps(function)
+    def made(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
+        for example in each("corpus", name, function, lambda: function(seed, length, examples)):
+            if (expected := unlike(example, reads)) is not None:
+                reason = f"gave {shown(example)}, and {reads.task} reads {expected}"
+                raise misfit("corpus", name, function, reason, "Give that")
+            yield example
+
+    return made
+
+
+def unlike(example: object, reads: Reads) -> str | None:
+    """What a task reads instead, if it does not read this; None if it does."""
+    if "text" in reads.kinds:
+        return None if isinstance(example, str) else "texts, chunk by chunk"
+    if not isinstance(example, Record) or not isinstance(example.values, tuple):
+        return "Record(values, Place(name, number)), its values a tuple"
+    if not reads.roles:
+        return None if all(isinstance(value, tuple) for value in example.values) else "tuples, one for each word"
+    if len(example.values) != len(reads.roles):
+        return f"{len(reads.roles)} values ({', '.join(role.name for role in reads.roles)})"
+    for role, value in zip(reads.roles, example.values, strict=True):
+        if role.guess == "label" and not isinstance(value, tuple):
+            return f"the {role.name} as a tuple, of one or several"
+    return None

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from seqloom.data.arrays import smallest_type
 from seqloom.data.examples import Place, Value
-from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.data.tokenisers import TOKENISERS, Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.errors import ArgumentError, DataError
@@ -44,6 +44,10 @@ class Learner(ABC, Generic[Encoder]):
 
     roles: tuple[int, ...]
 
+    def definitions(self) -> tuple[object, ...]:
+        """The classes that decide what is learned: files outside of the package may change."""
+        return (type(self),)
+
     @abstractmethod
     def learn(self, values: Iterable[Value], counts: Counts) -> Encoder:
         """From these values of all training examples, or from the counts of all answers."""
@@ -66,6 +70,9 @@ class TokenizerLearner(Learner[Tokeniser]):
     min_count: int
     lowercase: bool
     sample: int
+
+    def definitions(self) -> tuple[object, ...]:
+        return (*super().definitions(), TOKENISERS[self.kind])
 
     def learn(self, values: Iterable[str], counts: Counts) -> Tokeniser:
         return train_tokeniser(
@@ -188,7 +195,8 @@ class NumberColumn(Column, ColumnEncoder):
         rows = [np.array([value]) for value in values]
         for row, value, place in zip(rows, values, places, strict=True):
             if row.dtype.kind not in "iuf" or not np.can_cast(row.dtype, self.dtype, "same_kind"):
-                raise DataError(place, f"{value} is no number that fits {self.dtype}", "Write another")
+                message = f"{value} is no number that fits {self.dtype}"
+                raise DataError(place, message, "Write another", code="number-range")
         return rows
 
 
@@ -219,8 +227,9 @@ class AnswerEncoder(ColumnEncoder):
         for answers, place in zip(values, places, strict=True):
             for answer in answers:
                 if answer not in self.names:
-                    what = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
-                    raise DataError(place, what, f"Remove the {self.example}, or train on examples of it")
+                    message = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
+                    advice = f"Remove the {self.example}, or train on examples of it"
+                    raise DataError(place, message, advice, code="unknown-answer")
         return [self.names.numbers(answers) for answers in values]
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from seqloom.data.cache import State, fingerprints, own_code, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
-from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Record, Value
 from seqloom.data.formats import Format, formats_of, refuse_twice
 from seqloom.data.lines import Bad, Skipped, refuse
@@ -205,7 +204,8 @@ class DataSource:
         for split, paths in self.files.items():
             for path, code in zip(paths, self.hashes[split], strict=True):
                 if state(path) != self.states[path] and fingerprints([path]) != [code]:
-                    raise DataError(path, "the file changed while it was being read", "Try again once it is complete")
+                    message, advice = "the file changed while it was being read", "Try again once it is complete"
+                    raise DataError(path, message, advice, code="file-changed")
 
     def cache_key(self) -> dict[str, object]:
         """All that decides what is read."""
@@ -215,7 +215,7 @@ class DataSource:
         if self.corpus is not None or ("text" not in self.reads.kinds and any(map(self.share, (VALID, TEST)))):
             key["seed"] = self.data.seed  # else it decides nothing: no example is made, and none kept back by content
         if self.corpus:
-            key |= {"corpus": self.corpus, "made_with": made_with(self.corpus)}
+            key |= {"corpus": self.corpus, "made_with": self.reads.made_with(self.corpus)}
         key["code"] = self._code()
         return key
 
@@ -266,28 +266,7 @@ def find_files(split: str, data: DataSection, reads: Reads, on_problem: OnProble
                 paths.setdefault(path.absolute(), path)
         except DataError as problem:
             on_problem(problem)
-    return with_formats(list(paths.values()), data.format, reads, on_problem)
-
-
-def with_formats(paths: list[Path], name: str, reads: Reads, on_problem: OnProblem) -> list[tuple[Path, Format]]:
-    """Those files that the task can read, with their formats."""
-    while paths:
-        try:
-            forms = formats_of(paths, reads, name)
-        except DataError as problem:
-            on_problem(problem)
-            if all_text(paths) and "folder" in reads.kinds:
-                name = "folder"  # what the others still are when one of several .txt files has been left out
-            others = [path for path in paths if problem.place != str(path) and not problem.place.startswith(f"{path}:")]
-            paths = others if len(others) < len(paths) else []
-        else:
-            return list(zip(paths, forms, strict=True))
-    return []
-
-
-def all_text(paths: Sequence[Path]) -> bool:
-    """Whether these are several text files, by their names."""
-    return len(paths) > 1 and all(without_gz(path).suffix.lower() == ".txt" for path in paths)
+    return formats_of(list(paths.values()), reads, data.format, on_problem)
 
 
 def find_inputs(
@@ -326,5 +305,5 @@ def refuse_shared(files: dict[str, tuple[Path, ...]], hashes: dict[str, tuple[st
         for path, code in zip(files[split], hashes[split], strict=True):
             other, where = seen.setdefault(code, (split, path))
             if other != split:
-                what = f"the same content as {where}, which is in the {other} part"
-                raise DataError(path, what, f"Name another file for {split}, or leave it out")
+                message = f"the same content as {where}, which is in the {other} split"
+                raise DataError(path, message, f"Name another file for {split}, or leave it out", code="shared-file")

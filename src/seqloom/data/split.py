@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName, Problem
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 SPLITS = (TRAIN, VALID, TEST)
@@ -26,8 +28,13 @@ def check_filled(name: str, splits: Iterable[str]) -> None:
     """Nothing can be learnt from nothing, or chosen by nothing."""
     for split in (TRAIN, VALID):
         if split not in set(splits):
-            do = "Give more examples, a larger --data.valid-share, or a file of its own with --valid"
-            raise DataError(name, f"no example is left for the {split} part", do)
+            raise DataError.of(replace(empty_split("example", split), location=name))
+
+
+def empty_split(noun: str, split: str) -> Problem:
+    """No example is left for a split that training needs."""
+    own_file = f"a larger {KeyName('data.valid_share')}, or a file of its own with {KeyName('data.valid')}"
+    return Problem("empty-split", f"no {noun} is left for the {split} split", f"Give more {noun}s, {own_file}")
 
 
 class Taken:

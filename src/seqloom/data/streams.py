@@ -10,13 +10,14 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Writer, read, smallest_type
-from seqloom.data.cache import create, find
+from seqloom.data.cache import create, find, own_code
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError
+from seqloom.spec.problem import KeyName
 
 PIECE = 1 << 16  # characters given to a tokeniser at a time
 PIECES = 16  # of them together, for its threads
@@ -36,7 +37,8 @@ class Streams:
 
 def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
     """Text made ready, from the cache or now; never from a file that changed meanwhile."""
-    key = {**source.cache_key(), "learner": repr(learner)}
+    code = sorted({each for kind in learner.definitions() if (each := own_code(kind)) is not None})
+    key = {**source.cache_key(), "learner": repr(learner), "learner_code": code}
     folder = find(key)
     if folder is None:
         with create(key) as making:
@@ -60,9 +62,7 @@ def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -
     for split, (where, start, stop) in spans.items():
         counts[split], tokens = write_stream(texts[where].take(stop - start), tokeniser, folder / split)
         if tokens < LEAST:
-            name = (*source.files[where], *source.names())[0]
-            what = f"only {counted(counts[split], 'character')} for the part to {WHAT_FOR[split]}"
-            raise DataError(name, what, "Give a longer text, or files of their own with --valid and --test")
+            raise too_short(source, where, split, counts[split])
     (folder / TOKENIZER_FILE).write_text(learner.save(tokeniser), encoding="utf-8")
     (folder / META).write_text(json.dumps({"characters": counts}), encoding="utf-8")
 
@@ -81,8 +81,16 @@ def stream_to_test(source: DataSource, tokeniser: Tokeniser, folder: Path) -> St
     """The text of files to test on, in a run's tokens; `folder` is for the array."""
     characters, tokens = write_stream(source.text(TEST), tokeniser, folder)
     if tokens < LEAST:
-        raise DataError(source.name, "less than two tokens", "Give a longer text")
+        raise DataError(source.name, "less than two tokens", "Give a longer text", code="short-test")
     return Streams(tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
+
+
+def too_short(source: DataSource, where: str, split: str, characters: int) -> DataError:
+    """A split of less than two tokens, cut from the text of the split `where`."""
+    name = (*source.files[where], *source.names())[0]
+    message = f"only {counted(characters, 'character')} for the split to {WHAT_FOR[split]}"
+    own_files = f"files of their own with {KeyName('data.valid')} and {KeyName('data.test')}"
+    return DataError(name, message, f"Give a longer text, or {own_files}", code="short-split")
 
 
 WHAT_FOR = {TRAIN: "learn from", VALID: "choose by", TEST: "test on"}

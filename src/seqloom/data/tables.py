@@ -12,7 +12,7 @@ from seqloom.data.fields import OR_SKIP, json_kind
 from seqloom.data.lines import Bad, read_lines, refuse
 from seqloom.data.paths import without_gz
 from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
+from seqloom.spec.errors import DataError, UserError
 
 Line = tuple[int, str]
 Row = tuple[Place, list[str]]
@@ -59,9 +59,9 @@ def csv_records(path: Path, max_characters: int, bad: Bad) -> Iterator[Row]:
                 record.clear()
             whole = True
         except csv.Error:
-            what = "a quote opens here that does not close at the end of a field"
-            do = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
-            bad(DataError(Place(name, _opening(record)), what, do))
+            message = "a quote opens here that does not close at the end of a field"
+            advice = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
+            bad(DataError(Place(name, _opening(record)), message, advice, code="open-quote"))
             lines.back(record[1:])
             record.clear()
 
@@ -112,14 +112,14 @@ def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Ite
             if not line.strip():
                 continue
             if line.lstrip().startswith("[") and without_gz(path).suffix.lower() == ".json":
-                do = (
-                    f"Write one record per line (JSONL), for example with `jq -c '.[]' {path.name} > {path.stem}.jsonl`"
-                )
-                raise DataError(path, "a JSON array, which would have to be read whole", do)
+                jq = f"`jq -c '.[]' {path.name} > {path.stem}.jsonl`"
+                advice = f"Write one record per line (JSONL), for example with {jq}"
+                raise DataError(path, "a JSON array, which would have to be read whole", advice, code="json-array")
             try:
                 record = _object(line)
-            except ValueError as error:
-                bad(DataError(Place(name, number), str(error), f"Write one JSON object per line, {OR_SKIP}"))
+            except UserError as error:
+                problem, advice = error.problem, f"Write one JSON object per line, {OR_SKIP}"
+                bad(DataError(Place(name, number), problem.message, advice, code=problem.code))
                 continue
             yield Place(name, number), record
 
@@ -128,9 +128,11 @@ def _object(line: str) -> dict[str, object]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON ({error.msg[0].lower()}{error.msg[1:]}, column {error.colno})") from None
+        message = f"not valid JSON ({error.msg[0].lower()}{error.msg[1:]}, column {error.colno})"
+        raise UserError(message, code="invalid-json") from None
     except (ValueError, RecursionError):
-        raise ValueError("JSON with a number too long, or nested too deeply, to be read") from None
+        raise UserError("JSON with a number too long, or nested too deeply, to be read", code="extreme-json") from None
     if not isinstance(value, dict):
-        raise ValueError(f'{json_kind(value)}, not a JSON object such as {{"text": "...", "label": "..."}}')
+        message = f'{json_kind(value)}, not a JSON object such as {{"text": "...", "label": "..."}}'
+        raise UserError(message, code="not-an-object")
     return value

@@ -59,7 +59,9 @@ class Vocabulary:
         except (ValueError, RecursionError):
             names = None
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise RunError(f"{where}: not a list of names, so it is damaged. Restore the file from a copy.")
+            raise RunError("not a list of names, so it is damaged", "Restore the file from a copy", location=where)
         if len(set(names)) != len(names):
-            raise RunError(f"{where}: a name stands there twice, so it is damaged. Restore the file from a copy.")
+            raise RunError(
+                "a name stands there twice, so it is damaged", "Restore the file from a copy", location=where
+            )
         return Vocabulary(names)

@@ -1,5 +1,6 @@
 """Numbers and names in sentences."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -20,3 +21,12 @@ def named(path: str | Path) -> str:
     my photo.jpg 'two\\nlines.jpg'
     """
     return str(path) if str(path).isprintable() else repr(str(path))
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Words in a row, before the last one a word.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -4,6 +4,6 @@
 """
 
 from seqloom.kernels.choice import choose, use
-from seqloom.kernels.recurrence import Operands, Problem
+from seqloom.kernels.recurrence import Operands, Recurrence
 
-__all__ = ["Operands", "Problem", "choose", "use"]
+__all__ = ["Operands", "Recurrence", "choose", "use"]

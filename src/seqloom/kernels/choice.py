@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import torch
 
-from seqloom.kernels.recurrence import Backend, Problem
+from seqloom.kernels.recurrence import Backend, Recurrence
 from seqloom.kernels.reference import Reference
 from seqloom.kernels.vendor import Vendor
 from seqloom.spec.errors import UnavailableBackend
@@ -39,14 +39,14 @@ def use(name: str) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def choose(problem: Problem) -> Backend:
-    """The backend for this problem. Context variables can't be traced, so a compiled graph takes the fastest."""
+def choose(recurrence: Recurrence) -> Backend:
+    """The backend for this recurrence. Context variables can't be traced, so a compiled graph takes the fastest."""
     wanted = None if torch.compiler.is_compiling() else _wanted.get()
     if wanted is not None:
-        reason = BACKENDS[wanted].refuses(problem)
+        reason = BACKENDS[wanted].refuses(recurrence)
         if reason is not None:
-            raise UnavailableBackend(f"backend {wanted!r} can't run this recurrence: {reason}.")
+            raise UnavailableBackend(f"backend {wanted!r} can't run this recurrence: {reason}")
         return BACKENDS[wanted]
-    if problem.x.shape[1] == 1:
+    if recurrence.x.shape[1] == 1:
         return REFERENCE  # one step leaves nothing to fuse over time, and the loop copies no weights for it
-    return next(backend for backend in BACKENDS.values() if backend.refuses(problem) is None)
+    return next(backend for backend in BACKENDS.values() if backend.refuses(recurrence) is None)

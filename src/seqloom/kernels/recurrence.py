@@ -26,7 +26,7 @@ class Carried(Protocol):
 
 
 @dataclass(frozen=True)
-class Problem:
+class Recurrence:
     """Run a cell over time.
 
     equation: the name of the cell's equation; None for one that only the cell itself knows
@@ -45,16 +45,16 @@ class Problem:
 
 
 class Backend(Protocol):
-    """One way to solve a problem."""
+    """One way to run a recurrence."""
 
     name: str
 
-    def refuses(self, problem: Problem) -> str | None:
-        """Why it can't run this problem; None if it can."""
+    def refuses(self, recurrence: Recurrence) -> str | None:
+        """Why it can't run this recurrence; None if it can."""
         ...
 
     def run(
-        self, problem: Problem
+        self, recurrence: Recurrence
     ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
         """Outputs at all steps, and the named tensors at each row's own end."""
         ...

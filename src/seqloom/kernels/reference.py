@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.kernels.lengths import readable
-from seqloom.kernels.recurrence import Carried, Problem
+from seqloom.kernels.recurrence import Carried, Recurrence
 
 
 class Reference:
@@ -13,17 +13,17 @@ class Reference:
 
     name = "reference"
 
-    def refuses(self, problem: Problem) -> str | None:
+    def refuses(self, recurrence: Recurrence) -> str | None:
         return None
 
-    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
-        state: Carried = problem.initial
-        shortest = _shortest(problem.lengths)
+    def run(self, recurrence: Recurrence) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        state: Carried = recurrence.initial
+        shortest = _shortest(recurrence.lengths)
         outputs = []
-        for t, projected in enumerate(problem.project(problem.x).unbind(1)):
-            y, after = problem.step(projected, state)
-            if problem.lengths is not None and t >= shortest:
-                after = after.where(t < problem.lengths, state)
+        for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
+            y, after = recurrence.step(projected, state)
+            if recurrence.lengths is not None and t >= shortest:
+                after = after.where(t < recurrence.lengths, state)
             state = after
             outputs.append(y)
         return torch.stack(outputs, dim=1), dict(state)  # type: ignore[call-overload]

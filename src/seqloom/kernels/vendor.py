@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.kernels.lengths import last, real
-from seqloom.kernels.recurrence import Operands, Problem
+from seqloom.kernels.recurrence import Operands, Recurrence
 
 # What a step of padding says to each part. σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision.
 _AT_PADDING = {
@@ -28,22 +28,24 @@ class Vendor:
     name = "vendor"
     equations = ("lstm", "gru-after", "rnn", "rnn-relu")
 
-    def refuses(self, problem: Problem) -> str | None:
-        if problem.equation not in self.equations:
-            named = f"the equation {problem.equation!r}" if problem.equation else "this cell (it names no equation)"
+    def refuses(self, recurrence: Recurrence) -> str | None:
+        equation = recurrence.equation
+        if equation not in self.equations:
+            named = f"the equation {equation!r}" if equation else "this cell (it names no equation)"
             return f"torch has no kernel for {named}; it has {', '.join(self.equations)}"
         return None
 
-    def run(self, problem: Problem) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
-        x, lengths, operands = problem.x, problem.lengths, problem.operands()
-        hidden = problem.initial["hidden"].contiguous()  # a learned one is expanded, which cuDNN does not take
-        if lengths is not None and problem.equation in _AT_PADDING:
-            x, operands = _tell_padding(x, lengths, operands, _AT_PADDING[problem.equation])
-        if problem.equation == "lstm":
-            before = (hidden.unsqueeze(0), problem.initial["cell"].contiguous().unsqueeze(0))
+    def run(self, recurrence: Recurrence) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        x, lengths, operands = recurrence.x, recurrence.lengths, recurrence.operands()
+        equation = recurrence.equation or ""
+        hidden = recurrence.initial["hidden"].contiguous()  # a learned one is expanded, which cuDNN does not take
+        if lengths is not None and equation in _AT_PADDING:
+            x, operands = _tell_padding(x, lengths, operands, _AT_PADDING[equation])
+        if equation == "lstm":
+            before = (hidden.unsqueeze(0), recurrence.initial["cell"].contiguous().unsqueeze(0))
             y, _, cell = _lstm()(x, before, *_arguments(operands))
             return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
-        function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[problem.equation or ""]
+        function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[equation]
         y, _ = function(x, hidden.unsqueeze(0), *_arguments(operands))
         return y, {"hidden": last(y, lengths, hidden)}
 

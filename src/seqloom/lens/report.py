@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.lens.history import Ending, History, Sample, Skip, read_history
 from seqloom.lens.outcome import Outcome, Score, outcome
+from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
 from seqloom.spec import durable
 from seqloom.spec.errors import RunError
-from seqloom.spec.folder import REPORT
+from seqloom.spec.folder import MANIFEST, REPORT, are_parts, parts_of
 from seqloom.spec.regular import open_regular
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import TaskReport
@@ -137,7 +138,7 @@ class Report:
 
         figure = loss(self)
         if figure is None:
-            raise RunError(f"{self.folder}: no loss to plot. Its metrics.jsonl is missing or holds no step yet.")
+            raise RunError("no loss to plot", "Its metrics.jsonl is missing or holds no step yet", location=self.folder)
         return paper.draw(figure)
 
     def _repr_html_(self) -> str:
@@ -147,19 +148,31 @@ class Report:
 def report(folder: Path) -> Report:
     """Read a run folder. What is missing, cut short or unreadable is left out and noted; weights are never opened."""
     if not folder.is_dir():
-        raise RunError(f"{folder}: no such folder. `seqloom runs` lists the runs here.")
+        raise RunError("no such folder", "`seqloom runs` lists the runs here", location=folder)
     if not any((folder / part).exists() for part in PARTS):
-        raise RunError(f"{folder}: not a run ({', '.join(PARTS)}: none is here). `seqloom runs` lists the runs here.")
+        raise RunError(
+            f"not a run ({', '.join(PARTS)}: none is here)", "`seqloom runs` lists the runs here", location=folder
+        )
     problems: list[str] = []
     config, settings = _config(folder / "experiment.toml", problems)
     manifest = _read_json(folder / "manifest.json", problems)
     scores = outcome(_read_json(folder / "scores.json", problems))
     history = read_history(folder / "metrics.jsonl")
+    problems += part_notes(manifest.get("parts", []), folder)
     found = Report(folder, manifest, config, settings, history, scores, problems=())
     if scores.details and found.task not in TASKS:
         known = f"the task {found.task!r} is not known here" if found.task else "no file says which task the run has"
         problems.append(f"scores.json has details that are left out, since {known}.")
     return replace(found, problems=tuple(problems))
+
+
+def part_notes(parts: object, folder: Path) -> list[str]:
+    """What to know of the run's user-defined parts, each a warning too: they are not registered, or they changed."""
+    if not are_parts(parts):
+        return [f"{MANIFEST} has a list of parts that can't be read, and is left out."]
+    known = parts_of(parts)
+    found = (missing_parts(known, folder), changed_parts(known, folder))
+    return [warn(problem) for problem in found if problem is not None]
 
 
 def write_report(folder: Path) -> Report:

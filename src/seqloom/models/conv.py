@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Use, norm_conflicts
 from seqloom.spec import names
 from seqloom.spec.config.section import Values, key
+from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -42,10 +43,11 @@ class Convolutional(Family):
     def encoder_changes(self) -> Values:
         return {"centred": True}
 
-    def conflicts(self, use: Use) -> Iterator[str]:
+    def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
             if self.centred:
-                yield "a centred convolution sees later tokens too, so it can't write. Leave out model.centred"
+                message = "a centred convolution sees later tokens too, so it can't write"
+                yield conflict("model.centred", message, f"Leave out {KeyName('model.centred')}")
             yield from norm_conflicts(self.norm)
         if self.init == "identity":
             yield NOT_FOR_CONVOLUTIONS

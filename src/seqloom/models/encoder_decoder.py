@@ -6,10 +6,12 @@ A decoder of a family that brings no attention to a source along is given it (Ba
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from seqloom.models.family import Depth, Family
+from seqloom.models.custom import CUSTOM, Unnamed
+from seqloom.models.family import Depth, Family, tied_conflicts
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, OneOf, Section, Values, key, keys
+from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.attentive import Meeting
@@ -30,6 +32,7 @@ class EncoderDecoderKeys(Section):
         description="Whether the output layer shares its matrix with the embedding; with a shared vocabulary, the "
         "source's embedding is the same one too."
     )
+    head: names.Head = key("softmax", description="What gives each token its probability, and the loss.")
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER,))] = key(
         description="What reads the source; the same kind as the decoder, unless given."
     )
@@ -80,15 +83,25 @@ class AttentiveDecoderKeys(EncoderDecoderKeys):
         return self.summary != "none" if self.attention == "none" else self.attend == "before"
 
 
+class EncoderOfItsKind(EncoderDecoderKeys):
+    """The encoder of a decoder whose layers a function builds may be built by it too."""
+
+    encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER, CUSTOM))] = key(
+        description="What reads the source; layers of the same function, unless given."
+    )
+
+
 def model_keys(family: type[Family]) -> tuple[type[EncoderDecoderKeys], ...]:
     """The keys that a decoder of this family has besides its own."""
     given_attention = family.generates and not family.cross_attends
+    if issubclass(family, Unnamed):
+        return (EncoderOfItsKind, AttentiveDecoderKeys)
     return (AttentiveDecoderKeys,) if given_attention else (EncoderDecoderKeys,)
 
 
 def defaults(family: type[Family], said: Values) -> Values:
     """Bahdanau's, or the Transformer's. An output layer that shares the embedding's matrix has its width."""
-    values: Values = {"tied": family.cross_attends}
+    values: Values = {"tied": family.cross_attends and said.get("head") in (None, "softmax")}
     if AttentiveDecoderKeys in model_keys(family):
         values["meeting"] = "tanh" if said.get("tied") else "concatenation"
     return values
@@ -97,35 +110,46 @@ def defaults(family: type[Family], said: Values) -> Values:
 # Checks --------------------------------------------------------------------------------------------------------
 
 
-def conflicts(section: Family) -> Iterator[str]:
+def conflicts(section: Family) -> Iterator[Problem]:
     """Sentences on keys that don't go together."""
     own = keys(section, EncoderDecoderKeys)
+    if own.tied:
+        yield from tied_conflicts(own.head)
     if isinstance(own, AttentiveDecoderKeys):
         yield from attention_conflicts(section, own)
     begins_by_itself = is_of_its_kind(section, own.encoder) or begins_anyhow(own)
     yield from section.decoder_conflicts(begins_by_itself=begins_by_itself)
 
 
-def attention_conflicts(section: Family, own: AttentiveDecoderKeys) -> Iterator[str]:
+def attention_conflicts(section: Family, own: AttentiveDecoderKeys) -> Iterator[Problem]:
     """What a decoder that is given its attention needs."""
     if not own.knows_by_looking and own.feed == "first":
-        yield "model.feed first has nothing to feed without attention or model.summary. Leave it out"
+        message = (
+            f"{KeyName('model.feed', 'first')} has nothing to feed without attention or {KeyName('model.summary')}"
+        )
+        yield conflict("model.feed", message, "Leave it out")
     if not own.knows_by_looking and not section.begins_in_state:
-        what = f"without attention, nothing of the source reaches {section.arch}, which has no state to begin in"
-        yield f"{what}. Give model.summary mean, or a model.attention such as additive"
+        message = f"without attention, nothing of the source reaches {section.arch}, which has no state to begin in"
+        advice = f"Give {KeyName('model.summary', 'mean')}, or a {KeyName('model.attention')} such as additive"
+        yield conflict("model.summary", message, advice)
     if own.attention != "none" and own.attend == "after" and own.feed == "first":
-        yield "model.feed first feeds what was looked at before the step; it goes with model.attend before"
+        message = f"{KeyName('model.feed', 'first')} feeds what was looked at before the step"
+        yield conflict("model.feed", f"{message}; it goes with {KeyName('model.attend', 'before')}")
     if own.tied and own.meeting != "tanh":
-        yield "model.tied needs an output as wide as a token's vector, which model.meeting tanh gives"
+        message = f"{KeyName('model.tied')} needs an output as wide as a token's vector"
+        yield conflict("model.tied", f"{message}, which {KeyName('model.meeting', 'tanh')} gives")
     known = section.begins_in_state and section.output_is_hidden
     if own.input_feeding and own.meeting == "concatenation" and not known:
-        yield "model.input_feeding here needs an output of a known width, which model.meeting tanh gives"
+        message = f"{KeyName('model.input_feeding')} here needs an output of a known width"
+        yield conflict("model.input_feeding", f"{message}, which {KeyName('model.meeting', 'tanh')} gives")
     if own.attention in names.SAME_WIDTH and not keeps_its_width(section, own):
-        what = f"model.attention {own.attention} compares vectors of one width, which this decoder does not have"
-        yield f"{what}; additive, bilinear and low-rank take any"
+        message = f"{KeyName('model.attention', own.attention)} compares vectors of one width"
+        others = "which this decoder does not have; additive, bilinear and low-rank take any"
+        yield conflict("model.attention", f"{message}, {others}")
     if not own.knows_by_looking and "none" in (own.encoder, own.bridge):
-        what = "without attention and model.summary a decoder knows its source by model.encoder and model.bridge"
-        yield f"{what}. Give both, or one of the others"
+        message = f"without attention and {KeyName('model.summary')} a decoder knows its source by"
+        both = f"{KeyName('model.encoder')} and {KeyName('model.bridge')}"
+        yield conflict("model.summary", f"{message} {both}", "Give both, or one of the others")
 
 
 def keeps_its_width(section: Family, own: AttentiveDecoderKeys) -> bool:
@@ -141,7 +165,7 @@ def begins_anyhow(own: EncoderDecoderKeys) -> bool:
 
 def is_of_its_kind(section: Family, encoder: str) -> bool:
     """Whether the encoder is of the decoder's family."""
-    return encoder != NO_ENCODER and isinstance(section, ARCHITECTURES[encoder].family)
+    return encoder == section.arch or (encoder != NO_ENCODER and isinstance(section, ARCHITECTURES[encoder].family))
 
 
 # Building ------------------------------------------------------------------------------------------------------
@@ -180,14 +204,18 @@ def build(
     smoothing: of labels, in training
     """
     from seqloom.nn.heads.positions import PerPosition
+    from seqloom.nn.heads.registry import HEADS
     from seqloom.nn.models import EncoderDecoder
 
     reader = as_wide(encoder(section, stem.output_size, longest), memory_width(section))
     writer = decoder(section, reader, target.output_size)
-    tied = target.embedding if keys(section, EncoderDecoderKeys).tied else None
-    vocabulary = target.vocabulary
+    own, size, vocabulary = keys(section, EncoderDecoderKeys), writer.output_size, target.vocabulary
     # With a tied matrix the output has no bias either: all of it is the embedding (Vaswani et al. 2017).
-    head = PerPosition(writer.output_size, vocabulary, tied=tied, bias=tied is None, smoothing=smoothing)
+    head = (
+        PerPosition(size, vocabulary, tied=target.embedding, bias=False, smoothing=smoothing)
+        if own.tied
+        else HEADS[own.head](size, vocabulary, smoothing=smoothing)
+    )
     return EncoderDecoder(stem, reader, target, writer, head)
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
-from seqloom.models.registry import ARCHITECTURES
+from seqloom.models.registry import ARCHITECTURES, that_generate
 from seqloom.spec import names
 from seqloom.spec.config.section import OneOf, Section, Values, key
+from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -23,16 +24,27 @@ Width = Annotated[int, Field(ge=1, le=16_384)]
 Depth = Annotated[int, Field(ge=1, le=200)]
 
 
-NOT_FOR_CONVOLUTIONS = (
-    "model.init identity is for matrices, and a convolution has others. Take orthogonal, or leave it out"
+NOT_FOR_CONVOLUTIONS = conflict(
+    "model.init",
+    f"{KeyName('model.init', 'identity')} is for matrices, and a convolution has others",
+    "Take orthogonal, or leave it out",
 )
 
 
-def norm_conflicts(norm: str) -> Iterator[str]:
+def norm_conflicts(norm: str) -> Iterator[Problem]:
     """Why a model that generates can't have a norm, if it can't."""
     if norm in names.NORMS_OVER_TIME:
-        what = f"model.norm {norm} takes its means over later tokens too, so it can't write"
-        yield f"{what}; layer and rms can"
+        message = f"{KeyName('model.norm', norm)} takes its means over later tokens too, so it can't write"
+        yield conflict("model.norm", f"{message}; layer and rms can")
+
+
+def tied_conflicts(head: str) -> Iterator[Problem]:
+    """Why a head can't share the embedding's matrix, if it can't."""
+    if head != "softmax":
+        message = (
+            f"{KeyName('model.head', head)} has an output layer of its own, and {KeyName('model.tied')} is for softmax"
+        )
+        yield conflict("model.head", message, f"Give {KeyName('model.tied', False)}")
 
 
 class Use(Enum):
@@ -46,6 +58,15 @@ class Use(Enum):
     ENCODE = "encode"
     GENERATE = "generate"
     DECODE = "decode"
+
+
+def cannot_generate(arch: str, use: Use) -> Problem:
+    """Why a model whose layers are not causal can't be used so."""
+    *others, last = that_generate()
+    is_encoder = use is Use.DECODE and arch in ARCHITECTURES
+    aside = f"; it can be their encoder ({KeyName('model.encoder', arch)})" if is_encoder else ""
+    message = f"{arch} reads a whole sequence at once, so it can't write one token after another"
+    return conflict("model.arch", f"{message}; {', '.join(others)} and {last} can{aside}")
 
 
 class Family(Section):
@@ -114,11 +135,11 @@ class Family(Section):
 
     # Checks ----------------------------------------------------------------------------------------------------
 
-    def conflicts(self, use: Use) -> Iterator[str]:
+    def conflicts(self, use: Use) -> Iterator[Problem]:
         """Sentences on keys that don't go together, or not with this use; the first one is said."""
         yield from ()
 
-    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[str]:
+    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[Problem]:
         """The same of an encoder-decoder; `begins_by_itself` if a layer of it has a first state of its own."""
         yield from ()
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from seqloom.models.family import Family, Use, Width
-from seqloom.models.registry import that_generate
+from seqloom.models.family import Family, Use, Width, cannot_generate
 from seqloom.spec import names
 from seqloom.spec.config.section import Values, key
+from seqloom.spec.problem import Problem
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -43,12 +43,9 @@ class Mixer(Family):
     def hidden_width(self) -> int:
         return self.hidden
 
-    def conflicts(self, use: Use) -> Iterator[str]:
+    def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
-            *others, last = that_generate()
-            aside = f"; it can be their encoder (model.encoder {self.arch})" if use is Use.DECODE else ""
-            what = f"{self.arch} reads a whole sequence at once, so it can't write one token after another"
-            yield f"{what}; {', '.join(others)} and {last} can{aside}"
+            yield cannot_generate(self.arch, use)
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":
         from seqloom.nn.mixer import MixerBlock

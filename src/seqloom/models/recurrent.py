@@ -7,6 +7,7 @@ from seqloom.models.family import Family, Probability, Use, Width
 from seqloom.models.registry import of_family
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, Values, key
+from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -64,19 +65,24 @@ class Recurrent(Family):
     def decoder_changes(self, *, begins_by_itself: bool) -> Values:
         return {"bidirectional": False, "initial": self.initial if begins_by_itself else "zero"}
 
-    def conflicts(self, use: Use) -> Iterator[str]:
+    def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is Use.GENERATE and self.bidirectional:
-            what = f"model.bidirectional lets {self.arch} read from the end too"
-            yield f"{what}, so it can't write one token after another. Leave it out"
+            message = f"{KeyName('model.bidirectional')} lets {self.arch} read from the end too"
+            yield conflict(
+                "model.bidirectional", f"{message}, so it can't write one token after another", "Leave it out"
+            )
         if not self.has_a_way_around:
-            wide = "model.width as wide as the layer's output"
-            what = "model.connection residual needs a layer that keeps its width"
-            yield f"{what}. Give model.depth 2 or more, or {wide}"
+            message = f"{KeyName('model.connection', 'residual')} needs a layer that keeps its width"
+            advice = (
+                f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.width')} as wide as the layer's output"
+            )
+            yield conflict("model.connection", message, advice)
 
-    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[str]:
+    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[Problem]:
         if self.initial != "zero" and not begins_by_itself:
-            what = f"model.initial {self.initial} has no use here, since the source gives the decoder its first state"
-            yield f"{what}. Leave it out, or give model.bridge none"
+            why = "since the source gives the decoder its first state"
+            message = f"{KeyName('model.initial', self.initial)} has no use here, {why}"
+            yield conflict("model.initial", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
 
     @property
     def has_a_way_around(self) -> bool:

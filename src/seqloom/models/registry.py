@@ -12,12 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Architecture:
-    """The module of its family, which has the class as `FAMILY`; what it is in one line; who described it, and where.
+    """What `model.arch` may be; one family may have several, told apart by that.
 
-    One family may have several architectures, told apart by `model.arch`.
+    of: the family: its class, or the module that has it as `FAMILY`
+    summary: what it is, in one line
+    paper, url: who described it, and where
     """
 
-    module: str
+    of: "str | type[Family]"
     summary: str
     paper: str = ""
     url: str = ""
@@ -25,7 +27,7 @@ class Architecture:
     @property
     def family(self) -> "type[Family]":
         """The class that is its section of the config, and that builds it."""
-        kind: type[Family] = import_module(self.module).FAMILY
+        kind: type[Family] = import_module(self.of).FAMILY if isinstance(self.of, str) else self.of
         return kind
 
 

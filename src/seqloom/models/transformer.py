@@ -8,6 +8,8 @@ from pydantic import model_validator
 from seqloom.models.family import Family, Use, Width, norm_conflicts
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, Values, key
+from seqloom.spec.errors import ConfigError
+from seqloom.spec.problem import KeyName, Problem
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -85,18 +87,22 @@ class Transformer(Family):
     def heads_divide_the_width(self) -> "Transformer":
         """Each head has the same share of it."""
         if self.width % self.heads:
-            raise ValueError(f"heads: {self.heads} does not divide model.width, {self.width}; give a divisor of it")
+            message = f"{KeyName('model.heads')} is {self.heads}, and does not divide {KeyName('model.width')}"
+            raise ConfigError(f"{message}, {self.width}", "Give a divisor of it", key="model.heads", code="heads")
         if self.key_heads is not None and self.heads % self.key_heads:
-            raise ValueError(
-                f"key_heads: {self.key_heads} does not divide model.heads, {self.heads}; give a divisor of it"
-            )
+            message = f"{KeyName('model.key_heads')} is {self.key_heads}, and does not divide {KeyName('model.heads')}"
+            raise ConfigError(f"{message}, {self.heads}", "Give a divisor of it", key="model.key_heads", code="heads")
         if self.positions == "rotary" and self.width // self.heads % 2:
-            raise ValueError("positions: rotary needs an even share of model.width in each head; change width or heads")
-        if self.positions == "rotary" and self.score not in ("dot", "scaled-dot"):
-            raise ValueError(f"positions: rotary goes with the scores dot and scaled-dot, not with {self.score}")
+            message = (
+                f"{KeyName('model.positions', 'rotary')} needs an even share of {KeyName('model.width')} in each head"
+            )
+            raise ConfigError(message, "Change width or heads", key="model.positions", code="rotary")
+        if self.positions == "rotary" and self.score not in names.ROTATABLE:
+            message = f"{KeyName('model.positions', 'rotary')} goes with the scores {' and '.join(names.ROTATABLE)}"
+            raise ConfigError(f"{message}, not with {self.score}", key="model.positions", code="rotary")
         return self
 
-    def conflicts(self, use: Use) -> Iterator[str]:
+    def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
             yield from norm_conflicts(self.norm)
 

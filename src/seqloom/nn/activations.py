@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
+from seqloom.spec import names
 from seqloom.spec.registry import Registry
 
 ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
-    "activation",
+    names.ACTIVATIONS,
     {
         "relu": nn.ReLU,  # max(0, x)
         "gelu": nn.GELU,  # x Φ(x)
@@ -31,6 +33,25 @@ ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
         "identity": nn.Identity,
     },
 )
+
+
+class FromFunction(nn.Module):
+    """f(x), of a function of one tensor.
+
+    >>> import torch
+    >>> FromFunction(torch.sin)
+    FromFunction(sin)
+    """
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return self.function(x)
+
+    def extra_repr(self) -> str:
+        return str(getattr(self.function, "__name__", self.function))
 
 
 def activation(name: str) -> nn.Module:

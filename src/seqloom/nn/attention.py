@@ -33,7 +33,7 @@ class Attention(nn.Module):
     def __init__(self, score: Score, *, weighting: str = "softmax", dropout: float = 0.0) -> None:
         super().__init__()
         if weighting not in WEIGHTINGS:
-            raise UnknownName(unknown("weighting", weighting, WEIGHTINGS))
+            raise UnknownName(*unknown("weighting", weighting, WEIGHTINGS))
         check_probability("Attention", "dropout", dropout)
         self.score, self.weighting, self.dropout = score, weighting, dropout
 

@@ -119,8 +119,9 @@ class AttentiveDecoder(Layer):
 
     def initial(self, rows: int, like: Tensor) -> State:
         raise MissingMemory(
-            "AttentiveDecoder: called without a state, so it has nothing to write about; begin with "
-            "state = decoder.start(memory, lengths, final), from the encoder's outputs and final state."
+            "called without a state, so it has nothing to write about",
+            "Begin with state = decoder.start(memory, lengths, final), from the encoder's outputs and final state",
+            location="AttentiveDecoder",
         )
 
     def start(

@@ -119,8 +119,10 @@ class Layer(nn.Module, ABC):
         traits = self.traits
         if not traits.causal and state.horizon > 0:
             raise CannotStep(
-                f"{where}: this state comes from an earlier call, and this layer can't go on from it, because it reads "
-                "the whole sequence at once; give it all steps in one call, or use a causal layer."
+                "this state comes from an earlier call, and this layer can't go on from it, because it reads the whole "
+                "sequence at once",
+                "Give it all steps in one call, or use a causal layer",
+                location=where,
             )
         longest = time
         if lengths is not None:

@@ -112,8 +112,9 @@ class Model(Writer):
             raise ArgumentError("Model", "head", "one answer a row", "one a step, for a model that writes")
         if not (self.stem.traits.causal and self.body.traits.causal):
             raise CannotStep(
-                "Model: it can't write one token after another, because its body reads the whole sequence at once; "
-                "build it with a causal body."
+                "it can't write one token after another, because its body reads the whole sequence at once",
+                "Build it with a causal body",
+                location="Model",
             )
         rows, like = source.shape[0], next(self.parameters())
         return State.join({"stem": self.stem.initial(rows, like), "body": self.body.initial(rows, like)})

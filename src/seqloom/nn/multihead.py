@@ -240,8 +240,9 @@ class CrossAttention(MultiHead):
 
     def initial(self, rows: int, like: Tensor) -> State:
         raise MissingMemory(
-            "CrossAttention: called without a state, so there is no memory to look at; begin with "
-            "state = layer.start(memory, lengths), where `layer` is the outermost one."
+            "called without a state, so there is no memory to look at",
+            "Begin with state = layer.start(memory, lengths), where `layer` is the outermost one",
+            location="CrossAttention",
         )
 
     def start(

@@ -12,6 +12,7 @@ from seqloom.kernels.lengths import real
 from seqloom.nn.layer import Layer, Pointwise, Traits
 from seqloom.nn.state import State
 from seqloom.nn.unchanged import Unchanged
+from seqloom.spec import names
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -134,7 +135,7 @@ class InstanceNorm(GroupNorm):
 
 
 NORMS: Registry[Callable[[int], Layer]] = Registry(
-    "norm",
+    names.NORMS,
     {
         "layer": LayerNorm,
         "layer-plain": PlainLayerNorm,

@@ -43,9 +43,9 @@ class Recording:
 
     def __getitem__(self, kind: str) -> dict[str, Values]:
         if kind in RECORDS and kind not in self.kinds:
-            raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}.")
+            raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}")
         if kind not in self.kinds:
-            raise UnknownName(unknown("record", kind, self.kinds))
+            raise UnknownName(*unknown("record", kind, self.kinds))
         places: dict[str, list[Piece]] = {}
         for piece in self.pieces.get(kind, []):
             places.setdefault(piece.where, []).append(piece)
@@ -69,7 +69,7 @@ def record(*kinds: str) -> Iterator[Recording]:
     """
     for kind in kinds:
         if kind not in RECORDS:
-            raise UnknownName(unknown("record", kind, RECORDS))
+            raise UnknownName(*unknown("record", kind, RECORDS))
     recording = Recording(kinds)
     token = _recordings.set((*_recordings.get(), recording))
     try:

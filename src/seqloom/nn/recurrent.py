@@ -1,6 +1,7 @@
 """Any cell over time, in one direction or both."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -10,7 +11,7 @@ from torch.nn import functional as F
 
 from seqloom.kernels.choice import REFERENCE, choose
 from seqloom.kernels.lengths import flip, zero_beyond
-from seqloom.kernels.recurrence import Problem
+from seqloom.kernels.recurrence import Recurrence
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Layer, Shapes, Traits
@@ -55,7 +56,7 @@ class Recurrent(Layer):
         check_probability("Recurrent", "weight_drop", weight_drop)
         check_probability("Recurrent", "zoneout", zoneout)
         if initial not in INITIAL_STATES:
-            raise UnknownName(unknown("initial state", initial, INITIAL_STATES))
+            raise UnknownName(*unknown("initial state", initial, INITIAL_STATES))
         self.cell = cell
         self.input_size, self.output_size = cell.input_size, cell.hidden_size
         self.weight_drop, self.zoneout, self.initial_kind = weight_drop, zoneout, initial
@@ -86,11 +87,11 @@ class Recurrent(Layer):
         step: Step = cell.step if cell.equation else partial(checked_step, cell)
         step = self._zoned_out(step) if self.zoneout else step
         equation = None if self.zoneout else cell.equation
-        problem = Problem(equation, x, state, lengths, cell.project, step, cell.operands)
+        recurrence = Recurrence(equation, x, state, lengths, cell.project, step, cell.operands)
         if recording("gates") or recording("states"):
-            y, after = self._recorded(problem)
+            y, after = self._recorded(recurrence)
         else:
-            y, after = choose(problem).run(problem)
+            y, after = choose(recurrence).run(recurrence)
         return y, State(after)
 
     def _zoned_out(self, step: Step) -> Step:
@@ -108,21 +109,19 @@ class Recurrent(Layer):
 
         return zoned_out
 
-    def _recorded(self, problem: Problem) -> tuple[Tensor, dict[str, Tensor]]:
+    def _recorded(self, recurrence: Recurrence) -> tuple[Tensor, dict[str, Tensor]]:
         """The loop, with what its steps offered put together over time."""
 
         def observed(projected: Tensor, state: State) -> tuple[Tensor, State]:
-            y, after = problem.step(projected, state)
+            y, after = recurrence.step(projected, state)
             offer("states", **after)
             return y, after
 
         with aside("gates", "states") as seen:
-            solved = REFERENCE.run(
-                Problem(None, problem.x, problem.initial, problem.lengths, problem.project, observed, problem.operands)
-            )
+            solved = REFERENCE.run(replace(recurrence, equation=None, step=observed))
         for kind in seen.kinds:
             for values in seen[kind].values():
-                offer(kind, time=1, **{name: zero_beyond(value, problem.lengths) for name, value in values.items()})
+                offer(kind, time=1, **{name: zero_beyond(value, recurrence.lengths) for name, value in values.items()})
         return solved
 
     def extra_repr(self) -> str:

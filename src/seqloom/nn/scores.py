@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from seqloom.kernels.attention import share
 from seqloom.kernels.lengths import zero_beyond
 from seqloom.nn.checks import check_count
+from seqloom.spec import names
 from seqloom.spec.errors import ArgumentError
 from seqloom.spec.registry import Registry
 
@@ -240,7 +241,7 @@ class Additive(TwoMatrices):
 
 
 SCORES: Registry[type[Score]] = Registry(
-    "score",
+    names.SCORES,
     {
         "cosine": Cosine,
         "dot": Dot,

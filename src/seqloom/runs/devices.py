@@ -3,6 +3,7 @@
 import torch
 
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 
 
 def device_of(name: str) -> torch.device:
@@ -11,9 +12,12 @@ def device_of(name: str) -> torch.device:
     if name == "auto":
         name = next(each for each in ("cuda", "mps", "cpu") if there[each])
     if name not in there:
-        raise UserError(f"device {name!r} is none of auto, {', '.join(there)}.")
+        raise UserError(f"device {name!r} is none of auto, {', '.join(there)}", code="unknown-name")
     if not there[name]:
-        raise UserError(f"--device {name}: there is none here that torch can use. `seqloom doctor` says what there is.")
+        raise UserError(
+            f"{KeyName('train.device', name)}: there is none here that torch can use",
+            "`seqloom doctor` says what there is",
+        )
     return torch.device(name)
 
 

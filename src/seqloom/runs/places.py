@@ -8,26 +8,27 @@ from pathlib import Path
 from seqloom.spec import durable
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import MANIFEST
+from seqloom.spec.problem import KeyName
 
+OTHER = KeyName("out", "another/folder")
 RUNS = Path("runs")  # where they go unless a person names a folder
 
 
 def refuse_taken(folder: Path) -> None:
     """Nothing is written over."""
     if (folder / MANIFEST).exists():
-        raise RunError(
-            f"{folder} already holds a run. Continue it with `seqloom resume {folder}`, or pass --out another/folder."
-        )
+        advice = f"Continue it with `seqloom resume {folder}`, or pass {OTHER}"
+        raise RunError(f"{folder} already holds a run", advice, code="run-there")
     if folder.name in ("", ".."):  # a run is made beside its place and renamed, which these can't be
-        raise RunError(f"{folder} is no name for a new folder. Pass --out another/folder.")
+        raise RunError(f"{folder} is no name for a new folder", f"Pass {OTHER}")
     if folder.exists():
         what = "is a file" if folder.is_file() else "is a folder that holds something else"
         if folder.is_file() or any(folder.iterdir()):
-            raise RunError(f"{folder} {what}. Pass --out another/folder.")
+            raise RunError(f"{folder} {what}", f"Pass {OTHER}")
     above = next(parent for parent in folder.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         what = "is a file" if above.is_file() else "can't be written to"
-        raise RunError(f"{folder} can't be made, since {above} {what}. Pass --out another/folder.")
+        raise RunError(f"{folder} can't be made, since {above} {what}", f"Pass {OTHER}")
 
 
 def free_name(runs: Path, task: str) -> Path:
@@ -37,7 +38,7 @@ def free_name(runs: Path, task: str) -> Path:
         path = runs / (stem if number == 1 else f"{stem}-{number}")
         if not path.exists():
             return path
-    raise RunError(f"{runs}: a thousand runs began in this minute. Pass --out another/folder.")
+    raise RunError("a thousand runs began in this minute", f"Pass {OTHER}", location=runs)
 
 
 def claim(runs: Path, task: str) -> Path:

@@ -3,24 +3,28 @@
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from seqloom.models.custom import CUSTOM, Build, name_of
 from seqloom.models.family import Use
 from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of
+from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
-from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, check, read_json, read_text
+from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, read_json, read_text
+from seqloom.spec.problem import KeyName, as_key
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys, keys_of
-from seqloom.tasks.registry import TASKS, experiment, task_of
+from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Answer, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
@@ -34,12 +38,20 @@ class Run:
     run.predict(["A fine film."])          # [{"text": …, "label": "positive", "probability": 0.97, …}]
     """
 
-    def __init__(self, folder: str | Path, device: str = "cpu", manifest: Manifest | None = None) -> None:
-        """manifest: of a folder that has just been checked; it is not checked again then"""
+    def __init__(
+        self,
+        folder: str | Path,
+        device: str = "cpu",
+        manifest: Manifest | None = None,
+        model: Build | None = None,
+    ) -> None:
+        """manifest: of a folder that has just been checked; it is not checked again then
+        model: the function that the run was made with, if it was made with `model=build`
+        """
         self.folder = Path(folder)
         self.device = device_of(device)
-        self.manifest: Manifest = check(self.folder) if manifest is None else manifest
-        task_of(self.folder, self.manifest.task)
+        self.manifest: Manifest = open_manifest(self.folder, model) if manifest is None else manifest
+        self._build = model
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
@@ -47,7 +59,7 @@ class Run:
     @cached_property
     def experiment(self) -> Experiment:
         """The resolved config."""
-        return read_experiment(self.folder)
+        return read_experiment(self.folder, self._build)
 
     @cached_property
     def task(self) -> Task[Writer, object]:
@@ -59,10 +71,11 @@ class Run:
         try:
             return TASKS[chosen.task].task.from_files(chosen, vocabulary_of(self.folder, self.manifest))
         except KeyError as missing:
-            what = f"{self.folder / VOCABULARY}: {missing} is missing"
-            raise RunError(f"{what}. Restore the folder from a copy.") from None
-        except (DataError, RunError) as damaged:  # it begins with the file's name
-            raise RunError(f"{self.folder / VOCABULARY}/{damaged}") from None
+            folder = self.folder / VOCABULARY
+            raise RunError(f"{missing} is missing", "Restore the folder from a copy", location=folder) from None
+        except (DataError, RunError) as damaged:  # its location is the file's name
+            path = self.folder / VOCABULARY / damaged.problem.location
+            raise RunError.of(replace(damaged.problem, location=str(path))) from None
 
     @cached_property
     def model(self) -> Writer:
@@ -70,8 +83,9 @@ class Run:
         name = self.manifest.model
         if name is None:
             raise RunError(
-                f"{self.folder}: no weights yet, since it was stopped before its first validation. "
-                f"Continue it with `seqloom resume {self.folder}`."
+                "no weights yet, since it was stopped before its first validation",
+                f"Continue it with `seqloom resume {self.folder}`",
+                location=self.folder,
             )
         with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
             with torch.device("meta"):
@@ -92,12 +106,13 @@ class Run:
         `decode`: beam, n_best, temperature, prompt, ...
         """
         if isinstance(texts, str):
-            raise UserError("predict: give a list of texts, even of one: predict([text]).")
+            raise UserError("give a list of texts, even of one: predict([text])", location="predict")
         for number, text in enumerate(texts, 1):
             if not text.strip():
-                raise UserError(f"predict: text {number} is empty. {self.experiment.help.input_advice}.")
+                raise UserError(f"text {number} is empty", self.experiment.help.input_advice, location="predict")
             if len(text) > LONGEST_TEXT:
-                raise TextError(number, f"{len(text):,} characters; at most {LONGEST_TEXT:,}", "Split it")
+                message = f"{len(text):,} characters; at most {LONGEST_TEXT:,}"
+                raise TextError(number, message, "Split it", code="long-text")
         answers: list[Answer] = []
         answer = self.answering(attention, options)
         with torch.inference_mode():
@@ -116,9 +131,8 @@ class Run:
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
-            raise UserError(
-                f"{self.folder}: {name} is for runs that generate their answers, and this is one of {task.name}."
-            )
+            message = f"{name} is for runs that generate their answers, and this is one of {task.name}"
+            raise UserError(message, location=self.folder)
         return lambda some: task.predict(self.model, some, self.device)
 
     def generate(self, prompt: str = "", **options: Any) -> str:
@@ -129,7 +143,8 @@ class Run:
         """The same, piece by piece as it is written."""
         task = self.task
         if self.experiment.use is not Use.GENERATE:
-            raise UserError(f"{self.folder}: a run of {task.name} can't write. Use `seqloom predict {self.folder}`.")
+            advice = f"Use `seqloom predict {self.folder}`"
+            raise UserError(f"a run of {task.name} can't write", advice, location=self.folder)
         chosen = decode_options(self.experiment, options)
         seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
         for pieces in task.stream(self.model, [prompt], chosen, seed, self.device):
@@ -152,7 +167,8 @@ class Run:
         chosen = reading(self.experiment, names, data or {})
         if decode:
             if self.experiment.use is not Use.DECODE:
-                raise UserError(f"evaluate: {next(iter(decode))} has no use, since {self.task.name} does not write.")
+                message = f"{KeyName(f'decode.{next(iter(decode))}')} has no use, since {self.task.name} does not write"
+                raise UserError(message, location="evaluate")
             chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
         task = self.task_by(chosen)
         with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
@@ -161,16 +177,34 @@ class Run:
             return Evaluation(found.scores, {**found.details, "data": task.describe()})
 
 
-def read_experiment(folder: Path) -> Experiment:
-    """The resolved config of a run. In one made before data had a seed of their own, the run's is theirs."""
+def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
+    """The resolved config of a run. In one made before data had a seed of their own, the run's is theirs.
+
+    build: what builds its layers, of a run that was made with `model=build`
+    """
     values = read_values(folder / EXPERIMENT)
     data = values.get("data", {})
     if isinstance(data, dict) and "seed" not in data and "seed" in values:
         values["data"] = {**data, "seed": values["seed"]}
+    values["model"] = with_build(folder, values.get("model"), build)
     try:
         return experiment(values)
     except ConfigError as wrong:
-        raise RunError(f"{folder / EXPERIMENT}: {wrong}") from None
+        damaged = RunError.of(replace(wrong.problem, location=str(folder / EXPERIMENT)))
+        damaged.naming = as_key  # they are keys of this file, whoever opens it
+        raise damaged from None
+
+
+def with_build(folder: Path, model: object, build: Build | None) -> object:
+    """The keys of the model with the function that builds its layers, which the run itself can't hold."""
+    arch = model.get("arch") if isinstance(model, dict) else None
+    if arch == CUSTOM and build is None:
+        advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
+        raise RunError(f"{folder}: its layers were built by a function", advice, code="build-missing")
+    if arch != CUSTOM and build is not None:
+        what = f"{folder}: model={name_of(build)} is for a run whose layers a function built, and this one is {arch!r}"
+        raise RunError(what, "Leave model out", code="build-useless")
+    return {**model, "arch": build} if isinstance(model, dict) and build is not None else model
 
 
 def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:
@@ -181,7 +215,8 @@ def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -
         key = all_keys().get(f"data.{name}")
         if key is None or not key.of_file:
             known = " and ".join([*([", ".join(anew[:-1])] if anew[1:] else []), anew[-1]])
-            raise UserError(f"evaluate: data.{name} is the run's, and can't be said anew; {known} can.")
+            message = f"{KeyName(f'data.{name}')} is the run's, and can't be said anew; {known} can"
+            raise UserError(message, location="evaluate")
     # Whether it can be said is judged by itself: what the run says of its own files has no part in that.
     said = experiment({"task": chosen.task, "data": {"train": files, "format": chosen.data.format, **data}}).data
     return chosen.model_copy(

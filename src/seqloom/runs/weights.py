@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import EXPERIMENT, unreadable
+from seqloom.spec.problem import KeyName
 
 
 def restore(model: nn.Module, path: Path, device: torch.device) -> None:
@@ -20,7 +21,8 @@ def restore(model: nn.Module, path: Path, device: torch.device) -> None:
             check(path, name, tensor, expected.get(name, tensor.dtype))
         model.load_state_dict(weights, assign=True)
     except FileNotFoundError:  # it was there when the folder was checked
-        raise RunError(f"{path}: no longer there, since the run is learning and has found better. Try again.") from None
+        message = "no longer there, since the run is learning and has found better"
+        raise RunError(message, "Try again", location=path) from None
     except OSError as wrong:
         raise unreadable(path, wrong) from None
     except (SafetensorError, RuntimeError) as wrong:
@@ -34,10 +36,11 @@ def check(path: Path, name: str, tensor: Tensor, expected: torch.dtype) -> None:
         came, wanted = (str(kind).removeprefix("torch.") for kind in (tensor.dtype, expected))
         raise unfit(path, f"{name} is {came}, expected {wanted}")
     if not bool(tensor.isfinite().all()):
-        what = f"{path}: {name} has values that are not finite, so no answer can come of it"
-        raise RunError(f"{what}. Restore the folder from a copy, or train again with a lower train.lr.")
+        message = f"{name} has values that are not finite, so no answer can come of it"
+        advice = f"Restore the folder from a copy, or train again with a lower {KeyName('train.lr')}"
+        raise RunError(message, advice, location=path)
 
 
 def unfit(path: Path, why: str) -> RunError:
     """Weights of another model."""
-    return RunError(f"{path}: does not fit {EXPERIMENT} ({why}). Restore the folder from a copy.")
+    return RunError(f"does not fit {EXPERIMENT} ({why})", "Restore the folder from a copy", location=path)

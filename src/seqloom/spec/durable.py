@@ -148,7 +148,7 @@ def alone(folder: Path) -> Iterator[None]:
         try:
             lock(number)
         except BlockingIOError:
-            raise RunError(f"{folder} is being trained by another process. Wait for it, or stop it.") from None
+            raise RunError(f"{folder} is being trained by another process", "Wait for it, or stop it") from None
         yield
     finally:
         os.close(number)
@@ -211,4 +211,6 @@ def sentence(path: Path) -> Iterator[None]:
         raise
     except OSError as wrong:
         why = (wrong.strerror or type(wrong).__name__).lower()
-        raise WriteError(f"{path}: could not be written ({why}). Make room or choose another folder.") from wrong
+        raise WriteError(
+            f"could not be written ({why})", "Make room or choose another folder", location=path
+        ) from wrong

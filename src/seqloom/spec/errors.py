@@ -1,7 +1,7 @@
 """Errors that one sentence explains: what is wrong, where, what to do. Each carries that as data, its `problem`."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from seqloom.spec.problem import Naming, Problem, as_key, format_problem
 
@@ -15,8 +15,8 @@ class SeqloomError(Exception):
     """
 
     default_code: ClassVar[str] = "error"
-    naming: Naming = staticmethod(as_key)
-    """What the reader calls a config key; who shows the error may set it."""
+    naming: Naming | None = None
+    """What the reader calls a config key, if who shows the error says so."""
 
     def __init__(
         self,
@@ -31,8 +31,20 @@ class SeqloomError(Exception):
         super().__init__(message)
         self.problem = Problem(code or self.default_code, message, advice, str(location), key, values or {})
 
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """The error of a problem.
+
+        >>> str(ConfigError.of(Problem("unknown-key", "unknown key train.learning_rat", "Did you mean train.lr?")))
+        'unknown key train.learning_rat. Did you mean train.lr?'
+        """
+        error = cls.__new__(cls)
+        SeqloomError.__init__(error, problem.message)
+        error.problem = problem
+        return error
+
     def __str__(self) -> str:
-        return format_problem(self.problem, self.naming)
+        return format_problem(self.problem, self.naming or as_key)
 
 
 class UserError(SeqloomError, ValueError):
@@ -42,13 +54,11 @@ class UserError(SeqloomError, ValueError):
 
 
 class DataError(UserError):
-    """Something in a file that can't be used.
+    """Something in a file that can't be used. Problems of one kind have one code, by which a check groups them.
 
     >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
     'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
     """
-
-    default_code = "invalid-data"
 
     def __init__(
         self,
@@ -56,37 +66,20 @@ class DataError(UserError):
         message: str,
         advice: str,
         *,
-        code: str | None = None,
+        code: str,
         values: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message, advice, code=code, location=location, values=values)
-
-    @property
-    def place(self) -> str:
-        """Where it is."""
-        return self.problem.location
-
-    @property
-    def what(self) -> str:
-        """What is wrong."""
-        return self.problem.message
-
-    @property
-    def do(self) -> str:
-        """What to do."""
-        return self.problem.advice
 
 
 class TextError(DataError):
     """A text among several that can't be used; `number` says which, from 1.
 
-    >>> str(TextError(2, "no word that the model knows", "Give another"))
+    >>> str(TextError(2, "no word that the model knows", "Give another", code="unknown-words"))
     'text 2: no word that the model knows. Give another.'
     """
 
-    default_code = "invalid-text"
-
-    def __init__(self, number: int, message: str, advice: str, *, code: str | None = None) -> None:
+    def __init__(self, number: int, message: str, advice: str, *, code: str) -> None:
         super().__init__(f"text {number}", message, advice, code=code)
         self.number = number
 
@@ -115,6 +108,10 @@ class PartError(UserError):
     """
 
     default_code = "invalid-part"
+
+
+class PartWarning(UserWarning):
+    """A user-defined part of a run is not registered, or not as it was when the run was made."""
 
 
 class ArgumentError(SeqloomError, ValueError):

@@ -1,6 +1,7 @@
 """A run is a folder: what lies where, and whether it is whole. Nothing here needs torch.
 
-manifest.json            format version, task, versions, SHA-256 of each file that predict needs; its rename commits
+manifest.json            format version, task, versions, user-defined parts, SHA-256 of each file that predict needs;
+                         its rename commits
 experiment.toml          the resolved config
 vocabulary/              tokeniser, labels, characters: as the task needs
 model-HASH.safetensors   the best weights so far
@@ -31,10 +32,26 @@ FORMAT = 1
 LARGEST = 64 << 20  # bytes: folders come from strangers too
 MOST_PARAMETERS = 10**15
 LONGEST_NAME = 255  # characters
+MOST_PARTS = 100
 
 MANIFEST, EXPERIMENT, LOCAL = "manifest.json", "experiment.toml", "local.json"
 METRICS, SCORES, REPORT, ATTENTION = "metrics.jsonl", "scores.json", "report.html", "attention.svg"
 VOCABULARY, CHECKPOINTS, TENSORBOARD = FOLDERS = "vocabulary", "checkpoints", "tensorboard"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A user-defined part that a run was made with: of a file, or of a module that has none, such as a notebook's."""
+
+    kind: str
+    name: str
+    file: str = ""  # without its folder
+    sha256: str = ""
+    module: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Kind and name, then either file and sha256 or module."""
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,7 @@ class Manifest:
     format: int = FORMAT
     versions: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # path in the folder -> SHA-256
+    parts: tuple[Part, ...] = ()  # user-defined ones; the key is left out where there are none
 
     @property
     def model(self) -> str | None:
@@ -77,32 +95,39 @@ def sha256(path: Path) -> str:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """The commit: before it the run is what it was, after it what the manifest says."""
-    durable.write(folder / MANIFEST, json.dumps(asdict(manifest), indent=1, ensure_ascii=False) + "\n")
+    content = asdict(manifest) | {"parts": [part.as_json() for part in manifest.parts]}
+    if not manifest.parts:
+        del content["parts"]
+    durable.write(folder / MANIFEST, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_manifest(folder: Path) -> Manifest:
     """What this folder is; a sentence if it is no run, or one that this version can't read."""
     path = folder / MANIFEST
     if not folder.exists():
-        raise RunError(f"{folder}: no such folder. `seqloom runs` lists the runs here.")
+        raise RunError("no such folder", "`seqloom runs` lists the runs here", location=folder)
     if not path.is_file():
-        raise RunError(f"{folder}: not a run, since it has no {MANIFEST}. `seqloom runs` lists the runs here.")
+        raise RunError(f"not a run, since it has no {MANIFEST}", "`seqloom runs` lists the runs here", location=folder)
     raw = read_json(path)
     number = raw.get("format")
     if not is_count(number) or number == 0:
-        raise RunError(f"{path}: no format version, so it is not a run's. Is it the right folder?")
+        raise RunError("no format version, so it is not a run's", "Is it the right folder?", location=path)
     if number > FORMAT:
         made_by = raw["versions"].get("seqloom") if are_texts(raw.get("versions")) else None
         raise RunError(
-            f"{folder}: made by a newer seqloom ({made_by or 'unknown'}, format {number}; this one reads format "
-            f"{FORMAT}). Upgrade with `pip install -U seqloom`."
+            f"made by a newer seqloom ({made_by or 'unknown'}, format {number}; this one reads format {FORMAT})",
+            "Upgrade with `pip install -U seqloom`",
+            location=folder,
         )
     if not are_files(raw.get("files")):
-        raise RunError(f"{path}: its list of files is damaged. Restore the folder from a copy.")
+        raise RunError("its list of files is damaged", "Restore the folder from a copy", location=path)
+    parts = raw.get("parts", [])
+    if not are_parts(parts):
+        raise RunError("its list of parts is damaged", "Restore the folder from a copy", location=path)
     for name, is_right in RIGHT.items():
         if not is_right(raw.get(name)):
-            raise RunError(f"{path}: its {name} is missing or damaged. Restore the folder from a copy.")
-    return Manifest(**{name: raw[name] for name in ("format", "files", *RIGHT)})
+            raise RunError(f"its {name} is missing or damaged", "Restore the folder from a copy", location=path)
+    return Manifest(**{name: raw[name] for name in ("format", "files", *RIGHT)}, parts=parts_of(parts))
 
 
 def is_count(value: object) -> TypeGuard[int]:
@@ -127,9 +152,37 @@ def are_texts(value: object) -> bool:
 
 def are_files(value: object) -> bool:
     """Paths that stay within the folder, and a SHA-256 for each."""
-    return isinstance(value, dict) and all(
-        is_inside(name) and isinstance(code, str) and re.fullmatch("[0-9a-f]{64}", code) for name, code in value.items()
-    )
+    return isinstance(value, dict) and all(is_inside(name) and is_sha256(code) for name, code in value.items())
+
+
+def is_sha256(value: object) -> bool:
+    """In hexadecimal digits."""
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def are_parts(value: object) -> TypeGuard[list[dict[str, str]]]:
+    """User-defined parts, each once."""
+    if not isinstance(value, list) or len(value) > MOST_PARTS or not all(map(is_part, value)):
+        return False
+    return len({(each["kind"], each["name"]) for each in value}) == len(value)
+
+
+def is_part(value: object) -> bool:
+    """Kind and name in one short line each, with the name of a file and its SHA-256, or with a module."""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        return False
+    if not all(text.isprintable() and 0 < len(text) <= LONGEST_NAME for text in value.values()):
+        return False
+    if set(value) == {"kind", "name", "file", "sha256"}:
+        is_right = Path(value["file"]).name == value["file"] and is_sha256(value["sha256"])
+    else:
+        is_right = set(value) == {"kind", "name", "module"}
+    return is_right and is_name(value["kind"])
+
+
+def parts_of(value: list[dict[str, str]]) -> tuple[Part, ...]:
+    """The parts of a manifest, of which `are_parts` holds."""
+    return tuple(Part(**each) for each in value)
 
 
 def is_name(value: object) -> bool:
@@ -158,16 +211,18 @@ def check(folder: Path) -> Manifest:
     for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, ATTENTION, *FOLDERS):
         path = folder / name
         if path.is_symlink():
-            raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")
+            raise RunError("a link out of the folder", "Copy the file itself into the run", location=path)
         if path.exists() and not (path.is_dir() if name in FOLDERS else path.is_file()):
             what = "folder" if name in FOLDERS else "plain file"
-            raise RunError(f"{path}: not a {what}, so it is not a run's. Remove it, or restore it from a copy.")
+            raise RunError(f"not a {what}, so it is not a run's", "Remove it, or restore it from a copy", location=path)
     for name, expected in manifest.files.items():
         path = folder / name
         if path.is_symlink() or (path.exists() and folder.resolve() not in path.resolve().parents):
-            raise RunError(f"{path}: a link out of the folder. Copy the file itself into the run.")
+            raise RunError("a link out of the folder", "Copy the file itself into the run", location=path)
         if fingerprint(path) != expected:
-            raise RunError(f"{path}: damaged, its SHA-256 is not that of {MANIFEST}. Restore the file from a copy.")
+            raise RunError(
+                f"damaged, its SHA-256 is not that of {MANIFEST}", "Restore the file from a copy", location=path
+            )
     return manifest
 
 
@@ -176,7 +231,9 @@ def fingerprint(path: Path) -> str:
     try:
         return sha256(path)
     except (FileNotFoundError, NotADirectoryError):
-        raise RunError(f"{path}: missing, though {MANIFEST} lists it. Restore the folder from a copy.") from None
+        raise RunError(
+            f"missing, though {MANIFEST} lists it", "Restore the folder from a copy", location=path
+        ) from None
     except OSError as wrong:
         raise unreadable(path, wrong) from None
 
@@ -187,10 +244,12 @@ def read_text(path: Path) -> str:
         with open_regular(path) as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise RunError(f"{path}: more than {LARGEST:,} bytes, too large to be a run's. Restore it from a copy.")
+            raise RunError(
+                f"more than {LARGEST:,} bytes, too large to be a run's", "Restore it from a copy", location=path
+            )
         return content.decode()
     except UnicodeDecodeError:
-        raise RunError(f"{path}: not UTF-8, so it is damaged. Restore the file from a copy.") from None
+        raise RunError("not UTF-8, so it is damaged", "Restore the file from a copy", location=path) from None
     except OSError as wrong:
         raise unreadable(path, wrong) from None
 
@@ -198,9 +257,9 @@ def read_text(path: Path) -> str:
 def unreadable(path: Path, wrong: OSError) -> RunError:
     """The sentence for a file that can't be opened."""
     if isinstance(wrong, NotRegular):
-        return RunError(f"{path}: not a plain file, so it is not a run's. Restore it from a copy.")
+        return RunError("not a plain file, so it is not a run's", "Restore it from a copy", location=path)
     why = (wrong.strerror or type(wrong).__name__).lower()
-    return RunError(f"{path}: can't be read ({why}). Allow it, or restore the file from a copy.")
+    return RunError(f"can't be read ({why})", "Allow it, or restore the file from a copy", location=path)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -210,7 +269,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except RunError:
         raise
     except (ValueError, RecursionError):  # not JSON, a number of thousands of digits
-        raise RunError(f"{path}: not JSON, so it is damaged. Restore the file from a copy.") from None
+        raise RunError("not JSON, so it is damaged", "Restore the file from a copy", location=path) from None
     if not isinstance(raw, dict):
-        raise RunError(f"{path}: not a JSON object, so it is damaged. Restore the file from a copy.")
+        raise RunError("not a JSON object, so it is damaged", "Restore the file from a copy", location=path)
     return raw

@@ -1,12 +1,17 @@
-"""The names that a config, a command line or a page may use. The classes behind them live in the other rooms.
+"""The names that a config, a command line or a page may use, without what they stand for: that needs torch.
 
-Those that a config takes are said once, as a type, so that pydantic and mypy hold them; the tuple, where one is needed,
-is what it lists. `tests/spec/test_names.py` holds each tuple equal to the keys of its registry.
+A kind that anyone may add to (`seqloom.register`) has `Names`; its config key takes one that there is when it is asked.
+A closed kind is a type, so that mypy holds it too, and the tuple that the type lists. `tests/spec/test_names.py` holds
+each equal to the keys of its registry.
 """
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-Activation = Literal[
+from seqloom.spec.config.section import OneOf
+from seqloom.spec.registry import Marked, Names
+
+ACTIVATIONS = Names(
+    "activation",
     "relu",
     "gelu",
     "gelu-tanh",
@@ -27,8 +32,8 @@ Activation = Literal[
     "softshrink",
     "hardshrink",
     "identity",
-]
-ACTIVATIONS: tuple[str, ...] = get_args(Activation)
+)
+Activation = Annotated[str, OneOf(ACTIVATIONS)]
 
 InitialState = Literal["zero", "learned", "random"]
 INITIAL_STATES: tuple[str, ...] = get_args(InitialState)
@@ -39,10 +44,14 @@ CONNECTIONS: tuple[str, ...] = get_args(Connection)
 DropoutKind = Literal["plain", "variational"]
 DROPOUTS: tuple[str, ...] = get_args(DropoutKind)
 
-Score = Literal["cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian"]
-SCORES: tuple[str, ...] = get_args(Score)
-SAME_WIDTH = ("cosine", "dot", "scaled-dot", "gaussian")
+SCORES = Names("score", "cosine", "dot", "scaled-dot", "bilinear", "low-rank", "additive", "gaussian")
+SAME_WIDTH = Marked(SCORES, "cosine", "dot", "scaled-dot", "gaussian")
 """Scores of a query and a key of one width."""
+ROTATABLE = Marked(SCORES, "dot", "scaled-dot")
+"""Scores that go with rotary positions: a dot product of what is rotated."""
+
+Score = Annotated[str, OneOf(SCORES)]
+Attention = Annotated[str, OneOf(SCORES, also=("none",))]
 
 WEIGHTINGS = ("softmax", "sum")
 
@@ -65,11 +74,30 @@ Scheme = Literal[
 ]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
 
-Norm = Literal["layer", "layer-plain", "rms", "batch", "group", "instance", "none"]
-NORMS: tuple[str, ...] = get_args(Norm)
-
-NORMS_OVER_TIME = ("group", "instance")
+NORMS = Names("norm", "layer", "layer-plain", "rms", "batch", "group", "instance", "none")
+NORMS_OVER_TIME = Marked(NORMS, "group", "instance")
 """Norms whose means are over all positions of a sequence."""
+Norm = Annotated[str, OneOf(NORMS)]
+
+HEADS = Names("head", "softmax")
+Head = Annotated[str, OneOf(HEADS)]
+
+CELLS = Names(
+    "cell",
+    "rnn",
+    "rnn-relu",
+    "rnn-sigmoid",
+    "rnn-linear",
+    "lstm",
+    "lstm-no-tanh",
+    "lstm-peephole",
+    "lstm-coupled",
+    "lstm-layer-norm",
+    "gru",
+    "gru-after",
+)
+LAYERS = Names("layer")
+"""User-defined ones; both are architectures too."""
 
 Pool = Literal["last", "mean", "max", "attention"]
 POOLS: tuple[str, ...] = get_args(Pool)
@@ -77,9 +105,6 @@ POOLS: tuple[str, ...] = get_args(Pool)
 RECORDS = ("attention", "gates", "states")
 
 BACKENDS = ("vendor", "reference")
-
-Attention = Literal["none", Score]
-""""none", or a score."""
 
 Summary = Literal["none", "last", "mean", "max"]
 SUMMARIES: tuple[str, ...] = get_args(Summary)
@@ -89,14 +114,17 @@ ImageStem = Literal["grid", "patches"]
 Size = Literal["tiny", "small", "base"]
 SIZES: tuple[str, ...] = get_args(Size)
 
-Tokeniser = Literal["character", "byte", "word", "bpe"]
-TOKENISERS: tuple[str, ...] = get_args(Tokeniser)
+TOKENISERS = Names("tokenizer", "character", "byte", "word", "bpe")
+Tokeniser = Annotated[str, OneOf(TOKENISERS)]
 
-Optimiser = Literal["sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw"]
-OPTIMISERS: tuple[str, ...] = get_args(Optimiser)
+OPTIMISERS = Names("optimizer", "sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
+Optimiser = Annotated[str, OneOf(OPTIMISERS)]
 
-Schedule = Literal["constant", "halve", "plateau", "inverse-sqrt", "cosine"]
-SCHEDULES: tuple[str, ...] = get_args(Schedule)
+SCHEDULES = Names("schedule", "constant", "halve", "plateau", "inverse-sqrt", "cosine")
+Schedule = Annotated[str, OneOf(SCHEDULES)]
+
+METRICS = Names("metric", "word-error-rate", "character-error-rate")
+Metric = Annotated[str, OneOf(METRICS)]
 
 Gate = Literal["none", "linear", "tanh"]
 

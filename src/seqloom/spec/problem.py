@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text has, around a key's name
 MARKED = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
 ENDED = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
-# Control characters, halves of characters, what turns the rest of a line around, and noncharacters.
-INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# Control characters, halves of characters, what turns a line around or has no width, and noncharacters; but not the two
+# joiners, without which some scripts and emoji can't be written.
+INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff"
+    "\U000e0000-\U000e007f]"
+)
 
 Naming = Callable[[str, str | None], str]
 """From a dotted key, and the value that it is set to if any, to what the reader calls it."""
@@ -40,6 +44,11 @@ class Problem:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
+def conflict(key: str, message: str, advice: str = "") -> Problem:
+    """A config key whose value does not go with the rest of the config."""
+    return Problem("conflict", message, advice, key=key)
+
+
 @dataclass(frozen=True)
 class KeyName:
     """A config key within a message, and the value that it is or should be set to.
@@ -61,8 +70,12 @@ class KeyName:
 
 
 def as_key(dotted: str, value: str | None = None) -> str:
-    """As in Python and in a config file."""
-    return dotted if value is None else f"{dotted} {value}"
+    """As in Python and in a config file; what has no section is an argument of a function.
+
+    >>> as_key("data.on_bad_line", "skip"), as_key("train.lr"), as_key("out", "another/folder")
+    ('data.on_bad_line skip', 'train.lr', "out='another/folder'")
+    """
+    return dotted if value is None else f"{dotted} {value}" if "." in dotted else f"{dotted}={value!r}"
 
 
 def format_problem(problem: Problem, naming: Naming = as_key) -> str:
@@ -84,8 +97,12 @@ def rendered(text: str, naming: Naming = as_key) -> str:
     >>> rendered("a\\x1b[31m\\nb")
     'a\\\\x1b[31m\\\\nb'
     """
-    named = MARKED.sub(lambda found: naming(found[1], found[2]), text)
-    return INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), named)
+    return INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), named(text, naming))
+
+
+def named(text: str, naming: Naming = as_key) -> str:
+    """A text with the reader's names for the keys in it, and all else as it stands: for a program."""
+    return MARKED.sub(lambda found: naming(found[1], found[2]), text)
 
 
 def ended(text: str) -> str:

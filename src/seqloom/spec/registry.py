@@ -7,15 +7,17 @@ import inspect
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 from typing import ClassVar, Generic, TypeVar
+from weakref import WeakSet
 
 from seqloom.spec.errors import ArgumentError, PartError, UnknownName
 from seqloom.spec.near import near
+from seqloom.spec.problem import KeyName, Problem
 
 Item = TypeVar("Item")
 LONGEST = 60  # characters of a wrong value that are shown, and of a name
@@ -41,6 +43,7 @@ class Origin:
     @staticmethod
     def of(part: object) -> "Origin":
         """Of a class, a function or an object of a class."""
+        part = inspect.unwrap(part) if callable(part) else part  # of a decorated function, its own file
         defined = part if isinstance(part, type | FunctionType) else type(part)
         module = defined.__module__ or "__main__"
         try:
@@ -67,28 +70,41 @@ class Names(Collection[str]):
 
     changes: ClassVar[int] = 0
     """How often the names of any kind have changed, for caches of what follows from them."""
+    all: ClassVar["WeakSet[Names]"] = WeakSet()
+    """Those of every kind."""
 
     def __init__(self, kind: str, *builtin: str) -> None:
         self.kind = kind
+        Names.all.add(self)
         self._origins: dict[str, Origin | None] = dict.fromkeys(builtin)
 
     def add(self, name: str, origin: Origin) -> None:
-        """Add the name of a user-defined part; one that is taken, reserved, or that no config could hold is refused."""
-        where = origin.location
-        if not isinstance(name, str) or NAME.fullmatch(name) is None:
-            advice = "A name has at most 60 lower-case letters, digits, '.', '_' and '-', and begins with a letter"
-            raise PartError(f"the {self.kind} is named {shown(name)}", advice, location=where, code="part-name")
-        if name in self._origins or name in RESERVED:
-            what = "taken" if name in self._origins else "a word that a config gives another meaning"
-            raise PartError(
-                f"the {self.kind} {name!r} is {what}", "Give it another name", location=where, code="part-taken"
-            )
+        """Add the name of a user-defined part, if it can be added."""
+        self.check(name, origin)
         self._origins[name] = origin
         Names.changes += 1
+
+    def check(self, name: str, origin: Origin, kind: str | None = None) -> None:
+        """Refuse a name that is taken, reserved, or that no config could hold.
+
+        kind: what the part is called, if not as the names are
+        """
+        kind, where = kind or self.kind, origin.location
+        if not isinstance(name, str) or NAME.fullmatch(name) is None:
+            advice = "A name has at most 60 lower-case letters, digits, '.', '_' and '-', and begins with a letter"
+            raise PartError(f"the {kind} is named {shown(name)}", advice, location=where, code="part-name")
+        if name in self._origins or name in RESERVED:
+            what = "taken" if name in self._origins else "a word that a config gives another meaning"
+            raise PartError(f"the {kind} {name!r} is {what}", "Give it another name", location=where, code="part-taken")
 
     def origin(self, name: str) -> Origin | None:
         """Where a user-defined part comes from; None for a built-in one."""
         return self._origins.get(name)
+
+    def remove(self, name: str) -> None:
+        """Forget a user-defined part."""
+        del self._origins[name]
+        Names.changes += 1
 
     @contextmanager
     def temporarily(self) -> Iterator[None]:
@@ -111,6 +127,41 @@ class Names(Collection[str]):
 
     def __repr__(self) -> str:
         return f"Names({self.kind}: {', '.join(self)})"
+
+
+class Marked(Collection[str]):
+    """Those among the names of one kind that have some property; a user-defined part has it or not when registered.
+
+    >>> colors = Names("color", "red", "green")
+    >>> warm = Marked(colors, "red")
+    >>> with colors.temporarily():
+    ...     colors.add("orange", Origin("paints"))
+    ...     warm.mark("orange", True)
+    ...     list(warm)
+    ['red', 'orange']
+    >>> list(warm)
+    ['red']
+    """
+
+    def __init__(self, names: Names, *builtin: str) -> None:
+        self.names = names
+        self._marked = set(builtin)
+
+    def mark(self, name: str, has_it: bool) -> None:
+        """Whether a user-defined part has the property."""
+        (self._marked.add if has_it else self._marked.discard)(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._marked and name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names if name in self._marked)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"Marked({self.names.kind}: {', '.join(self)})"
 
 
 class Registry(Mapping[str, Item], Generic[Item]):
@@ -148,46 +199,67 @@ class Registry(Mapping[str, Item], Generic[Item]):
         self.names.add(name, origin or Origin.of(item))
         self._items[name] = item
 
-    @contextmanager
-    def temporarily(self) -> Iterator[None]:
+    def temporarily(self) -> AbstractContextManager[None]:
         """Within: what is registered is forgotten at the end."""
-        before = dict(self._items)
-        with self.names.temporarily():
-            try:
-                yield
-            finally:
-                self._items = before
+        return self.names.temporarily()
 
     def __getitem__(self, name: str) -> Item:
-        if name not in self._items:
-            raise UnknownName(unknown(self.kind, name, self._items))
+        if name not in self.names:
+            raise UnknownName(*unknown(self.kind, name, self.names))
         return self._items[name]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._items
+        return name in self.names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.names)
 
     def __repr__(self) -> str:
-        return f"Registry({self.kind}: {', '.join(self._items)})"
+        return f"Registry({self.kind}: {', '.join(self)})"
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> str:
-    """The sentence for a name that is not known: the one that was likely meant, then all."""
+def user_defined() -> set[tuple[Names, str]]:
+    """Every user-defined part that is registered, of any kind."""
+    return {(names, name) for names in Names.all for name in names if names.origin(name) is not None}
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Within: an error forgets every part that was registered, of any kind.
+
+    >>> colors, shapes = Names("color", "red"), Names("shape", "circle")
+    >>> with all_or_nothing():
+    ...     shapes.add("square", Origin("shapes"))
+    ...     colors.add("red", Origin("paints", location="paints"))
+    Traceback (most recent call last):
+    seqloom.spec.errors.PartError: paints: the color 'red' is taken. Give it another name.
+    >>> list(shapes)
+    ['circle']
+    """
+    before = user_defined()
+    try:
+        yield
+    except BaseException:
+        for names, name in user_defined() - before:
+            names.remove(name)
+        raise
+
+
+def unknown(kind: object, name: object, known: Iterable[str]) -> tuple[str, str]:
+    """Message and advice for a name that is not known: the one that was likely meant, then all."""
     meant = near(str(name), known)
-    guess = f" Did you mean {meant!r}?" if meant else ""
-    return f"unknown {kind} {name!r}.{guess} Known: {', '.join(sorted(known))}."
+    guess = f"Did you mean {meant!r}? " if meant else ""
+    return f"unknown {kind} {name!r}", f"{guess}Known: {', '.join(sorted(known))}"
 
 
-def not_a_choice(key: str, came: object, words: Sequence[str]) -> str:
-    """The words that are allowed, and which of them was likely meant."""
+def not_a_choice(key: str, came: object, words: Sequence[str]) -> Problem:
+    """A value of a config key that is none of the words that it takes; which of them was likely meant."""
     meant = near(str(came), words)
-    guess = f" Did you mean {meant}?" if meant else ""
-    return f"{key} is {shown(came)}; expected one of {', '.join(words)}.{guess}"
+    message = f"{KeyName(key)} is {shown(came)}; expected one of {', '.join(words)}"
+    return Problem("not-a-choice", message, f"Did you mean {meant}?" if meant else "", key=key)
 
 
 def shown(came: object) -> str:

@@ -40,7 +40,7 @@ def restored(files: Mapping[str, str], names: Vocabulary) -> str:
     except (ValueError, RecursionError):
         usual = None
     if not isinstance(usual, str) or usual not in names:
-        raise RunError(f"{USUAL}: not one of the run's answers, so it is damaged. Restore the file from a copy.")
+        raise RunError("not one of the run's answers, so it is damaged", "Restore the file from a copy", location=USUAL)
     return usual
 
 

@@ -17,7 +17,7 @@ def check_data(experiment: Experiment) -> Inspection:
     >>> _ = path.write_text("good\\t1\\nbad\\t0\\tno\\n" * 10)
     >>> data = {"train": str(path), "text": "1", "label": "2"}
     >>> inspection = check_data(experiment({"task": "classify", "data": data}))
-    >>> inspection.ok, inspection.findings[0].message
+    >>> inspection.ok, inspection.findings[0].problem.message
     (False, '3 fields, expected 2 (text, label); 10 lines like this')
     """
     task = TASKS[experiment.task]

@@ -9,16 +9,19 @@ from pydantic import SerializerFunctionWrapHandler, create_model, model_serializ
 
 from seqloom.data.formats import AUTO, formats_read
 from seqloom.data.reads import Reads
+from seqloom.models.custom import builder_of
 from seqloom.models.family import Family, Use
 from seqloom.spec.config.applicability import useless, without
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.section import Section, Values, key, with_defaults
-from seqloom.spec.config.train import Train
-from seqloom.spec.errors import ArgumentError
+from seqloom.spec.config.train import ComparedTrain, Train
+from seqloom.spec.errors import ArgumentError, ConfigError
 from seqloom.spec.names import SIZES
+from seqloom.spec.problem import KeyName, Problem, conflict
 from seqloom.spec.registry import not_a_choice
+from seqloom.tasks.metrics.registry import METRICS
 from seqloom.tasks.registry import TASKS
 
 SECTIONS = ("data", "model", "train", "decode")
@@ -54,6 +57,8 @@ class Experiment(Section):
     architecture: the one that is taken unless said
     use: what it asks of a model
     sized: keys of the model, beside those of the family, whose default follows from its size
+    scores: the names of its own scores, which no metric may have
+    compared: what its metrics compare: labels, tags, texts; of a task whose `train` is a `ComparedTrain`
 
     >>> from seqloom.tasks.registry import experiment
     >>> tagger = experiment({"task": "tag", "data": {"train": "train.conllu"}})
@@ -66,6 +71,8 @@ class Experiment(Section):
     architecture: ClassVar[str]
     use: ClassVar[Use]
     sized: ClassVar[tuple[str, ...]] = ()
+    scores: ClassVar[tuple[str, ...]] = ()
+    compared: ClassVar[str] = ""
 
     task: str = key(description="What to learn (`seqloom list tasks`).")
     seed: int = key(
@@ -110,31 +117,49 @@ class Experiment(Section):
         """How many positions the model must be able to read."""
         return data.get("max_length")
 
-    def conflicts(self) -> Iterator[str]:
-        """Sentences on sections that don't fit each other; the first one is said."""
+    def conflicts(self) -> Iterator[Problem]:
+        """What does not fit together; the first one is raised."""
         yield from self.data_conflicts()
+        yield from self.metric_conflicts()
         if self.train.epochs is None and self.train.steps is None:
-            yield "train.epochs and train.steps are both none, so training would never end. Give one of them"
+            both = f"{KeyName('train.epochs')} and {KeyName('train.steps')} are both none"
+            yield conflict("train.epochs", f"{both}, so training would never end", "Give one of them")
         if self.decode is not None:
             yield from self.decode.conflicts()
         yield from self.model.conflicts(self.use)
         longest, limit = getattr(self.data, "max_length", None), self.model.max_length
         if limit is not None and (longest or 0) > limit:
-            name = f"model.{self.model.max_length_key}"
-            yield f"data.max_length is {longest}, more than {name}, {limit}. Make them equal"
+            message = f"{KeyName('data.max_length')} is {longest}, more than"
+            name = KeyName(f"model.{self.model.max_length_key}")
+            yield conflict("data.max_length", f"{message} {name}, {limit}", "Make them equal")
 
-    def data_conflicts(self) -> Iterator[str]:
+    def data_conflicts(self) -> Iterator[Problem]:
         """The same, of files, corpora and splits."""
         data = self.data
         if data.train and data.corpus is not None:
-            yield f"data.train and data.corpus are both given ({data.train[0]}, {data.corpus}). Leave one of them out"
+            both = f"{KeyName('data.train')} and {KeyName('data.corpus')} are both given"
+            yield conflict("data.train", f"{both} ({data.train[0]}, {data.corpus})", "Leave one of them out")
         if data.format not in (formats := self.choices("data.format")):
             yield not_a_choice("data.format", data.format, formats)
         if data.corpus is not None and data.corpus not in (corpora := self.choices("data.corpus")):
             yield not_a_corpus(self.task, data.corpus, corpora)
         if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
-            what = f"data.valid_share and data.test_share are {data.valid_share} and {data.test_share}"
-            yield f"{what}, which leaves nothing to learn from. Make them smaller"
+            both = f"{KeyName('data.valid_share')} and {KeyName('data.test_share')}"
+            message = f"{both} are {data.valid_share} and {data.test_share}, which leaves nothing to learn from"
+            yield conflict("data.valid_share", message, "Make them smaller")
+
+    def metric_conflicts(self) -> Iterator[Problem]:
+        """The same, of metrics and the task's answers."""
+        for name in self.train.metrics if isinstance(self.train, ComparedTrain) else ():
+            has = f"{KeyName('train.metrics')} has {name}"
+            if name in self.scores:
+                message = f"{has}, which is a score of {self.task} itself"
+                yield conflict("train.metrics", message, "Leave it out, or register the metric under another name")
+            if (of := METRICS[name].of) and of != self.compared:
+                message = (
+                    f"{KeyName('train.metrics')} has {name}, which compares {of}, and {self.task} has {self.compared}"
+                )
+                yield conflict("train.metrics", message, "Leave it out")
 
     def describe_model(self) -> str:
         """The model in a few words, for a person."""
@@ -213,15 +238,21 @@ class Experiment(Section):
     @model_validator(mode="after")
     def agree(self) -> Self:
         """The sections fit each other."""
-        for wrong in self.conflicts():
-            raise ValueError(wrong)
+        for problem in self.conflicts():
+            raise ConfigError.of(problem)
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
         """For another process: its class is composed anew there."""
         from seqloom.tasks.registry import experiment
 
-        return experiment, (self.model_dump(),)
+        return experiment, (self.values(),)
+
+    def values(self) -> dict[str, Any]:
+        """Nested values that give this experiment again; a function that builds its model stands in them as itself."""
+        values = self.model_dump()
+        build = builder_of(self.model)
+        return values if build is None else {**values, "model": {**values["model"], "arch": build}}
 
     @model_serializer(mode="wrap")
     def acting(self, dump: SerializerFunctionWrapHandler) -> Values:
@@ -241,11 +272,10 @@ def compose(config: type[Experiment], family: type[Family]) -> Any:
     return create_model(config.__name__, __base__=config, __module__=config.__module__, model=(model, field))
 
 
-def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> str:
+def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> Problem:
     """A corpus that this task can't learn from: of other tasks, or of none."""
     others = [other for other in TASKS if name in TASKS[other].reads.corpora]
     if not others:
         return not_a_choice("data.corpus", name, corpora)
-    return (
-        f"data.corpus is {name}, which has nothing for {task} (it has {', '.join(others)}). Use {' or '.join(corpora)}"
-    )
+    message = f"{KeyName('data.corpus')} is {name}, which has nothing for {task} (it has {', '.join(others)})"
+    return conflict("data.corpus", message, f"Use {' or '.join(corpora)}")

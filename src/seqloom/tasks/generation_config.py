@@ -7,11 +7,12 @@ from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Probability, Use
 from seqloom.spec.config.decode import Decode
 from seqloom.spec.config.section import AllBut, Section, Values, key
-from seqloom.spec.config.train import Train
+from seqloom.spec.config.train import ComparedTrain
+from seqloom.spec.problem import Problem
 from seqloom.tasks.experiment import Experiment
 
 
-class GenerationTrain(Train):
+class GenerationTrain(ComparedTrain):
     """How a decoder learns."""
 
     label_smoothing: Probability = key(0.1, description="The share of each target spread over all classes in training.")
@@ -36,6 +37,7 @@ class GenerationConfig(Experiment):
     """
 
     use = Use.DECODE
+    compared = "texts"
     answer: ClassVar[str]
 
     train: GenerationTrain = key(description="How it learns.")
@@ -73,7 +75,7 @@ class GenerationConfig(Experiment):
         tokens = int(longest) if longest.isdecimal() else 128  # else the schema says what is wrong
         return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": min(tokens + 1, 100_000)}  # and the end
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         yield from encoder_decoder.conflicts(self.model)
 

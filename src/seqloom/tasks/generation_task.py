@@ -30,6 +30,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
 from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.registry import Compared
 from seqloom.tasks.metrics.translation import Translations
 from seqloom.tasks.reach import beginning, cut_by
 from seqloom.tasks.row_task import RowTask
@@ -165,8 +166,9 @@ class GenerationTask(RowTask[EncoderDecoder]):
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.splits[name]
         likely = self.likelihood(model, part, device)
-        written = self.metrics(lowercase=self.target.learned.lowercase, spaced=self.target.written)
+        written = self.metrics(lowercase=self.target.lowercase, spaced=self.target.written)
         sizes = self.source.lengths(part) - self.source.ends
+        compared = Compared(keys(self.experiment.train, GenerationTrain).metrics)
         first = set(self.source.first(part, EXAMPLES).tolist())
         shown, wrong, cut, told_by_length = [], [], 0, False
         with Packing():  # for all batches
@@ -177,6 +179,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
                 for row, (best, *_) in zip(rows.tolist(), found, strict=True):
                     said = self.target.decode(best.tokens).strip()
                     references = self.source.references(part, row)
+                    compared.add(said, references)
                     right = written.add(said, references, int(sizes[row]))
                     cut += not best.ended
                     if row in first:
@@ -190,7 +193,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
             "by_length": written.by_length() if told_by_length else [],
             "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
         }
-        return Evaluation({**written.scores(), **likely}, details)
+        return Evaluation({**written.scores(), **likely, **compared.scores()}, details)
 
     def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Details:
         """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""

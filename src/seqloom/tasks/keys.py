@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from seqloom.models.family import Family
-from seqloom.models.registry import ARCHITECTURES, Architecture
+from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.config.applicability import has
 from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.section import Section, choices_of, info_of
 from seqloom.spec.errors import ArgumentError, ConfigError
 from seqloom.spec.near import near
+from seqloom.spec.problem import KeyName
+from seqloom.spec.registry import Names
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import TASKS, TaskEntry
+from seqloom.tasks.registry import TASKS
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def without_aliases(raw: Mapping[str, object]) -> dict[str, object]:
         if has(alias, renamed):
             inside = dict(section_of(renamed, section))
             if has(dotted, renamed):
-                raise ConfigError(f"{alias} and {dotted} are one key, given twice", "Leave one out", key=dotted)
+                message = f"{alias} and {KeyName(dotted)} are one key, given twice"
+                raise ConfigError(message, "Leave one out", key=dotted, code="key-given-twice")
             inside[dotted.partition(".")[2]] = inside.pop(name)
             renamed[section] = inside
     return renamed
@@ -119,31 +122,27 @@ def without_aliases(raw: Mapping[str, object]) -> dict[str, object]:
 
 def all_keys() -> dict[str, Key]:
     """Every key of every task and architecture that there are, by its dotted name."""
-    return keys_of_all(tuple(TASKS.items()), tuple(ARCHITECTURES.items()))
+    return keys_after(Names.changes)
 
 
-@cache
-def keys_of_all(
-    tasks: tuple[tuple[str, TaskEntry], ...], architectures: tuple[tuple[str, Architecture], ...]
-) -> dict[str, Key]:
-    """Every key of these tasks and architectures; both may have grown since the last time."""
+@lru_cache(maxsize=1)
+def keys_after(_changes: int) -> dict[str, Key]:
+    """The same, as long as no name is registered or forgotten."""
     found: dict[str, Key] = {}
-    for key in each_key(tasks, architectures):
+    for key in each_key():
         before = found.get(key.dotted)
         found[key.dotted] = key if before is None else merged(before, key)
     order = {part: number for number, part in enumerate(("data", "model", "train", "decode"))}
     return dict(sorted(found.items(), key=lambda item: order[item[1].part]))
 
 
-def each_key(
-    tasks: tuple[tuple[str, TaskEntry], ...], architectures: tuple[tuple[str, Architecture], ...]
-) -> Iterator[Key]:
+def each_key() -> Iterator[Key]:
     """The keys of each task, and of each of its models; no class is composed for them."""
     of_family: dict[type[Family], tuple[str, ...]] = {}
-    for name, architecture in architectures:
+    for name, architecture in ARCHITECTURES.items():
         family = architecture.family
         of_family[family] = (*of_family.get(family, ()), name)
-    for task, entry in tasks:
+    for task, entry in TASKS.items():
         config = entry.config
         for part, kind in config.sections().items():
             if part != "model":

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from seqloom.data.examples import Place
-from seqloom.data.inspection.report import FEW, Tally, listed
+from seqloom.data.inspection.report import FEW, Tally
 from seqloom.data.prepare import missing_from_train
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
@@ -96,12 +96,3 @@ def rows_after(
 
 def ignore(_: UserError) -> None:
     """What to do about a problem that has been reported."""
-
-
-def subject(noun: str, labels: list[str], most: int) -> str:
-    """Labels as the subject of a sentence, with its verb.
-
-    >>> subject("label", ["a"], 3), subject("tag", ["a", "b"], 3)
-    ("label 'a' is", "tags 'a', 'b' are")
-    """
-    return f"{noun}{'' if len(labels) == 1 else 's'} {listed(labels, most)} {'is' if len(labels) == 1 else 'are'}"

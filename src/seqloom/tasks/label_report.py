@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from rich.text import Text
 
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.report import Remark, Shown, TaskReport
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.numbers import short
@@ -228,7 +229,9 @@ class LabelReport(TaskReport):
             return
         yield Remark("baseline", self.baseline.sentence())
         if not accuracy > self.baseline.accuracy:
-            message = "this model is no better than that. More steps, another --train.lr or more data may help"
+            message = (
+                f"this model is no better than that. More steps, another {KeyName('train.lr')} or more data may help"
+            )
             yield Remark("warning", message, "bold yellow")
 
     def evaluation(self) -> Iterator[Shown]:

@@ -1,8 +1,10 @@
 """How far a model can write about a source: what may be asked of it, and what stopped it."""
 
+from seqloom.data.wording import counted
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.seen import says_nothing
 from seqloom.tasks.text_source import Source
 
@@ -13,22 +15,25 @@ def beginning(options: DecodeSection, longest: int | None, source: Source) -> li
     longest: the model's positions; None for one without
     """
     if longest is not None and options.min_length >= longest:
-        what = f"decode.min_length is {options.min_length:,}, and the model's positions allow {longest - 1:,} tokens"
-        raise UserError(f"{what}. Make it smaller, or train with --data.max-length {options.min_length}.")
-    prompt, otherwise = options.prompt, "Begin otherwise, or leave it out."
+        allowed = f"the model's positions allow {counted(longest - 1, 'token')}"
+        message = f"{KeyName('decode.min_length')} is {options.min_length:,}, and {allowed}"
+        longer = KeyName("data.max_length", options.min_length)
+        raise UserError(message, f"Make it smaller, or train with {longer}", code="decode-limit")
+    prompt, name, otherwise = options.prompt, KeyName("decode.prompt"), "Begin otherwise, or leave it out"
     if not prompt:
         return []
     new = source.target.unseen(prompt)
     if new:
-        raise UserError(f"decode.prompt has {new[0][:40]!r}, which this run has not learned to write. {otherwise}")
+        message = f"{name} has {new[0][:40]!r}, which this run has not learned to write"
+        raise UserError(message, otherwise, code="unknown-prompt")
     if says_nothing(prompt, source.target, source.seen.target):
-        what = f"decode.prompt is {prompt[:40]!r}, of which no character is in the texts that this run learned to write"
-        raise UserError(f"{what}. {otherwise}")
+        message = f"{name} is {prompt[:40]!r}, of which no character is in the texts that this run learned to write"
+        raise UserError(message, otherwise, code="unknown-prompt")
     tokens = [int(token) for token in source.target.encode(prompt)]
     most = options.length if longest is None else min(options.length, longest)
     if len(tokens) > most:
-        what = f"decode.prompt has {len(tokens):,} tokens, and an answer may have {most:,}"
-        raise UserError(f"{what}. Raise decode.length, or begin with less.")
+        message = f"{name} has {len(tokens):,} tokens, and an answer may have {most:,}"
+        raise UserError(message, f"Raise {KeyName('decode.length')}, or begin with less", code="decode-limit")
     return tokens
 
 

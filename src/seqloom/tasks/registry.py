@@ -1,7 +1,7 @@
 """The tasks by name: a line each. A task is imported when it is asked for, and torch only by its `task`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,13 +25,17 @@ class TaskEntry:
 
     folder: a package with a module for each of its parts (`config` with Config, `task` with TASK), or one module that
         has all of them
+    parts: instead, of a task that is registered by its class: config, task, and what it has of check and report
     """
 
     folder: str
     summary: str
+    parts: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def part(self, name: str, constant: str, default: object = None) -> Any:
         """What a module of the task exports; the default, if there is one, of a task without it."""
+        if self.parts:
+            return self.parts.get(name, default)
         folder = import_module(self.folder)
         several = hasattr(folder, "__path__")
         path = f"{self.folder}.{name}" if several else self.folder
@@ -95,8 +99,9 @@ def task_of(folder: Path, name: str) -> TaskEntry:
     """The task of a run in this folder."""
     if name not in TASKS:
         known = f"{', '.join(list(TASKS)[:-1])} and {list(TASKS)[-1]}"
-        what = f"{folder}: a run of the task {name!r}, which is not registered here (there are {known})"
-        raise RunError(f"{what}. Register the task, or open the run with the version that made it.")
+        message = f"a run of the task {name!r}, which is not registered here (there are {known})"
+        advice = "Register the task, or open the run with the version that made it"
+        raise RunError(message, advice, location=folder)
     return TASKS[name]
 
 

@@ -8,7 +8,7 @@ from seqloom.data.inspection.report import Inspection, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.schema import as_content
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS, TRAIN, VALID
+from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
 from seqloom.data.wording import counted
 
 Check = Callable[[DataSource, Inspection], None]
@@ -67,5 +67,4 @@ def report_empty_splits(rows: Counter[str], noun: str, source: DataSource, inspe
     refused = inspection.refused
     for split in (TRAIN, VALID):
         if not rows[split] and not (refused and getattr(source.data, split)):
-            advice = f"Give more {noun}s, a larger --data.valid-share, or a file of its own with --valid"
-            inspection.add("error", Tally(1, [source.name]), f"no {noun} is left for the {split} part", advice)
+            inspection.add("error", Tally(1, [source.name]), empty_split(noun, split))

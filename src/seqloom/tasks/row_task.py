@@ -77,14 +77,14 @@ class RowTask(Task[Built, Rows]):
     def data(self) -> Dataset:
         """What was read; a task that only predicts has none."""
         if self._data is None:
-            raise UserError(f"{self.name}: this task was opened to predict, and has read no data.")
+            raise UserError("this task was opened to predict, and has read no data", location=self.name)
         return self._data
 
     @property
     def data_source(self) -> DataSource:
         """Where the data come from; a task that only predicts has none."""
         if self._data_source is None:
-            raise UserError(f"{self.name}: this task was opened to predict, and has read no data.")
+            raise UserError("this task was opened to predict, and has read no data", location=self.name)
         return self._data_source
 
     def told_in(self) -> str:

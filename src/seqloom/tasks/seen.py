@@ -40,7 +40,9 @@ class Seen(NamedTuple):
         except (ValueError, TypeError, LookupError, RecursionError):
             seen = None
         if seen is None or not all(isinstance(side, str) and len(side) <= MOST for side in seen):
-            raise RunError(f"{SEEN}: not two lists of characters, so it is damaged. Restore the file from a copy.")
+            raise RunError(
+                "not two lists of characters, so it is damaged", "Restore the file from a copy", location=SEEN
+            )
         return seen
 
 

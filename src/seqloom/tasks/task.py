@@ -187,13 +187,13 @@ class Task(ABC, Generic[Built, Item]):
 
         attention: whether an answer says where the model looked
         """
-        raise UserError(f"{self.name}: this task generates no answers. Use predict.")
+        raise UserError("this task generates no answers", "Use predict", location=self.name)
 
     def stream(
         self, model: Built, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
         """Of a task that continues text (`Use.GENERATE`): what follows each prompt, piece by piece, by number."""
-        raise UserError(f"{self.name}: this task continues no text. Use predict.")
+        raise UserError("this task continues no text", "Use predict", location=self.name)
 
     def unknown(self, text: str) -> list[str]:
         """The characters or words of a text that the model has never seen, each once, where that can be said."""

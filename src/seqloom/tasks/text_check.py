@@ -6,14 +6,15 @@ from pathlib import Path
 
 from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import Contents
-from seqloom.data.inspection.report import FEW, BadLines, Finding, Inspection, Kind, Tally, share
+from seqloom.data.inspection.report import FEW, BadLines, Inspection, Kind, Tally, share
 from seqloom.data.inspection.text_quality import ANY, Lengths, Odd, count_tokens
-from seqloom.data.lines import EmptyFile, read_chunks, read_lines
+from seqloom.data.lines import LINE_LENGTH, EmptyFile, read_chunks, read_lines
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
-from seqloom.data.streams import LEAST, WHAT_FOR, spans_of
+from seqloom.data.streams import LEAST, spans_of, too_short
 from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.problem import Problem
 
 BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
 LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in
@@ -51,14 +52,13 @@ def check(source: DataSource, inspection: Inspection) -> None:
     for split, (cut_from, _, _) in spans.items():
         size = splits.sizes[split]
         if size.tokens < LEAST:
-            message = f"only {counted(size.characters, 'character')} for the part to {WHAT_FOR[split]}"
-            advice = "Give a longer text, or files of their own with --valid and --test"
-            name = next(map(str, source.files[cut_from]), source.name)
-            inspection.add("error", Tally(1, [name]), message, advice)
+            inspection.refuse(too_short(source, cut_from, split, size.characters))
     learnt = splits.sizes[TRAIN].characters
     if LEAST <= learnt < LITTLE:
         message = f"{counted(learnt, 'character')} is little to learn a language from"
-        inspection.add("note", Tally(1, []), message, "Give more text, or expect it to be learnt by heart")
+        inspection.add(
+            "note", Tally(1, []), Problem("little-text", message, "Give more text, or expect it to be learnt by heart")
+        )
 
 
 def summarize(splits: "Splits", source: DataSource, inspection: Inspection) -> None:
@@ -90,11 +90,13 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
             empty.append(error)
         except DataError as error:
             bad_lines = unreadable_lines(path).findings("error")
-            inspection.others += bad_lines or [Finding("error", error.what, 1, (error.place,), error.do)]
+            inspection.others += bad_lines
+            if not bad_lines:
+                inspection.refuse(error)
     if good:
-        tally = Tally(len(empty), [error.place for error in empty[:FEW]])
+        tally = Tally(len(empty), [error.problem.location for error in empty[:FEW]])
         message = f"{counted(len(empty), 'file')} without text"
-        inspection.add("note", tally, message, "Nothing; empty files are skipped")
+        inspection.add("note", tally, Problem("empty-files", message, "Nothing; empty files are skipped"))
         return tuple(good), length
     for empty_file in empty:
         inspection.refuse(empty_file)
@@ -106,7 +108,7 @@ def unreadable_lines(path: Path) -> BadLines:
     bad_lines = BadLines()
 
     def on_bad_line(error: DataError) -> None:
-        if not error.what.startswith("a line of more than"):
+        if error.problem.code != LINE_LENGTH:
             bad_lines(error)
 
     try:
@@ -245,10 +247,14 @@ class Splits:
             new = sorted(size.new, key=lambda character: -size.new[character])
             shown = " ".join(map(visible, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
             message = f"{counted(len(new), 'character')} of {split} never in train: {shown}"
-            inspection.add("note", size.tally, message, "Nothing; a character model reads them as unknown")
+            inspection.add(
+                "note",
+                size.tally,
+                Problem("new-characters", message, "Nothing; a character model reads them as unknown"),
+            )
         message = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
         advice = "Nothing to do, if it is meant; check whether line ends are missing"
-        inspection.add("note", self.very_long, message, advice)
+        inspection.add("note", self.very_long, Problem("long-lines", message, advice))
         self.odd.report("line", inspection)
 
     def _report_duplicates(self, inspection: Inspection) -> None:
@@ -259,14 +265,14 @@ class Splits:
                 lines = f"{share(again.count, size)} of the long lines of {split} ({again.count:,})"
                 kind: Kind = "warning" if again.count >= MANY * size else "note"
                 advice = "Remove them if they came by copying (headers, footers, the same page)"
-                inspection.add(kind, again, f"{lines} repeat an earlier one", advice)
+                inspection.add(kind, again, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
         for split in (VALID, TEST):
             both, size = repeated.shared(split, TRAIN), sizes[split]
             if both.count >= max(OVERLAPS * size, 1):
                 lines = f"{share(both.count, size)} of the long lines of {split} ({both.count:,})"
                 kind = "warning" if both.count >= LEAK * size else "note"
                 advice = f"Remove them from one of the two, or scores on {split} will be too good"
-                inspection.add(kind, both, f"{lines} are in train too", advice)
+                inspection.add(kind, both, Problem("shared-lines", f"{lines} are in train too", advice))
 
 
 def visible(character: str) -> str:

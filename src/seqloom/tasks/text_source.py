@@ -24,6 +24,7 @@ from seqloom.nn.vision import ImageStem
 from seqloom.spec.config.data import RowData
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import TextError
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.rows import padded
 from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
@@ -212,12 +213,14 @@ class Texts(Source):
     def check(self, text: str, row: Integer[ndarray, " time"], number: int) -> None:
         """A sentence for a text that says nothing to the model, or is longer than it can read."""
         if not len(row) or says_nothing(text, self.source, self.seen.source):
-            what = f"{text[:40]!r} has no word that the model knows"
-            raise TextError(number, what, "Give a text in the language that the run translates from")
+            message = f"{text[:40]!r} has no word that the model knows"
+            advice = "Give a text in the language that the run translates from"
+            raise TextError(number, message, advice, code="unknown-words")
         limit = self.limit()
         if limit is not None and len(row) > limit:
-            do = f"Split it, or train with --data.max-length {len(row)}"
-            raise TextError(number, f"{len(row):,} tokens, and the model's positions allow {limit:,}", do)
+            message = f"{len(row):,} tokens, and the model's positions allow {limit:,}"
+            advice = f"Split it, or train with {KeyName('data.max_length', len(row))}"
+            raise TextError(number, message, advice, code="too-many-tokens")
 
     def limit(self) -> int | None:
         """The most tokens of a text that the encoder can read; None for any number."""

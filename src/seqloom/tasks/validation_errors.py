@@ -1,21 +1,21 @@
 """What pydantic found wrong, as one sentence: which key, what came, what is allowed."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
 from seqloom.spec.config.applicability import Useless, has
 from seqloom.spec.config.layers import section_of
-from seqloom.spec.errors import ConfigError
+from seqloom.spec.errors import ConfigError, UserError
 from seqloom.spec.near import near
+from seqloom.spec.problem import KeyName, Problem
 from seqloom.spec.registry import not_a_choice, shown
+from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import Key, all_keys, nearest
 from seqloom.tasks.registry import TASKS
 
 TOP = ("task", "seed", "data", "model", "train", "decode")
 LENGTHS = ("min_length", "max_length")
-KEY = re.compile(r"\b(?:data|model|train|decode)\.\w+")
 
 # pydantic's kinds of error, and what would have been right; {…} is what its context holds.
 EXPECTED = {
@@ -43,25 +43,22 @@ EXPECTED = {
 }
 
 
-def explained(wrong: ValidationError, raw: Mapping[str, object]) -> ConfigError:
-    """The first error, for a person; first of all of those in what was said, since defaults may follow from it."""
+def explained(wrong: ValidationError, raw: Mapping[str, object], config: type[Experiment]) -> UserError:
+    """The first error, for a person; first of all of those in what was given, since defaults may follow from it."""
     errors = wrong.errors(include_url=False)
     error = next((each for each in errors if has(dotted(each["loc"]), raw)), errors[0])
     kind, key = error["type"], dotted(error["loc"])
     context = error.get("ctx", {})
     if kind == "value_error":
-        said = str(context["error"]).rstrip(".")
-        said = f"{key}.{said}" if key == "model" else said
-        said = said if said.endswith("?") else f"{said}."
-        named = KEY.search(said)
-        return ConfigError(said, key=named[0] if named else None)
+        raised = context["error"]
+        return raised if isinstance(raised, UserError) else ConfigError(f"{KeyName(key)}: {raised}", key=key)
     if kind == "extra_forbidden":
-        return ConfigError(unknown_key(key, raw), key=key)
+        return ConfigError.of(unknown_key(key, raw))
     if kind == "literal_error":
-        return ConfigError(not_a_choice(key, error["input"], words_in(str(context["expected"]))), key=key)
+        return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
-    came = "missing" if kind == "missing" else shown(error["input"])
-    return ConfigError(f"{key} is {came}; expected {expected}", key=key)
+    value = "missing" if kind == "missing" else shown(error["input"])
+    return ConfigError(f"{KeyName(key)} is {value}; expected {expected}", key=key, code="invalid-value")
 
 
 def counted(context: Mapping[str, object]) -> dict[str, object]:
@@ -79,35 +76,27 @@ def dotted(location: Sequence[int | str]) -> str:
     return ".".join(str(each) for each in location if not isinstance(each, int))
 
 
-def unknown_key(key: str, raw: Mapping[str, object]) -> str:
-    """The key that was likely meant, or whose it is if another architecture has it; and where all stand."""
+def unknown_key(key: str, raw: Mapping[str, object]) -> Problem:
+    """The key that was likely meant, or whose it is if another architecture has it; and where all are listed."""
     task = str(raw.get("task"))
-    if key.partition(".")[0] not in TOP:
-        meant = near(key, TOP) or nearest(key)
-        guess = f" Did you mean {meant}?" if meant else ""
-        return f"unknown key {key}.{guess} A config has {', '.join(TOP[:-1])} and {TOP[-1]}."
     known = all_keys().get(key)
     if known is not None and known.archs:
         arch = section_of(raw, "model").get("arch", TASKS[task].config.architecture)
-        return f"{key} is not a key of {arch}; it is one of {', '.join(known.archs)}."
-    meant = nearest(key)
-    guess = f" Did you mean {meant}?" if meant else ""
-    return f"unknown key {key}.{guess} (seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
+        message = f"{KeyName(key)} is not a key of {arch}; it is one of {', '.join(known.archs)}"
+        return Problem("foreign-key", message, key=key)
+    in_section = key.partition(".")[0] in TOP
+    meant = nearest(key) if in_section else near(key, TOP) or nearest(key)
+    guess = f"Did you mean {KeyName(meant)}? " if meant else ""
+    lists_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
+    advice = lists_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
+    return Problem("unknown-key", f"unknown key {KeyName(key)}", f"{guess}{advice}", key=key)
 
 
-def has_no_use(key: Key, task: str) -> str:
+def has_no_use(key: Key, task: str) -> Problem:
     """Whose a key is that this task does not have."""
     if "decode" not in TASKS[task].config.sections() and key.part == "decode":
         *others, last = (name for name in TASKS if "decode" in TASKS[name].config.sections())
         tasks = f"{', '.join(others)} and {last}" if others else last
-        return f"decode has no use in {task}; it is a part of {tasks}. Leave it out."
-    return Useless(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").sentence
-
-
-def words_in(expected: str) -> tuple[str, ...]:
-    """The words that pydantic expected.
-
-    >>> words_in("'tanh', 'relu' or 'none'")
-    ('tanh', 'relu', 'none')
-    """
-    return tuple(word.strip(" '") for word in expected.replace(" or ", ", ").split(","))
+        message = f"decode has no use in {task}; it is a section of {tasks}"
+        return Problem("key-without-use", message, "Leave it out", key=key.dotted)
+    return Useless(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem

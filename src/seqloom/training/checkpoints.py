@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -17,6 +16,7 @@ from seqloom.nn.state import State
 from seqloom.spec import durable
 from seqloom.spec.errors import RunError
 from seqloom.spec.folder import CHECKPOINTS, read_json, sha256
+from seqloom.training.optimisers import restore_state, state_tensors
 from seqloom.training.progress import Progress
 
 WEIGHTS, OPTIMISER, CARRIED = "weights.safetensors", "optimiser.safetensors", "carried.safetensors"
@@ -29,7 +29,7 @@ def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | No
 
     def fill(making: Path) -> None:
         write_tensors(making / WEIGHTS, model.state_dict())
-        write_tensors(making / OPTIMISER, optimiser_tensors(optimizer))
+        write_tensors(making / OPTIMISER, state_tensors(optimizer))
         if state is not None:
             write_tensors(making / CARRIED, dict(state) | positions(state))
         told = {"progress": progress.told(), "horizon": None if state is None else state.horizon}
@@ -50,15 +50,15 @@ def place(folder: Path, step: int) -> Path:
 
 def latest(folder: Path) -> Path | None:
     """The newest whole checkpoint; one with a damaged file is passed over for the one before it."""
-    damaged: list[str] = []
+    damaged: list[RunError] = []
     for path in reversed(all_of(folder)):
         try:
             check(path)
             return path
         except RunError as wrong:
-            damaged.append(str(wrong))
+            damaged.append(wrong)
     if damaged:
-        raise RunError(damaged[0])
+        raise damaged[0]
     return None
 
 
@@ -72,11 +72,15 @@ def check(path: Path) -> None:
     hashes = read_json(path / MANIFEST)
     for name in (WEIGHTS, OPTIMISER, PROGRESS):
         if name not in hashes:
-            raise RunError(f"{path / MANIFEST}: damaged, it does not list {name}. Remove the checkpoint {path}.")
+            raise RunError(
+                f"damaged, it does not list {name}", f"Remove the checkpoint {path}", location=path / MANIFEST
+            )
     for name, expected in hashes.items():
         file = path / Path(name).name
         if not file.is_file() or sha256(file) != expected:
-            raise RunError(f"{file}: damaged, its SHA-256 is not that of {MANIFEST}. Remove the checkpoint {path}.")
+            raise RunError(
+                f"damaged, its SHA-256 is not that of {MANIFEST}", f"Remove the checkpoint {path}", location=file
+            )
 
 
 def restore(path: Path, model: nn.Module, optimizer: Optimizer, device: torch.device) -> tuple[State | None, Progress]:
@@ -86,11 +90,11 @@ def restore(path: Path, model: nn.Module, optimizer: Optimizer, device: torch.de
     try:
         progress, horizon = Progress.of(told["progress"]), int(told["horizon"] or 0)
         model.load_state_dict(weights)
-        restore_optimiser(optimizer, remembered)
+        restore_state(optimizer, remembered)
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as wrong:
         why = str(wrong).splitlines()[-1].strip().rstrip(".") or type(wrong).__name__
         raise RunError(
-            f"{path}: not a checkpoint of this run ({why}). Remove it to go on from an earlier one."
+            f"not a checkpoint of this run ({why})", "Remove it to go on from an earlier one", location=path
         ) from None
     if not (path / CARRIED).exists():
         return None, progress
@@ -114,29 +118,6 @@ def prune(folder: Path, keep: int, besides: Collection[int] = ()) -> None:
             durable.remove(old)
 
 
-def optimiser_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
-    """What an optimizer remembers, as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule."""
-    state = optimizer.state_dict()["state"]
-    return {
-        f"{number}.{name}": torch.as_tensor(value)
-        for number, values in state.items()
-        for name, value in values.items()
-        if value is not None
-    }
-
-
-def restore_optimiser(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """The reverse; what is remembered of a weight has its shape, or is one number."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    state: dict[int, dict[str, Any]] = {}
-    for key, tensor in tensors.items():
-        number, name = key.split(".", 1)
-        if tensor.numel() != 1 and tensor.shape != weights[int(number)].shape:
-            raise ValueError(f"the optimizer's {key} is {list(tensor.shape)}")
-        state.setdefault(int(number), {})[name] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
 def positions(state: State) -> dict[str, Tensor]:
     """Where each row stands."""
     return {} if state.position is None else {"position": state.position}
@@ -152,4 +133,4 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
     try:
         return load_file(path, device=str(device))
     except (SafetensorError, OSError) as wrong:
-        raise RunError(f"{path}: can't be read ({wrong}). Restore the file from a copy.") from None
+        raise RunError(f"can't be read ({wrong})", "Restore the file from a copy", location=path) from None

@@ -9,11 +9,13 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from seqloom.data.wording import counted
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words
 from seqloom.spec.errors import SeqloomError
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.devices import precision, seed
@@ -152,10 +154,9 @@ class Trainer:
         self.progress.not_finite += 1
         self.tell(Skip(self.progress.step, what, value))
         if self.progress.not_finite >= self.part.not_finite:
-            raise NotFinite(
-                f"{self.progress.not_finite} steps in a row without a finite loss and gradient, the last at step "
-                f"{self.progress.step}. Lower train.lr ({self.part.lr:g}), or clip with train.clip_norm."
-            )
+            message = f"{counted(self.progress.not_finite, 'step')} in a row without a finite loss and gradient"
+            advice = f"Lower {KeyName('train.lr')} ({self.part.lr:g}), or clip with {KeyName('train.clip_norm')}"
+            raise NotFinite(f"{message}, the last at step {self.progress.step}", advice)
 
     def log(self) -> None:
         """What the steps since the last such line were like."""

@@ -1,19 +1,26 @@
-"""What takes the steps: torch's own optimisers, by name."""
+"""Optimizers by name: torch's own, and user-defined ones."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
+from seqloom.spec import names
 from seqloom.spec.config.train import Train
-from seqloom.spec.registry import Registry
+from seqloom.spec.errors import PartError
+from seqloom.spec.part_checks import as_function, call, misfit
+from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.training.schedules import SAMPLE
 
 Groups = list[dict[str, Any]]
+Build = Callable[[Groups, Train], Optimizer]
+BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
 
 # g is the gradient, with l2 · w added to it; η the learning rate.
-OPTIMISERS: Registry[Callable[[Groups, Train], Optimizer]] = Registry(
-    "optimizer",
+OPTIMISERS: Registry[Build] = Registry(
+    names.OPTIMISERS,
     {
         # w ← w − η g
         "sgd": lambda groups, part: SGD(groups, part.lr, weight_decay=part.l2),
@@ -59,3 +66,106 @@ def parted(parameters: Iterable[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
     for parameter in parameters:
         (matrices if parameter.dim() >= 2 else others).append(parameter)
     return matrices, others
+
+
+# User-defined optimizers ---------------------------------------------------------------------------------------------
+
+
+def register(name: str, part: object) -> None:
+    """Add a user-defined optimizer: a class, called as `part(groups, lr=train.lr)`, or a function of (groups, train).
+
+    A function reads the other keys of `train` that it wants; all of them may be given beside a user-defined optimizer.
+    """
+    if not isinstance(part, type):
+        function = as_function("optimizer", name, part, "groups", "train")
+    elif issubclass(part, Optimizer):
+        function = with_rate(part)
+    else:
+        advice = "Derive it from torch.optim.Optimizer, or write a function of (groups, train)"
+        raise misfit("optimizer", name, part, "is not a torch.optim.Optimizer", advice)
+
+    def build(groups: Groups, train: Train) -> Optimizer:
+        built = call("optimizer", name, part, lambda: function(groups, train))
+        if not isinstance(built, Optimizer):
+            reason = f"returned {shown(built)}, not a torch.optim.Optimizer"
+            raise misfit("optimizer", name, part, reason, "Return the optimizer of the groups")
+        return built
+
+    weight = nn.Parameter(torch.zeros(2, 3))
+    weight.grad = torch.ones(2, 3)
+    tried = build([{"params": [weight]}], SAMPLE)
+    call("optimizer", name, part, tried.step)
+    call("optimizer", name, part, lambda: state_tensors(tried))
+    OPTIMISERS.register(name, build, Origin.of(part))
+
+
+def with_rate(kind: Callable[..., Optimizer]) -> Build:
+    """A class of optimizers as a function: of the keys of `train` it takes the learning rate."""
+    return lambda groups, train: kind(groups, lr=train.lr)
+
+
+# State ---------------------------------------------------------------------------------------------------------------
+
+
+def state_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """An optimizer's state as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule.
+
+    A user-defined optimizer may also keep plain numbers, of a weight (number.3.count) or of a group (group.0.count).
+    """
+    state = optimizer.state_dict()
+    tensors: dict[str, Tensor] = {}
+    for number, values in state["state"].items():
+        if not isinstance(number, int) or not isinstance(values, dict):
+            raise unsaved(optimizer, str(number), values)
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                tensors[f"{number}.{name}"] = value
+            elif value is not None:
+                tensors[f"number.{number}.{name}"] = as_tensor(optimizer, name, value)
+    if type(optimizer) not in BUILTIN:
+        for number, group in enumerate(state["param_groups"]):
+            changing = {name: value for name, value in group.items() if isinstance(value, int | float | Tensor)}
+            tensors |= {f"group.{number}.{name}": as_tensor(optimizer, name, value) for name, value in changing.items()}
+    return tensors
+
+
+def as_tensor(optimizer: Optimizer, name: str, value: object) -> Tensor:
+    """A number as a tensor that holds all of its bits."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool):
+        return torch.tensor(value)
+    if isinstance(value, int) and abs(value) < 2**63:
+        return torch.tensor(value, dtype=torch.int64)
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    raise unsaved(optimizer, name, value)
+
+
+def unsaved(optimizer: Optimizer, name: str, value: object) -> PartError:
+    """The error for what a checkpoint can't hold."""
+    message = f"{type(optimizer).__name__} keeps {shown(value)} as {name!r} in its state, which a checkpoint can't hold"
+    return PartError(message, "Keep tensors and numbers", location=Origin.of(optimizer).location, code="part-state")
+
+
+def restore_state(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """The reverse. What a built-in optimizer keeps of a weight has the weight's shape, or is one number."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    groups = optimizer.state_dict()["param_groups"]
+    state: dict[int, dict[str, Any]] = {}
+    for key, tensor in tensors.items():
+        kind, _, rest = key.partition(".") if key.startswith(("number.", "group.")) else ("", "", key)
+        first, name = rest.split(".", 1)
+        number = int(first)
+        if kind == "group":
+            groups[number][name] = tensor if isinstance(groups[number][name], Tensor) else tensor.item()
+            continue
+        if type(optimizer) in BUILTIN and tensor.numel() != 1 and tensor.shape != weights[number].shape:
+            raise ValueError(f"the optimizer's {key} is {list(tensor.shape)}")
+        state.setdefault(number, {})[name] = tensor.item() if kind == "number" else tensor
+    optimizer.load_state_dict({"state": state, "param_groups": groups})
+    for number, values in state.items():  # load_state_dict rounds to the type of the weight
+        own = optimizer.state[weights[number]]
+        for name, value in values.items():
+            if isinstance(value, Tensor) and value.dtype != own[name].dtype:
+                own[name] = value

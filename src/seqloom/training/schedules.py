@@ -4,8 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from seqloom.spec import names
 from seqloom.spec.config.train import Train
-from seqloom.spec.registry import Registry
+from seqloom.spec.part_checks import as_function, call, misfit
+from seqloom.spec.registry import Origin, Registry, shown
+
+SAMPLE = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # what a registration tries a part with
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def cosine(at: Standing, part: Train) -> float:
 
 
 SCHEDULES: Registry[Factor] = Registry(
-    "schedule",
+    names.SCHEDULES,
     {"constant": constant, "halve": halve, "plateau": plateau, "inverse-sqrt": inverse_sqrt, "cosine": cosine},
 )
 
@@ -58,3 +62,19 @@ def rate(at: Standing, part: Train) -> float:
     """The learning rate of the next step: a linear rise in the warm-up, times the schedule."""
     rise = min(1.0, (at.step + 1) / part.warmup) if part.warmup else 1.0
     return part.lr * rise * SCHEDULES[part.schedule](at, part)
+
+
+def register(name: str, part: object) -> None:
+    """Add a user-defined schedule: a function of (at, train) to a factor of `train.lr`, tried at a few standings."""
+    function = as_function("schedule", name, part, "at", "train")
+
+    def factor(at: Standing, train: Train) -> float:
+        value = call("schedule", name, part, lambda: function(at, train))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            reason = f"is {shown(value)} at step {at.step} of {at.total}"
+            raise misfit("schedule", name, part, reason, "Return a finite factor of train.lr, 0 or more")
+        return float(value)
+
+    for at in (Standing(0, 1, 0, 0), Standing(0, 100, 0, 0), Standing(50, 100, 2, 1), Standing(100, 100, 5, 3)):
+        factor(at, SAMPLE)
+    SCHEDULES.register(name, factor, Origin.of(part))

@@ -13,17 +13,20 @@ from typing import Any
 import torch
 
 from seqloom.data.cache import fingerprints
-from seqloom.data.corpora.versions import made_with
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS
+from seqloom.models.custom import Build, builder_of
 from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of
 from seqloom.runs.making import create
+from seqloom.runs.recorded_parts import open_manifest_to_resume
 from seqloom.runs.run import Run, read_experiment, vocabulary_of
 from seqloom.spec import durable, names
 from seqloom.spec.errors import RunError
-from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
+from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, read_json, read_manifest
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
@@ -33,6 +36,8 @@ from seqloom.training.events import Average, End, Listener, Resume, plain
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
 from seqloom.training.tensorboard import tracked
+
+MOVED = KeyName("data", "PATH")  # how `resume` is told where files lie now
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Sitting:
     @staticmethod
     def of(experiment: Experiment, source: DataSource | None = None) -> "Sitting":
         """Read the data that the config names; `source`, if they are resolved already."""
+        check_parts(experiment)
         source = (source or DataSource.resolve(experiment.data, experiment.reads)).hashed()
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
@@ -66,22 +72,29 @@ def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
 
 def local(sitting: Sitting) -> dict[str, object]:
     """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
-    made = made_with(sitting.source.corpus)
+    made = sitting.source.reads.made_with(sitting.source.corpus)
     return {**sitting.source.local(), "made_with": made, "device": sitting.device.type}
 
 
-def resume(folder: Path, listeners: Sequence[Listener], moved: Sequence[str] = (), device: str | None = None) -> Run:
+def resume(
+    folder: Path,
+    listeners: Sequence[Listener],
+    moved: Sequence[str] = (),
+    device: str | None = None,
+    model: Build | None = None,
+) -> Run:
     """A run from its last checkpoint to its end; one that is finished is left as it is, but for what a kill left there.
 
     moved: where data files lie now, if not where they lay
     device: another one than the run began on; it then goes on, but not bit for bit
+    model: what builds its layers, if it was made with `model=build`
     """
-    check(folder)
+    open_manifest_to_resume(folder, model)
     if (folder / SCORES).exists():
         with durable.alone(folder):
-            tidy(folder, read_experiment(folder).train.keep)
-        return Run(folder)
-    chosen = on_device(with_data(read_experiment(folder), folder, moved), folder, device)
+            tidy(folder, read_experiment(folder, model).train.keep)
+        return Run(folder, model=model)
+    chosen = on_device(with_data(read_experiment(folder, model), folder, moved), folder, device)
     return go_to_the_end(Sitting.of(chosen), folder, listeners)
 
 
@@ -109,7 +122,7 @@ def go_to_the_end(sitting: Sitting, folder: Path, listeners: Sequence[Listener])
             averaged = average(trainer, disk, folder)
             finish(sitting, trainer, folder, averaged)
             tidy(folder, sitting.experiment.train.keep)
-    return Run(folder)
+    return Run(folder, model=builder_of(sitting.experiment.model))
 
 
 def tidy(folder: Path, keep: int) -> None:
@@ -122,8 +135,8 @@ def same_images(sitting: Sitting, folder: Path) -> None:
     """What the data files name must be what it was, as they must; a corpus names nothing."""
     then, now_named = read_json(folder / LOCAL).get("images"), sitting.source.named.get("images")
     if then is not None and then != now_named:
-        do = "Put the old ones back, or name the file beside them with `--data PATH`"
-        raise RunError(f"{sitting.source.name}: its images changed since the run began. {do}.")
+        advice = f"Put the old ones back, or name the file beside them with {MOVED}"
+        raise RunError("its images changed since the run began", advice, location=sitting.source.name)
 
 
 def same_words(sitting: Sitting, folder: Path) -> None:
@@ -133,13 +146,15 @@ def same_words(sitting: Sitting, folder: Path) -> None:
     if now == {**now, **then}:  # an older run has none of what came later
         return
     made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-    what = f"the corpus {sitting.source.corpus!r} differs" if sitting.source.corpus else "its data are read differently"
-    raise RunError(f"{folder}: {what} now from when the run began, with {made_by}. Resume it with those versions.")
+    how = f"the corpus {sitting.source.corpus!r} differs" if sitting.source.corpus else "its data are read differently"
+    message = f"{how} now from when the run began, with {made_by}"
+    raise RunError(message, "Resume it with those versions", location=folder)
 
 
 def finish(sitting: Sitting, trainer: Trainer, folder: Path, averaged: Average | None) -> None:
     """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
-    run, progress = Run(folder, str(sitting.device)), trainer.progress
+    run = Run(folder, str(sitting.device), model=builder_of(sitting.experiment.model))
+    progress = trainer.progress
     told: dict[str, Any] = {"chosen_by": sitting.task.chosen_by, "best_step": progress.best_step}
     if averaged is not None:
         score = averaged.scores[sitting.task.chosen_by]
@@ -194,18 +209,20 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
             if part in SPLITS
         }
     except (AttributeError, KeyError, TypeError):  # no manifest vouches for it
-        what = f"{folder / LOCAL}: damaged, so it does not say where the data lay"
-        raise RunError(f"{what}. Restore the file from a copy.") from None
+        message = "damaged, so it does not say where the data lay"
+        raise RunError(message, "Restore the file from a copy", location=folder / LOCAL) from None
     for part, files in lay.items():
         found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
     corpus = noted.get("corpus")
     if corpus is not None and corpus not in experiment.reads.corpora:
-        raise RunError(f"{folder / LOCAL}: damaged, there is no corpus {corpus!r}. Restore the file from a copy.")
-    then, now_made = noted.get("made_with"), made_with(corpus)
+        raise RunError(
+            f"damaged, there is no corpus {corpus!r}", "Restore the file from a copy", location=folder / LOCAL
+        )
+    then, now_made = noted.get("made_with"), experiment.reads.made_with(corpus)
     if isinstance(then, dict) and then != now_made:
         before, after = (", ".join(f"{name} {number}" for name, number in each.items()) for each in (then, now_made))
-        what = f"the corpus {corpus!r} was made with {before}, and would differ with {after}"
-        raise RunError(f"{folder}: {what}. Resume it with the version that it began with.")
+        message = f"the corpus {corpus!r} was made with {before}, and would differ with {after}"
+        raise RunError(message, "Resume it with the version that it began with", location=folder)
     data = experiment.data.model_copy(update=found | {"corpus": corpus})
     return experiment.model_copy(update={"data": data})
 
@@ -225,5 +242,5 @@ def place_of(path: Path, expected: str, moved: Sequence[str]) -> Path:
         if fingerprints([candidate]) == [expected]:
             return candidate
     if not there:
-        raise RunError(f"{path}: the run's data is no longer there. Say where it is with `--data PATH`.")
-    raise RunError(f"{there[0]}: changed since the run began. Put the old file back, or name it with `--data PATH`.")
+        raise RunError("the run's data is no longer there", f"Say where it is with {MOVED}", location=path)
+    raise RunError("changed since the run began", f"Put the old file back, or name it with {MOVED}", location=there[0])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from seqloom.spec import durable
 from seqloom.spec.errors import UserError
 from seqloom.spec.folder import TENSORBOARD
+from seqloom.spec.problem import KeyName
 from seqloom.training.events import NOT_LOGGED, Event, Sample, Step, Valid
 from seqloom.training.loop import Trainer
 
@@ -24,8 +25,8 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        what = "train.tensorboard needs TensorBoard, which is not installed"
-        raise UserError(f"{what}. Install it with `pip install 'seqloom[track]'`.") from None
+        message = f"{KeyName('train.tensorboard')} needs TensorBoard, which is not installed"
+        raise UserError(message, "Install it with `pip install 'seqloom[track]'`") from None
     place = folder / TENSORBOARD
     with durable.sentence(place):
         writer = SummaryWriter(str(place), purge_step=trainer.progress.step + 1)  # the first step that is to come

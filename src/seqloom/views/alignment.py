@@ -127,7 +127,7 @@ def alignment(answer: Mapping[str, Any], image: "NDArray[np.uint8] | None" = Non
     ('deux', '</s>')
     """
     if not answer.get("attention"):
-        raise UserError("this answer has no attention. Ask for it (--show attention), of a model that attends.")
+        raise UserError("this answer has no attention", "Ask for it (--show attention), of a model that attends")
     weights = tuple(tuple(map(float, row)) for row in answer["attention"])
     written = tuple(answer["tokens"])
     if len(weights) == len(written) + 1:

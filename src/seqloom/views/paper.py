@@ -71,7 +71,9 @@ def save(figure: Figure, path: Path) -> None:
     """Draw it into a file, of the kind that the name ends in. The same figure gives the same bytes."""
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(
-            f"{path}: a figure can't be saved as {path.suffix or 'a file without ending'!r}. Use {', '.join(SUFFIXES)}."
+            f"a figure can't be saved as {path.suffix or 'a file without ending'!r}",
+            f"Use {', '.join(SUFFIXES)}",
+            location=path,
         )
     import matplotlib
 

@@ -2,11 +2,13 @@
 
 import json
 
-from seqloom.data.inspection.report import SORTS, BadLines, Finding, Inspection
+from seqloom.data.inspection.report import BadLines, Finding, Inspection
 from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.problem import KeyName, Problem
 
-ERROR = Finding("error", "3 fields, expected 2", 9, ("a.tsv:7", "a.tsv:9"), "Remove the tab")
-NOTE = Finding("note", "2 texts of train repeat an earlier one", 2, ("a.tsv:7", "b.tsv:9"), "Nothing")
+ERROR = Finding("error", Problem("field-count", "3 fields, expected 2", "Remove the tab"), 9, ("a.tsv:7", "a.tsv:9"))
+REPEATED = Problem("repeated", "2 texts of train repeat an earlier one", "Nothing")
+NOTE = Finding("note", REPEATED, 2, ("a.tsv:7", "b.tsv:9"))
 
 
 def test_lines() -> None:
@@ -26,28 +28,57 @@ def test_json_says_all() -> None:
     values = json.loads(json.dumps(inspection.as_json()))
     assert values["ok"] is True
     assert values["summary"] == [{"name": "train", "value": "9 sentences"}]
-    assert list(values["findings"][0]) == ["kind", "what", "count", "places", "do"]
-    kind, message, count, locations, advice = values["findings"][0].values()
-    assert Finding(kind, message, count, tuple(locations), advice) == NOTE
+    assert list(values["findings"][0]) == ["kind", "code", "what", "count", "places", "do"]
+    kind, code, message, count, locations, advice = values["findings"][0].values()
+    assert Finding(kind, Problem(code, message, advice), count, tuple(locations)) == NOTE
 
 
-def test_sorts_of_bad_lines_stay_few() -> None:
+def test_a_config_key_is_an_option_for_who_reads_options() -> None:
+    problem = Problem("cut", "3 texts are cut", f"Pass a larger {KeyName('data.max_length')}")
+    inspection = Inspection("classify", summary=[("columns", f"text ({KeyName('data.text')} names another)")])
+    inspection.others.append(Finding("note", problem, 3, ()))
+
+    def option(key: str, _: str | None) -> str:
+        return f"--{key.replace('_', '-')}"
+
+    assert "Pass a larger data.max_length." in list(inspection.lines())[2]
+    assert "Pass a larger --data.max-length." in list(inspection.lines(option))[2]
+    assert "(--data.text names another)" in next(inspection.lines(option))
+    told = inspection.as_json(option)
+    assert told["findings"][0]["do"] == "Pass a larger --data.max-length"
+    assert told["summary"][0]["value"] == "text (--data.text names another)"
+
+
+def test_nothing_from_outside_does_something_to_a_terminal() -> None:
+    inspection = Inspection("classify", summary=[("train files", "a\x1b[31m.csv (csv)")])
+    inspection.bad_lines(DataError("a\n.csv:7", "label 'x\x1b[2J\u202e' is not known", "Remove it", code="unknown"))
+    assert list(inspection.lines()) == [
+        r"train files   a\x1b[31m.csv (csv)",
+        "",
+        r"error    a\n.csv:7: label 'x\x1b[2J\u202e' is not known. Remove it.",
+        "",
+        "1 error: training would refuse these data",
+    ]
+    assert inspection.as_json()["findings"][0]["what"] == "label 'x\x1b[2J\u202e' is not known"
+
+
+def test_bad_lines_are_grouped_by_their_code() -> None:
     bad_lines = BadLines()
     for number in range(1000):
-        bad_lines(DataError(f"a:{number}", f"a thing called {chr(0x4E00 + number)}", "Do"))
+        code = "one" if number % 2 else "other"
+        bad_lines(DataError(f"a:{number}", f"a thing called {chr(0x4E00 + number)}", "Do", code=code))
     findings = bad_lines.findings("error")
-    assert len(findings) == SORTS + 1
-    assert sum(finding.count for finding in findings) == 1000
+    assert [(finding.problem.code, finding.count) for finding in findings] == [("other", 500), ("one", 500)]
     assert all(len(finding.locations) <= 5 for finding in findings)
 
 
 def test_bad_lines_are_errors_only_where_training_would_refuse_them() -> None:
     for kind, ok in (("error", False), ("warning", True)):
         inspection = Inspection("classify", kind)
-        inspection.bad_lines(DataError("a.tsv:7", "3 fields", "Remove the tab"))
+        inspection.bad_lines(DataError("a.tsv:7", "3 fields", "Remove the tab", code="field-count"))
         assert (inspection.ok, inspection.refused) == (ok, False)
-        inspection.refuse(UserError("no such corpus. Name another."))
+        inspection.refuse(UserError("no such corpus", "Name another"))
         assert (inspection.ok, inspection.refused) == (False, True)
         assert {finding.kind for finding in inspection.findings} == {"error", kind}
         refused = next(finding for finding in inspection.findings if not finding.locations)
-        assert (refused.message, refused.advice) == ("no such corpus", "Name another")
+        assert (refused.problem.message, refused.problem.advice) == ("no such corpus", "Name another")

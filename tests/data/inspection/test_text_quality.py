@@ -26,8 +26,8 @@ def kinds(text: str) -> list[str]:
         ("a\x85b", "control"),
         ("lost \ufffd", "lost"),
         ("\ue000", "private"),
-        ("a\u200bb", "zero width"),
-        ("a\u200db", "zero width"),
+        ("a\u200bb", "zero-width"),
+        ("a\u200db", "zero-width"),
         ("10\xa0km", "space"),
         ("so<br/>it", "markup"),
         ('<a href="x">', "markup"),
@@ -74,4 +74,4 @@ def test_two_normal_forms() -> None:
     odd.report("text", found)
     (finding,) = found.findings
     assert (finding.kind, finding.count, finding.locations) == ("warning", 1, ("t.txt:2",))
-    assert "in 1 text and as one (NFC) in 2" in finding.message
+    assert "in 1 text and as one (NFC) in 2" in finding.problem.message

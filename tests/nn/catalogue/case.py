@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from seqloom.nn.conformance import moved_off
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
 
@@ -45,10 +46,5 @@ class Case:
     def layer(self, dtype: torch.dtype = torch.float64) -> Layer:
         """In eval mode, with no weight at zero or equal to another."""
         layer = self.make().to(dtype).eval()
-        with torch.no_grad():
-            for weight in layer.parameters():
-                weight += 0.3 * torch.randn_like(weight)
-            for name, statistic in layer.named_buffers():
-                if name.rsplit(".")[-1].startswith("running_"):  # batch statistics
-                    statistic += 0.3 * torch.rand_like(statistic)
+        moved_off(layer)
         return layer

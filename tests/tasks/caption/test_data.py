@@ -159,7 +159,7 @@ def test_long_captions_are_cut_and_counted() -> None:
 
 
 def test_too_few_images_leave_a_split_empty() -> None:
-    with pytest.raises(DataError, match=r"^a\.tsv: no example is left for the (train|valid) part"):
+    with pytest.raises(DataError, match=r"^a\.tsv: no example is left for the (train|valid) split"):
         made(ROWS[:2])
 
 

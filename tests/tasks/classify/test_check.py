@@ -73,7 +73,7 @@ def test_labels_that_can_not_be_learnt(tmp_path: Path) -> None:
     kept = check("classify", **columns(train=table(tmp_path, extra), on_rare_label="keep"))
     assert (kept.ok, only(kept, "label 'odd' is seen once").kind) == (True, "warning")
     valid = write(tmp_path / "valid.tsv", "new\tone\nnew\ttwo\nother\tthree\nother\tfour\ngood\tfive\n")
-    unseen = only(check("classify", **columns(train=table(tmp_path), valid=valid)), "not in the training part")
+    unseen = only(check("classify", **columns(train=table(tmp_path), valid=valid)), "not in the training split")
     assert (unseen.kind, unseen.count, names(unseen.locations)) == ("error", 2, ["valid.tsv:1", "valid.tsv:3"])
 
 
@@ -85,14 +85,14 @@ def test_one_label(tmp_path: Path) -> None:
 def test_labels_alike_and_uneven(tmp_path: Path) -> None:
     extra = "".join(f"Good\tcapital {n}\n" for n in range(3)) + "".join(f"bad\tmore {n}\n" for n in range(999))
     found = check("classify", **columns(train=table(tmp_path, extra)))
-    assert "'good', 'Good'" in only(found, "differ in capitals").message
+    assert "'good', 'Good'" in only(found, "differ in capitals").problem.message
     assert only(found, "labels are uneven: 'bad'").kind == "warning"
     assert "always saying 'bad' is right on 9" in dict(found.summary)["baseline"]
 
 
 def test_a_wrong_column_is_one_warning(tmp_path: Path) -> None:
     found = check("classify", train=table(tmp_path), text="1", label="2", header=False)
-    assert "60 different labels in 60 examples" in only(found, "different labels in").message
+    assert "60 different labels in 60 examples" in only(found, "different labels in").problem.message
     assert not says(found, "uneven")
 
 
@@ -104,7 +104,7 @@ def test_repeats_overlap_and_contradictions(tmp_path: Path) -> None:
     assert (again.count, names(again.locations)) == (3, ["train.tsv:62", "train.tsv:64", "train.tsv:65"])
     against = only(found, "different labels")
     assert (against.count, names(against.locations)) == (1, ["train.tsv:63", "train.tsv:64"])
-    assert "at least 1 of" in against.message
+    assert "at least 1 of" in against.problem.message
     leak = only(found, "are in train too")
     assert leak.kind == "warning"
     assert leak.count == 30 or leak.count == 29  # the half may end inside a line

@@ -39,7 +39,7 @@ def test_characters_that_training_lacks(tmp_path: Path) -> None:
     valid = write(tmp_path / "v.txt", "new lines\nwith ß and ß and\u200b\n" + "more of them\n" * 9)
     found = check("language", train=write(tmp_path / "t.txt", CLEAN), valid=valid)
     new = only(found, "never in train")
-    assert new.message.endswith(": ß U+200B") or new.message.endswith("w ß U+200B")
+    assert new.problem.message.endswith(": ß U+200B") or new.problem.message.endswith("w ß U+200B")
     assert "v.txt:2" in names(new.locations)
 
 
@@ -68,7 +68,7 @@ def test_very_long_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_too_little_text(tmp_path: Path) -> None:
     found = check("language", train=write(tmp_path / "t.txt", "abababab" + "ab"))
-    assert only(found, "only 1 character for the part to choose by").kind == "error"
+    assert only(found, "only 1 character for the split to choose by").kind == "error"
     assert says(check("language", train=write(tmp_path / "u.txt", CLEAN[:5000])), "little to learn")
 
 

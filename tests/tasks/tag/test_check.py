@@ -33,15 +33,15 @@ def test_an_unknown_column_is_one_error(tmp_path: Path) -> None:
     row = "1\tGo\tgo\tVERB" + "\t_" * 6 + "\n\n"
     found = check("tag", train=write(tmp_path / "t.conllu", row), tag="upso")
     assert [finding.kind for finding in found.findings] == ["error"]
-    assert "no such column" in found.findings[0].message
+    assert "no such column" in found.findings[0].problem.message
 
 
 def test_tags_that_only_validation_has(tmp_path: Path) -> None:
     valid = write(tmp_path / "v.conll", "so ADV\nit NOUN\n\n" * 50)
     found = check("tag", train=write(tmp_path / "t.conll", CLEAN), valid=valid)
-    unseen = only(found, "not in the training part")
+    unseen = only(found, "not in the training split")
     assert (unseen.kind, names(unseen.locations)) == ("error", ["v.conll:1"])
-    assert "100% of validation words" in only(found, "validation words").message
+    assert "100% of validation words" in only(found, "validation words").problem.message
 
 
 def test_words_with_several_tags_are_a_share(tmp_path: Path) -> None:

@@ -187,13 +187,13 @@ def test_tags_that_are_all_kept_back_are_learnt_from_instead() -> None:
 @pytest.mark.parametrize("part", ["valid", "test"])
 def test_a_tag_that_only_another_file_has_is_refused(part: str) -> None:
     saved("v.conll", [*SENTENCES[:1], [("word", "NEW")]])
-    with pytest.raises(DataError, match=r"^v\.conll:3: tag 'NEW' is not in the training part\."):
+    with pytest.raises(DataError, match=r"^v\.conll:3: tag 'NEW' is not in the training split\."):
         made(SENTENCES, **{part: "v.conll"})
 
 
 def test_too_few_sentences_leave_a_part_empty() -> None:
     few = [each for each in SENTENCES if split_by_content(" ".join(word for word, _ in each), 1, 0.1, 0.0) == TRAIN][:5]
-    with pytest.raises(DataError, match=r"^a\.conll: no example is left for the valid part"):
+    with pytest.raises(DataError, match=r"^a\.conll: no example is left for the valid split"):
         made(few)
 
 

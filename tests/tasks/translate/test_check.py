@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.spec.problem import rendered
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"the text of number {number}\tle texte du numéro {number}\n" for number in range(60))
@@ -73,9 +74,9 @@ def test_sides_that_do_not_go_together(tmp_path: Path) -> None:
     extra = "no\t" + "a long sentence about something else " * 3 + "\nParis\tParis\n"
     odd = only(check("translate", train=table(tmp_path, extra)), "1 pair (1.6%) with over 9 times the characters")
     assert (odd.kind, names(odd.locations)) == ("warning", ["train.tsv:61"])
-    assert "Pass --data.on-ratio drop" in odd.advice
+    assert "Pass data.on_ratio drop" in rendered(odd.problem.advice)
     found = check("translate", train=str(tmp_path / "train.tsv"), tokenizer="word", on_ratio="drop", max_ratio=15)
-    assert "The training part leaves such out" in only(found, "over 15 times the words on one side").advice
+    assert "The training split leaves such out" in only(found, "over 15 times the words on one side").problem.advice
     assert not says(check("translate", train=str(tmp_path / "train.tsv"), max_ratio=200), "on one side")
     same = only(found, "1 pair (1.6%) with the same text on both sides")
     assert (same.kind, names(same.locations)) == ("note", ["train.tsv:62"])
@@ -93,5 +94,5 @@ def test_long_and_odd_texts_by_side(tmp_path: Path) -> None:
 
 def test_what_leaves_nothing_to_choose_by(tmp_path: Path) -> None:
     found = check("translate", train=write(tmp_path / "t.tsv", "a\tb\nc\td\n"))
-    assert says(found, "no pair is left for the valid part")
+    assert says(found, "no pair is left for the valid split")
     assert not found.ok

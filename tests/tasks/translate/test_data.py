@@ -159,7 +159,7 @@ def test_a_ratio_that_is_just_allowed() -> None:
 
 def test_nothing_may_be_left_to_choose_by() -> None:
     rows = [row for row in ROWS if split_by_content(row[0], 1, 0.1, 0.0) == TRAIN][:8]
-    with pytest.raises(DataError, match=r"^a\.tsv: no example is left for the valid part"):
+    with pytest.raises(DataError, match=r"^a\.tsv: no example is left for the valid split"):
         made(rows)
 
 

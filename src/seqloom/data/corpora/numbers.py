@@ -15,6 +15,7 @@ from num2words import num2words
 from seqloom.data.examples import Place, Record
 from seqloom.spec.config.data import FAMILIAR
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000
@@ -72,10 +73,13 @@ def check(digits: int, wanted: int) -> None:
     """A sentence for more than there is."""
     if digits > MOST_DIGITS:
         raise UserError(
-            f"data.length is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits. Ask for fewer."
+            f"{KeyName('data.length')} is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits",
+            "Ask for fewer",
         )
     if wanted > MOST_TEXTS:
-        raise UserError(f"data.examples is {wanted}, and the corpus numbers has up to {MOST_TEXTS}. Ask for fewer.")
+        raise UserError(
+            f"{KeyName('data.examples')} is {wanted}, and the corpus numbers has up to {MOST_TEXTS}", "Ask for fewer"
+        )
 
 
 def in_words(number: int, language: str) -> str:

@@ -13,6 +13,7 @@ from random import Random
 from seqloom.data.corpora.python_tokens import logical_lines
 from seqloom.data.examples import Place, Record
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 
 CHARACTERS = 2_000_000
 SENTENCES, WORDS = 8_000, 100
@@ -29,7 +30,8 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
     """Files, each followed by an empty line, up to so many characters in all."""
     if length is not None:
         raise UserError(
-            "the corpus python has no data.length for language: its files are as long as they are. Leave it out."
+            f"the corpus python has no {KeyName('data.length')} for language: its files are as long as they are",
+            "Leave it out",
         )
     return chunks(shuffled(Random(seed)), examples or CHARACTERS)
 
@@ -72,7 +74,9 @@ def shuffled(random: Random) -> list[Path]:
     """The files of the standard library, in an order of chance: by name, the first would all be private ones."""
     files = list(sources(Path(sysconfig.get_path("stdlib"))))
     if not files:
-        raise UserError("this Python comes without the source of its standard library. Give a file, or another corpus.")
+        raise UserError(
+            "this Python comes without the source of its standard library", "Give a file, or another corpus"
+        )
     random.shuffle(files)
     return files
 

@@ -17,6 +17,7 @@ from numpy import ndarray
 from seqloom.data.corpora.drawing import SHAPES, Figure, in_bytes, paint
 from seqloom.data.examples import Place, Record
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 
 NAME = "scenes"
 OBJECTS, MOST_OBJECTS, SCENES, MOST_SCENES = 2, 3, 6000, 1_000_000
@@ -119,9 +120,13 @@ def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[R
     """
     most, wanted = length or OBJECTS, examples or SCENES
     if most > MOST_OBJECTS:
-        raise UserError(f"data.length is {most}, and a scene has room for {MOST_OBJECTS} objects. Ask for fewer.")
+        raise UserError(
+            f"{KeyName('data.length')} is {most}, and a scene has room for {MOST_OBJECTS} objects", "Ask for fewer"
+        )
     if wanted > MOST_SCENES:
-        raise UserError(f"data.examples is {wanted}, and the corpus scenes has up to {MOST_SCENES}. Ask for fewer.")
+        raise UserError(
+            f"{KeyName('data.examples')} is {wanted}, and the corpus scenes has up to {MOST_SCENES}", "Ask for fewer"
+        )
     random = Random(seed)
     scenes = (arranged(random, number, random.randint(1, most), seed) for number in range(1, wanted + 1))
     return (Record((scene, scene.caption), Place(NAME, scene.number)) for scene in scenes)

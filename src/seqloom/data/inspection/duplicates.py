@@ -19,6 +19,7 @@ from seqloom.data.examples import Place
 from seqloom.data.inspection.report import FEW, Inspection, Tally, share
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
 from seqloom.data.wording import counted
+from seqloom.spec.problem import Problem
 
 SEPARATOR = "\x1f"
 LINE_BITS = 40
@@ -167,7 +168,7 @@ def report_repeats(repeated: Repeated, noun: str, inspection: Inspection, which:
         repeat = "repeats" if again.count == 1 else "repeat"
         message = f"{counted(again.count, noun)}{which} of {split} ({share(again.count, size)}) {repeat} an earlier one"
         advice = "Remove them, unless they should count more" if many else "Nothing to do, if they are meant"
-        inspection.add("warning" if many else "note", again, message, advice)
+        inspection.add("warning" if many else "note", again, Problem("repeated", message, advice))
 
 
 def report_overlap(repeated: Repeated, noun: str, inspection: Inspection, which: str = "") -> None:
@@ -178,7 +179,7 @@ def report_overlap(repeated: Repeated, noun: str, inspection: Inspection, which:
         are = "is" if both.count == 1 else "are"
         message = f"{counted(both.count, noun)}{which} of {split} ({share(both.count, size)}) {are} in {other} too"
         advice = f"Remove from {other} what {split} has, or scores on {split} will be too good"
-        inspection.add("warning" if both.count > LEAK * size else "note", both, message, advice)
+        inspection.add("warning" if both.count > LEAK * size else "note", both, Problem("shared", message, advice))
 
 
 def report_contradictions(repeated: Repeated, noun: str, answers: str, inspection: Inspection, which: str = "") -> None:
@@ -194,4 +195,4 @@ def report_contradictions(repeated: Repeated, noun: str, answers: str, inspectio
         f"{wrong:,} of {total:,} ({share(wrong, total)}) can't be predicted correctly"
     )
     advice = f"Check which of the {answers} are meant"
-    inspection.add("warning" if wrong > WRONG * total else "note", against, message, advice)
+    inspection.add("warning" if wrong > WRONG * total else "note", against, Problem("contradictions", message, advice))

@@ -1,41 +1,38 @@
 """What a check of the data finds: a summary, and findings with counts and first locations; as text and as JSON."""
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from seqloom.data.wording import counted
 from seqloom.spec.errors import DataError, UserError
+from seqloom.spec.problem import Naming, Problem, as_key, format_problem, named, rendered
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
 
 FEW = 5  # locations that are kept of each finding
-SORTS = 100  # sorts of bad lines that are distinguished
-
-VARIES = re.compile(r"\(.*\)|'(?:[^'\\]|\\.)*'|\"[^\"]*\"|0x[0-9A-F]+|[0-9][0-9,.]*")  # in messages of one sort
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about the data: what, how often, where first, what to do. An error is what training would refuse.
+    """A problem of the data, how often it is there, and where first. An error is what training would refuse.
 
-    >>> Finding("error", "3 fields, expected 2 (text, label)", 2, ("a.tsv:7", "a.tsv:9"), "Remove the tab").line()
+    >>> problem = Problem("field-count", "3 fields, expected 2 (text, label)", "Remove the tab")
+    >>> Finding("error", problem, 2, ("a.tsv:7", "a.tsv:9")).line()
     'error    a.tsv:7: 3 fields, expected 2 (text, label) (also line 9). Remove the tab.'
     """
 
     kind: Kind
-    message: str
+    problem: Problem
     count: int
     locations: tuple[str, ...]
-    advice: str
 
-    def line(self) -> str:
+    def line(self, naming: Naming = as_key) -> str:
         """All of it in one line."""
-        first = f"{self.locations[0]}: " if self.locations else ""
-        advice = f" {self.advice}." if self.advice else ""
-        return f"{self.kind:<8} {first}{self.message}{self._also()}.{advice}"
+        location, message = (self.locations or ("",))[0], f"{self.problem.message}{self._also()}"
+        sentence = format_problem(replace(self.problem, location=location, message=message), naming)
+        return f"{self.kind:<8} {sentence}"
 
     def _also(self) -> str:
         if len(self.locations) < 2:
@@ -60,42 +57,46 @@ class Tally:
         if len(self.locations) < FEW:
             self.locations.append(str(location))
 
-    def finding(self, kind: Kind, message: str, advice: str) -> Finding:
+    def finding(self, kind: Kind, problem: Problem) -> Finding:
         """The finding about what was counted."""
-        return Finding(kind, message, self.count, tuple(self.locations), advice)
+        return Finding(kind, problem, self.count, tuple(self.locations))
 
 
 class BadLines:
-    """What to do with a bad line, for a check: write it down and go on, with lines of one sort in one finding.
+    """What to do with a bad line, for a check: write it down and go on, with problems of one code in one finding.
 
     >>> bad_lines = BadLines()
     >>> for line in (7, 9):
-    ...     bad_lines(DataError(f"a.tsv:{line}", f"{line} fields, expected 2", "Remove the tab"))
-    >>> [(finding.message, finding.count) for finding in bad_lines.findings("error")]
+    ...     bad_lines(DataError(f"a.tsv:{line}", f"{line} fields, expected 2", "Remove the tab", code="field-count"))
+    >>> [(finding.problem.message, finding.count) for finding in bad_lines.findings("error")]
     [('7 fields, expected 2; 2 lines like this', 2)]
     """
 
     def __init__(self) -> None:
-        self.sorts: dict[str, tuple[str, str, Tally]] = {}
+        self.by_code: dict[str, tuple[Problem, Tally]] = {}
 
     def __call__(self, error: DataError) -> None:
-        sort = VARIES.sub("#", error.what)
-        if sort not in self.sorts and len(self.sorts) >= SORTS:
-            sort = ""
-        self.sorts.setdefault(sort, (error.what, error.do, Tally()))[2].add(error.place)
+        problem = error.problem
+        self.by_code.setdefault(problem.code, (problem, Tally()))[1].add(problem.location)
 
     def findings(self, kind: Kind) -> list[Finding]:
-        """One for each sort."""
+        """One for each code, with the message of the first line."""
         return [
-            tally.finding(kind, message + (f"; {tally.count:,} lines like this" if tally.count > 1 else ""), advice)
-            for message, advice, tally in self.sorts.values()
+            tally.finding(kind, replace(problem, message=f"{problem.message}{like_this(tally.count)}"))
+            for problem, tally in self.by_code.values()
         ]
+
+
+def like_this(lines: int) -> str:
+    """How many lines have the same problem, after the message of the first."""
+    return f"; {lines:,} lines like this" if lines > 1 else ""
 
 
 class FindingJson(TypedDict):
     """A finding for a program; the keys are part of the command's interface."""
 
     kind: Kind
+    code: str
     what: str
     count: int
     places: list[str]
@@ -130,18 +131,15 @@ class Inspection:
         """Add a line to the summary."""
         self.summary.append((name, value))
 
-    def add(self, kind: Kind, tally: Tally, message: str, advice: str) -> None:
+    def add(self, kind: Kind, tally: Tally, problem: Problem) -> None:
         """Add a finding, if it was seen at all."""
         if tally.count:
-            self.others.append(tally.finding(kind, message, advice))
+            self.others.append(tally.finding(kind, problem))
 
     def refuse(self, error: UserError) -> None:
         """Add an error that training would end with."""
-        if isinstance(error, DataError):
-            self.others.append(Finding("error", error.what, 1, (error.place,), error.do))
-        else:
-            message, _, advice = str(error).rstrip(".").partition(". ")
-            self.others.append(Finding("error", message, 1, (), advice))
+        location = error.problem.location
+        self.others.append(Finding("error", error.problem, 1, (location,) if location else ()))
 
     @property
     def refused(self) -> bool:
@@ -159,22 +157,23 @@ class Inspection:
         """Whether training would take the data."""
         return not any(finding.kind == "error" for finding in self.findings)
 
-    def as_json(self) -> InspectionJson:
+    def as_json(self, naming: Naming = as_key) -> InspectionJson:
         """The same as plain values."""
         findings: list[FindingJson] = [
             {
                 "kind": finding.kind,
-                "what": finding.message,
+                "code": finding.problem.code,
+                "what": named(finding.problem.message, naming),
                 "count": finding.count,
                 "places": list(finding.locations),
-                "do": finding.advice,
+                "do": named(finding.problem.advice, naming),
             }
             for finding in self.findings
         ]
-        summary = [{"name": name, "value": value} for name, value in self.summary]
+        summary = [{"name": name, "value": named(value, naming)} for name, value in self.summary]
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, naming: Naming = as_key) -> Iterator[str]:
         """The same as plain text: the summary, a finding a line, the verdict.
 
         >>> for line in Inspection("sort", summary=[("train", "12 sentences")]).lines():
@@ -184,12 +183,12 @@ class Inspection:
         no problems found: these data can be trained on
         """
         for name, value in self.summary:
-            yield f"{name:<13} {value}".rstrip()
+            yield rendered(f"{name:<13} {value}".rstrip(), naming)
         if self.summary:
             yield ""
         findings = self.findings
         for finding in findings:
-            yield finding.line()
+            yield finding.line(naming)
         if findings:
             yield ""
         yield verdict(findings)
@@ -218,7 +217,7 @@ def share(count: int, total: int) -> str:
     return f"{hundredths:.2f}%" if hundredths < 0.1 or hundredths > 99.9 else f"{hundredths:.1f}%"
 
 
-def listed(names: list[str], most: int = 5) -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
     """The first few, in quotes.
 
     >>> listed(["a", "b", "c"], most=2)

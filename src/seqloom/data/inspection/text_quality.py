@@ -7,6 +7,7 @@ from collections import Counter
 from seqloom.data.examples import Place
 from seqloom.data.inspection.report import Inspection, Kind, Tally, share
 from seqloom.data.wording import counted
+from seqloom.spec.problem import KeyName, Problem
 
 TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # about what the word tokenizer tells apart
 FAR = 20  # times the 99th percentile: so long that it may be a mistake
@@ -46,7 +47,7 @@ ODD: dict[str, tuple[Kind, re.Pattern[str], str, str]] = {
         "UTF-8 that was read as another encoding ('Ã©' for 'é')",
         "Convert from the original again, or repair it (the package ftfy does)",
     ),
-    "zero width": (
+    "zero-width": (
         "note",
         re.compile(
             "[\u200b\u2060\ufeff\xad\u200e\u200f\u202a-\u202e\u2066-\u2069]|(?<=[\0-\u024f])[\u200c\u200d]"
@@ -102,15 +103,23 @@ class Odd:
         """A finding for each kind that was seen."""
         for name, (kind, _, characters, advice) in ODD.items():
             tally = self.tallies[name]
-            inspection.add(kind, tally, f"{having(tally.count, noun)} {characters}", advice)
+            inspection.add(kind, tally, Problem(f"odd-{name}", f"{having(tally.count, noun)} {characters}", advice))
         apart = self.decomposed
         if self.composed:
             texts = counted(apart.count, noun)
             message = f"accents are written apart (NFD) in {texts} and as one (NFC) in {self.composed:,}"
-            inspection.add("warning", apart, message, "Write all in one form, for example with `uconv -x nfc`")
+            inspection.add(
+                "warning",
+                apart,
+                Problem("mixed-accents", message, "Write all in one form, for example with `uconv -x nfc`"),
+            )
         else:
             message = f"{having(apart.count, noun)} accents written apart from their letters (NFD)"
-            inspection.add("note", apart, message, "Nothing to do, if later texts will be the same; most are NFC")
+            inspection.add(
+                "note",
+                apart,
+                Problem("accents-apart", message, "Nothing to do, if later texts will be the same; most are NFC"),
+            )
 
 
 def having(count: int, noun: str) -> str:
@@ -192,9 +201,11 @@ class Cut:
     def report(self, noun: str, inspection: Inspection) -> None:
         """A finding, if there are any."""
         count = self.tally.count
-        message = f"{counted(count, noun)} ({share(count, self.seen)}) longer than {self.max_length} tokens"
-        advice = "Pass a larger --data.max-length, or let their ends be cut off"
-        inspection.add("warning" if count > MANY * self.seen else "note", self.tally, message, advice)
+        message = (
+            f"{counted(count, noun)} ({share(count, self.seen)}) longer than {counted(self.max_length or 0, 'token')}"
+        )
+        advice = f"Pass a larger {KeyName('data.max_length')}, or let their ends be cut off"
+        inspection.add("warning" if count > MANY * self.seen else "note", self.tally, Problem("cut", message, advice))
 
 
 class Longest:
@@ -214,7 +225,7 @@ class Longest:
         if self.characters > max(FAR * nearly_all, SHORT):
             message = f"a {noun} of {self.characters:,} characters, where 99% have at most {nearly_all:,}"
             advice = "Check whether a quote or a line's end is missing there"
-            inspection.add("warning", Tally(1, [self.location]), message, advice)
+            inspection.add("warning", Tally(1, [self.location]), Problem("far-too-long", message, advice))
 
 
 class TextQuality:
@@ -251,4 +262,4 @@ class TextQuality:
         """A finding about texts without a word, where a table may have such."""
         are = "is" if self.blank.count == 1 else "are"
         message = f"{counted(self.blank.count, self.noun)} {are} empty, or white space alone"
-        inspection.add("warning", self.blank, message, "Fill in what is missing, or remove the row")
+        inspection.add("warning", self.blank, Problem("blank", message, "Fill in what is missing, or remove the row"))

@@ -1,11 +1,15 @@
 """Text to tokens and back: characters, bytes, words or byte pairs, learned from a bounded part of the text."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from seqloom.data.tokenisers.reading import TOKENISERS
-from seqloom.data.tokenisers.tokeniser import Ids, Tokeniser
+from seqloom.data.tokenisers.reading import TOKENISERS, check_trained
+from seqloom.data.tokenisers.tokeniser import Ids, Saved, Tokeniser
+from seqloom.spec.part_checks import call
 
-__all__ = ["TOKENISERS", "Ids", "Tokeniser", "train_tokeniser"]
+TRIED = 1000  # characters of a training text, on which a user-defined tokenizer is tried
+
+__all__ = ["TOKENISERS", "Ids", "Saved", "Tokeniser", "train_tokeniser"]
 
 
 def train_tokeniser(
@@ -19,7 +23,13 @@ def train_tokeniser(
     >>> tokeniser.decode(tokeniser.encode("to be or not to be"))
     'to �� o� �ot to ��'
     """
-    return TOKENISERS[kind].train(first(texts, sample), vocabulary, min_count, lowercase)
+    chosen, texts = TOKENISERS[kind], first(texts, sample)
+    if TOKENISERS.names.origin(kind) is None:
+        return chosen.train(texts, vocabulary, min_count, lowercase)
+    beginning = next(texts, "")
+    whole = chain([beginning], texts)
+    made = call("tokenizer", kind, chosen, lambda: chosen.train(whole, vocabulary, min_count, lowercase))
+    return check_trained(kind, made, beginning[:TRIED])
 
 
 def first(texts: Iterable[str], characters: int) -> Iterator[str]:

@@ -7,8 +7,10 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from seqloom.data.tokenisers.byte import ALPHABET, OfBytes
-from seqloom.data.tokenisers.tokeniser import Ids, Learned, by_id, numbered, parts, pieces
+from seqloom.data.tokenisers.library import Learned, by_id, numbered, parts, pieces
+from seqloom.data.tokenisers.tokeniser import Ids
 from seqloom.spec.errors import UserError
+from seqloom.spec.problem import KeyName
 
 SMALLEST = len(ALPHABET) + 1
 
@@ -37,8 +39,8 @@ class BPE(OfBytes):
     def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
         if vocabulary < SMALLEST:
             raise UserError(
-                f"data.vocabulary is {vocabulary}, and bpe begins with 256 bytes. "
-                f"Ask for {SMALLEST} or more, or for --data.tokenizer byte."
+                f"{KeyName('data.vocabulary')} is {vocabulary}, and bpe begins with 256 bytes",
+                f"Ask for {SMALLEST} or more, or for {KeyName('data.tokenizer', 'byte')}",
             )
         library = cls.shape(Learned(()))
         if lowercase:

@@ -6,7 +6,8 @@ from typing import Self
 import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from seqloom.data.tokenisers.tokeniser import Ids, Learned, Tokeniser, numbered
+from seqloom.data.tokenisers.library import Learned, LibraryTokeniser, numbered
+from seqloom.data.tokenisers.tokeniser import Ids
 
 
 def alphabet() -> tuple[str, ...]:
@@ -23,7 +24,7 @@ ALPHABET = alphabet()
 BYTES = {character: bytes([byte]) for byte, character in enumerate(ALPHABET)}
 
 
-class OfBytes(Tokeniser):
+class OfBytes(LibraryTokeniser):
     """Tokens that are runs of bytes, so that nothing is unknown and nothing lost."""
 
     def __init__(self, learned: Learned) -> None:

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from seqloom.data.tokenisers.tokeniser import UNKNOWN, Ids, Learned, Tokeniser, numbered
+from seqloom.data.tokenisers.library import UNKNOWN, Learned, LibraryTokeniser, numbered
+from seqloom.data.tokenisers.tokeniser import Ids
 
 CODE_POINTS = 0x110000
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-class Character(Tokeniser):
+class Character(LibraryTokeniser):
     """Each Unicode character a token, the most frequent first; one id for all that were not learned.
 
     A table in numpy does the library's work, about a hundred times as fast.

@@ -1,83 +1,120 @@
-"""A tokeniser's file, read as what a stranger wrote: only our own kinds come out, built anew from tokens and merges."""
+"""Tokenizers by name, and their files: read as what a stranger wrote, so that only registered kinds come out."""
 
 import json
-from typing import Any
 
 from seqloom.data.tokenisers.bpe import BPE
 from seqloom.data.tokenisers.byte import Byte
 from seqloom.data.tokenisers.character import Character
-from seqloom.data.tokenisers.tokeniser import Learned, Tokeniser, by_id, parts
+from seqloom.data.tokenisers.library import LibraryTokeniser
+from seqloom.data.tokenisers.tokeniser import Tokeniser
 from seqloom.data.tokenisers.word import Word
-from seqloom.spec.errors import DataError
-from seqloom.spec.registry import Registry
+from seqloom.spec import names
+from seqloom.spec.errors import DataError, PartError, SeqloomError
+from seqloom.spec.part_checks import call, check_complete, check_method, misfit
+from seqloom.spec.registry import Origin, Registry, shown
 
-TOKENISERS: Registry[type[Tokeniser]] = Registry(
-    "tokenizer", {kind.kind: kind for kind in (Character, Byte, Word, BPE)}
-)
+BUILTIN: tuple[type[LibraryTokeniser], ...] = (Character, Byte, Word, BPE)
+TOKENISERS: Registry[type[Tokeniser]] = Registry(names.TOKENISERS, {kind.kind: kind for kind in BUILTIN})
 
 LARGEST = 64 * 2**20
-EMPTY = Learned(())
-LOWERCASE = {"type": "Lowercase"}
 
 
 def read(text: str, place: object) -> Tokeniser:
-    """The tokeniser that `to_json` wrote; nothing of the file but tokens, merges and lower case is used."""
-
-    def refuse(what: str) -> DataError:
-        return DataError(place, what, "Train again, or copy the file anew from where it was made")
-
+    """The tokeniser that `to_json` wrote; of the file nothing is used but what its kind learned."""
     if len(text) > LARGEST:
-        raise refuse(f"a tokeniser of more than {LARGEST // 2**20} MiB")
+        raise damaged(place, f"a tokeniser of more than {LARGEST // 2**20} MiB")
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
-        raise refuse("a tokeniser that is not JSON") from None
-    kind = kind_of(told)
+        raise damaged(place, "a tokeniser that is not JSON") from None
+    if not isinstance(told, dict):
+        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
+    if "tokenizer" in told:
+        return read_own(told["tokenizer"], told.get("state"), place)
+    kind = next((kind for kind in BUILTIN if kind.is_said_by(told)), None)
     if kind is None:
-        raise refuse("not a tokeniser of a kind that this version of seqloom makes")
-    learned = learned_from(told)
-    if learned is None:
-        raise refuse(f"a {kind.kind} tokeniser whose tokens are not numbered 0 to n-1")
-    flaw = kind.flaw(learned)
-    if flaw is not None:
-        raise refuse(f"a {kind.kind} tokeniser with a flaw: {flaw}")
-    return kind(learned)
-
-
-def kind_of(told: object) -> type[Tokeniser] | None:
-    """The kind whose parts these are, all of them."""
-    if not isinstance(told, dict) or told.get("added_tokens") or told.get("normalizer") not in (None, LOWERCASE):
-        return None
-    for kind in TOKENISERS.values():
-        ours = parts(kind.shape(EMPTY))
-        if all(agree(told.get(name), ours[name]) for name in ("pre_tokenizer", "decoder", "post_processor", "model")):
-            return kind
-    return None
-
-
-def agree(theirs: object, ours: object) -> bool:
-    """Whether two parts mean the same, what was learned aside; a setting unknown to one version is no difference."""
-    if not isinstance(theirs, dict) or not isinstance(ours, dict):
-        return theirs == ours
-    common = (theirs.keys() & ours.keys()) - {"vocab", "merges"}
-    return "type" in common and all(theirs[name] == ours[name] for name in common)
-
-
-def learned_from(told: dict[str, Any]) -> Learned | None:
-    """What the file learned, if it has the right types, ids that are dense, and nothing but Unicode."""
-    vocabulary, merges = told["model"].get("vocab"), told["model"].get("merges", [])
-    if not isinstance(vocabulary, dict) or not isinstance(merges, list):
-        return None
-    if any(type(number) is not int for number in vocabulary.values()):
-        return None
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        return None
-    for merge in merges:
-        if not isinstance(merge, list) or len(merge) != 2 or not all(isinstance(side, str) for side in merge):
-            return None
+        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
     try:
-        "".join(vocabulary).encode()
-    except UnicodeEncodeError:
-        return None
-    lowercase = told.get("normalizer") == LOWERCASE
-    return Learned(by_id(vocabulary), tuple((left, right) for left, right in merges), lowercase)
+        return kind.from_state(told)
+    except ValueError as flaw:
+        raise damaged(place, f"a {kind.kind} tokeniser with a flaw: {flaw}") from None
+
+
+def damaged(place: object, message: str) -> DataError:
+    """The error for a file that is not as it was written."""
+    advice = "Train again, or copy the file anew from where it was made"
+    return DataError(place, message, advice, code="damaged-tokenizer")
+
+
+def read_own(name: object, state: object, place: object) -> Tokeniser:
+    """A user-defined tokenizer."""
+    origin = TOKENISERS.names.origin(name) if isinstance(name, str) else None
+    if origin is None:
+        what = f"a tokenizer of the kind {shown(name)}, which is not registered"
+        raise DataError(place, what, "Register it, as when the run was made", code="tokenizer-missing")
+    kind = TOKENISERS[str(name)]
+    if not isinstance(state, dict):
+        raise damaged(place, f"a {name} tokeniser without a state")
+    try:
+        made = kind.from_state(state)
+    except SeqloomError:
+        raise
+    except Exception as error:
+        what = f"a {name} tokeniser that can't be read ({type(error).__name__}: {error})"
+        raise damaged(place, what.replace(".)", ")")) from None
+    if not isinstance(made, kind):
+        reason = f"made {shown(made)} from its state"
+        raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")
+    return made
+
+
+# User-defined tokenizers ---------------------------------------------------------------------------------------------
+
+
+def register(name: str, part: object) -> None:
+    """Add a user-defined tokenizer: a class derived from Tokeniser."""
+    if not (isinstance(part, type) and issubclass(part, Tokeniser)):
+        raise misfit("tokenizer", name, part, "is not a class derived from Tokeniser", "Derive it from Tokeniser")
+    if issubclass(part, LibraryTokeniser):
+        reason = "derives from a built-in one, whose file does not say another kind"
+        raise misfit("tokenizer", name, part, reason, "Derive it from Tokeniser, and use the built-in one inside")
+    check_complete("tokenizer", name, part)
+    check_method("tokenizer", name, part, "train", "texts", "vocabulary", "min_count", "lowercase")
+    check_method("tokenizer", name, part, "from_state", "state")
+    for method, *parameters in (("ids", "text"), ("decode", "ids"), ("tokens", "ids"), ("state",)):
+        check_method("tokenizer", name, part, method, "self", *parameters)
+    if part in TOKENISERS.values():
+        raise misfit(
+            "tokenizer", name, part, f"is registered already, as {part.kind!r}", "Derive another class from it"
+        )
+    TOKENISERS.register(name, part, Origin.of(part))
+    part.kind = name
+
+
+def check_trained(name: str, made: object, text: str) -> Tokeniser:
+    """A user-defined tokenizer that has been trained, if it does what a tokenizer does, tried on a text."""
+    kind = TOKENISERS[name]
+
+    def unfit(reason: str, advice: str) -> PartError:
+        return misfit("tokenizer", name, kind, reason, advice)
+
+    if not isinstance(made, kind):
+        raise unfit(f"returned {shown(made)} from `train`", "Return the tokenizer")
+    size = call("tokenizer", name, kind, lambda: len(made))
+    if not size or not (made.unknown is None or 0 <= made.unknown < size):
+        raise unfit(f"has {size} ids, and {made.unknown} for what is unknown", "Have one id at least")
+    ids = made.encode(text)
+    back: object = call("tokenizer", name, kind, lambda: made.decode(ids.tolist()))
+    if not isinstance(back, str):
+        raise unfit(f"decodes to {shown(back)}", "Return a text from `decode`")
+    tokens: object = call("tokenizer", name, kind, lambda: made.tokens(ids.tolist()))
+    if not isinstance(tokens, list) or len(tokens) != len(ids):
+        raise unfit(f"has {shown(tokens)} for {len(ids)} ids", "Return a list with a text for each from `tokens`")
+    file = call("tokenizer", name, kind, made.to_json)
+    try:
+        again = read(file, "its file")
+    except DataError as error:
+        raise unfit(f"is not read again: {error.problem.message}", "Match `state` and `from_state`") from None
+    if len(again) != size or again.encode(text).tolist() != ids.tolist():
+        raise unfit("encodes a text differently once it was saved and read", "Keep all that it learned in `state`")
+    return made

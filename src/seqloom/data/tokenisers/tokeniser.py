@@ -1,92 +1,66 @@
-"""What every tokeniser does: text to numbers and back, and a file that says how."""
+"""What every tokeniser does: text to ids and back, and a file that says how."""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, normalizers
 
 from seqloom.spec.errors import UserError
+from seqloom.spec.part_checks import call, misfit
+from seqloom.spec.registry import shown
 
-UNKNOWN = "<unk>"
 Ids = NDArray[np.int32]
-
-
-class Learned(NamedTuple):
-    """All that differs between two tokenisers of one kind."""
-
-    tokens: tuple[str, ...]
-    """By id."""
-    merges: tuple[tuple[str, str], ...] = ()
-    """Which two tokens become one, in the order of learning (bpe)."""
-    lowercase: bool = False
+Saved = dict[str, Any]
+"""An object of JSON."""
 
 
 class Tokeniser(ABC):
-    """Text to ids and back.
+    """Text to ids and back. A user-defined tokenizer writes the abstract methods, and says these:
 
-    A kind writes `shape` (how the `tokenizers` library says it), `train`, `flaw`, and the way to and from ids.
+    kind: the name under which it is registered, which registration sets
+    unknown: the id of everything that was not learned; None where there is no such thing
+    lowercase: whether it makes capitals small
+    lossless: whether the ids hold all of a text, so that bits per character are of that text; a token for what is
+        unknown then stands for one character
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[str] = ""
     unknown: int | None = None
-    """The id of everything that was not learned; None where there is no such thing."""
-
-    def __init__(self, learned: Learned) -> None:
-        self.learned = learned
-        self.library = self.shape(learned)
-        if learned.lowercase:
-            self.library.normalizer = normalizers.Lowercase()
-
-    @classmethod
-    @abstractmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        """The same tokeniser in the library's parts, lower case aside."""
+    lowercase: bool = False
+    lossless: bool = False
 
     @classmethod
     @abstractmethod
     def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
-        """Learn from all of the texts."""
-
-    @classmethod
-    @abstractmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        """What makes this no tokeniser of the kind, if something does: files come from elsewhere."""
+        """Learn from all of the texts: at most so many tokens, each seen so often at least."""
 
     @abstractmethod
-    def numbers(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of texts that are known to be free of lone surrogates."""
+    def ids(self, text: str) -> Sequence[int] | Ids:
+        """The ids of one text."""
 
     @abstractmethod
     def decode(self, ids: Sequence[int] | Ids) -> str:
-        """The text of these ids."""
+        """The text of these ids. What an id adds to it depends on no other than the one before."""
 
-    def written(self, text: str) -> str:
-        """A text with the spaces that `decode` would give it, if every word of it were known."""
-        return text
-
-    def unseen(self, text: str) -> list[str]:
-        """The characters or words of a text that were not learned, each once."""
-        if self.unknown is None:
-            return []
-        refuse_surrogates(text)
-        looked_at = text if self.kind == "word" else "".join(dict.fromkeys(text))
-        seen = self.library.encode(looked_at)
-        places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.unknown)
-        return list(dict.fromkeys(looked_at[start:end] for start, end in places))
-
-    def lowered(self, text: str) -> str:
-        """What the library makes of capitals: each by itself, where Python looks at its neighbours (Σ, ς)."""
-        if not self.learned.lowercase:
-            return text
-        return text.lower() if text.isascii() else normalizers.Lowercase().normalize_str(text)
-
+    @abstractmethod
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
         """Each id as a person would read it; white space stands for itself."""
-        return [self.learned.tokens[one] for one in ids]
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many ids there are."""
+
+    @abstractmethod
+    def state(self) -> Saved:
+        """All that was learned, as JSON can say it."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: Saved) -> Self:
+        """The reverse; an error for what `state` did not write, since a run may come from a stranger."""
 
     def encode(self, text: str) -> Ids:
         """The ids of one text."""
@@ -96,18 +70,38 @@ class Tokeniser(ABC):
         """The ids of many texts, in the same order."""
         for text in texts:
             refuse_surrogates(text)
-        return self.numbers(texts)
+        return [self._checked(text) for text in texts]
 
-    def __len__(self) -> int:
-        """How many ids there are."""
-        return len(self.learned.tokens)
+    def _checked(self, text: str) -> Ids:
+        """The ids of a text as an array, if they are ids."""
+        ids = call("tokenizer", self.kind, type(self), lambda: self.ids(text))
+        array = np.asarray(ids)
+        whole = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
+        if not whole or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
+            reason = f"gave {shown(ids)}, not ids from 0 to {len(self) - 1}"
+            raise misfit("tokenizer", self.kind, type(self), reason, "Give a list of those")
+        return array.astype(np.int32)
+
+    def written(self, text: str) -> str:
+        """A text with the spaces that `decode` would give it, if every word of it were known."""
+        return text
+
+    def unseen(self, text: str) -> list[str]:
+        """The characters or words of a text that were not learned, each once."""
+        if self.unknown is None:
+            return []
+        return [word for word in dict.fromkeys(text.split()) if self.unknown in self.encode(word)]
+
+    def lowered(self, text: str) -> str:
+        """A text as it is read."""
+        return text.lower() if self.lowercase else text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} tokens)"
 
     def to_json(self) -> str:
-        """The file of the `tokenizers` library: `tokenizers.Tokenizer.from_str` reads it too."""
-        return self.library.to_str()
+        """Its file: its kind and what it learned."""
+        return json.dumps({"tokenizer": self.kind, "state": self.state()}, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, place: object = "tokeniser.json") -> "Tokeniser":
@@ -124,36 +118,4 @@ def refuse_surrogates(text: str) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             what = f"character {error.start + 1} of the text, U+{ord(text[error.start]):X}, is half of a surrogate pair"
-            raise UserError(f"{what}. Remove it, or give the text as UTF-8.") from None
-
-
-def by_id(vocabulary: Mapping[str, int]) -> tuple[str, ...]:
-    """The tokens of a vocabulary whose ids are 0..n-1, in that order."""
-    return tuple(sorted(vocabulary, key=vocabulary.__getitem__))
-
-
-def numbered(tokens: Iterable[str]) -> dict[str, int]:
-    """Each token's id, as the library wants it."""
-    return {token: number for number, token in enumerate(tokens)}
-
-
-def pieces(texts: Iterable[str], size: int = 1 << 16) -> Iterator[str]:
-    """The same text, cut at white space: the library holds 256 items at a time, whatever their length.
-
-    >>> list(pieces(["a bc def", "g"], size=4))
-    ['a ', 'bc ', 'def', 'g']
-    """
-    for text in texts:
-        start = 0
-        while len(text) - start > size:
-            reach = start + size
-            end = text.rfind("\n", start, reach) + 1 or text.rfind(" ", start, reach) + 1 or reach
-            yield text[start:end]
-            start = end
-        yield text[start:]
-
-
-def parts(tokeniser: Tokenizer) -> dict[str, Any]:
-    """The library's JSON, as Python."""
-    told: dict[str, Any] = json.loads(tokeniser.to_str())
-    return told
+            raise UserError(what, "Remove it, or give the text as UTF-8") from None

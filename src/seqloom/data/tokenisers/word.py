@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from seqloom.data.tokenisers.tokeniser import UNKNOWN, Ids, Learned, Tokeniser, by_id, numbered, pieces
+from seqloom.data.tokenisers.library import UNKNOWN, Learned, LibraryTokeniser, by_id, numbered, pieces
+from seqloom.data.tokenisers.tokeniser import Ids
 
 LETTER = r"[\p{L}\p{M}\p{N}_]"
 PATTERN = "|".join(
@@ -27,7 +28,7 @@ PATTERN = "|".join(
 CLOSES_UP = re.compile(r" (?=[,.;:!?%)\]}…]|n't\b|['’](?:s|m|d|t|ll|re|ve)\b)| ?(\n) ?|(?<=[(\[{]) ", re.IGNORECASE)
 
 
-class Word(Tokeniser):
+class Word(LibraryTokeniser):
     r"""Words and single marks, the most frequent first; a line's end is a token; one id for all that were not learned.
 
     White space separates, and then a mark is a token of its own unless it stands inside a word (don't, well-known, 3.5,
@@ -43,6 +44,7 @@ class Word(Tokeniser):
 
     kind = "word"
     unknown = 0
+    lossless = False  # spaces are not kept
 
     @classmethod
     def shape(cls, learned: Learned) -> Tokenizer:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from seqloom.spec.config.section import PLAIN, AllBut, Condition, KeyInfo, Section, info_of
+from seqloom.spec.problem import KeyName, Problem
 
 FILES = ("train", "valid", "test")
 BY_FILES = "data.corpus"  # without files a corpus is taken
@@ -19,9 +20,9 @@ class Useless:
     instead: str = PLAIN.instead
 
     @property
-    def sentence(self) -> str:
-        """For who said it."""
-        return f"{self.key} has no use {self.why}. {self.instead}."
+    def problem(self) -> Problem:
+        """For who gave it."""
+        return Problem("key-without-use", f"{KeyName(self.key)} has no use {self.why}", self.instead, key=self.key)
 
 
 def useless(experiment: Section) -> Iterator[Useless]:
@@ -72,15 +73,18 @@ def allowed(condition: Condition, choices: tuple[str, ...]) -> tuple[object, ...
 def beside(other: str, current: object, values: tuple[object, ...]) -> str:
     """Which value of the other key is in the way, and which are not.
 
-    >>> beside("train.schedule", "halve", ("cosine",)), beside("model.init", None, ("normal",))
+    >>> from seqloom.spec.problem import rendered
+    >>> rendered(beside("train.schedule", "halve", ("cosine",))), rendered(beside("model.init", None, ("normal",)))
     ('with train.schedule halve; it goes with cosine', 'without model.init')
-    >>> beside("decode.beam", 4, (1,))
+    >>> rendered(beside("decode.beam", 4, (1,)))
     'with decode.beam 4; it goes with 1'
     """
     words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
     if not current:
-        return f"without {other}"
-    return f"with {other} {current}; it goes with {', '.join(words)}" if words else f"together with {other}"
+        return f"without {KeyName(other)}"
+    if not words:
+        return f"together with {KeyName(other)}"
+    return f"with {KeyName(other, current)}; it goes with {', '.join(words)}"
 
 
 def has(dotted: str, raw: Mapping[str, object]) -> bool:

@@ -7,6 +7,8 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, Section, key
+from seqloom.spec.errors import ConfigError
+from seqloom.spec.problem import KeyName
 
 LANGUAGES = (
     *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
@@ -36,14 +38,17 @@ def spoken(said: tuple[str, ...]) -> tuple[str, ...]:
     codes = [code.strip() for each in said for code in each.split(",")]
     for code in codes or [""]:
         if code not in (ALL, *LANGUAGES):
-            raise ValueError(f"data.languages has {no_language(code)}; expected {ALL}, or some of {in_words()}")
+            message = f"{KeyName('data.languages')} has {no_language(code)}; expected {ALL}, or some of {in_words()}"
+            raise ConfigError(message, key="data.languages", code="unknown-language")
     return tuple(code for code in LANGUAGES if code in codes or ALL in codes)
 
 
 def one_spoken(code: str, info: ValidationInfo) -> str:
     """The code of one language."""
     if code not in LANGUAGES:
-        raise ValueError(f"data.{info.field_name} is {no_language(code)}; expected one of {in_words()}")
+        key = f"data.{info.field_name}"
+        message = f"{KeyName(key)} is {no_language(code)}; expected one of {in_words()}"
+        raise ConfigError(message, key=key, code="unknown-language")
     return code
 
 
@@ -161,10 +166,7 @@ class VocabularyData(Section):
 class TokenizedData(VocabularyData):
     """Keys of tasks with a tokenizer."""
 
-    tokenizer: names.Tokeniser | None = key(
-        None,
-        description="What a token is.",
-    )
+    tokenizer: names.Tokeniser | None = key(None, description="What a token is.")
     sample: int | None = key(
         None,
         ge=1000,

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from seqloom.spec.config.section import Section, key
+from seqloom.spec.problem import KeyName, Problem, conflict
 
-DRAW = "Leave it out, or draw a text with decode.temperature"
+DRAW = f"Leave it out, or draw a text with {KeyName('decode.temperature')}"
 
 
 class DecodeSection(Section):
@@ -68,16 +69,18 @@ class DecodeSection(Section):
         """How many of the texts found are given."""
         return 1
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         """What does not go together."""
         if self.beam > 1 and self.temperature > 0:
-            both = f"decode.beam is {self.beam} and decode.temperature {self.temperature:g}"
-            yield f"{both}: a beam looks for the likeliest text, a temperature draws one. Give one of them"
+            both = f"{KeyName('decode.beam')} is {self.beam} and {KeyName('decode.temperature')} {self.temperature:g}"
+            message = f"{both}: a beam looks for the likeliest text, a temperature draws one"
+            yield conflict("decode.beam", message, "Give one of them")
         if self.temperature == 0 and self.wanted > self.beam:
-            both = f"decode.n_best is {self.wanted}, more than decode.beam, {self.beam}"
-            yield f"{both}. Widen the beam, or draw texts with decode.temperature"
+            both = f"{KeyName('decode.n_best')} is {self.wanted}, more than {KeyName('decode.beam')}, {self.beam}"
+            yield conflict("decode.n_best", both, f"Widen the beam, or draw texts with {KeyName('decode.temperature')}")
         if self.min_length > self.length:
-            yield f"decode.min_length is {self.min_length}, more than decode.length, {self.length}. Make it smaller"
+            both = f"{KeyName('decode.min_length')} is {self.min_length}, more than {KeyName('decode.length')}"
+            yield conflict("decode.min_length", f"{both}, {self.length}", "Make it smaller")
 
 
 class Decode(DecodeSection):

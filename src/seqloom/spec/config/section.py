@@ -171,7 +171,7 @@ def choices_of(annotation: object, metadata: Sequence[object] = ()) -> tuple[str
         return tuple(word for word in get_args(annotation) if isinstance(word, str))
     if get_origin(annotation) is Annotated:
         return choices_of(get_args(annotation)[0], get_args(annotation)[1:])
-    if get_origin(annotation) in (Union, UnionType):
+    if get_origin(annotation) in (Union, UnionType, tuple):
         return next((found for each in get_args(annotation) if (found := choices_of(each))), ())
     return ()
 

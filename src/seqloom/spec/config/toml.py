@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from seqloom.spec.config.applicability import useless
@@ -21,12 +22,14 @@ def read_values(path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise DataError(path, "not TOML of a config: nested too deeply", "Name another file") from None
+        raise DataError(
+            path, "not TOML of a config: nested too deeply", "Name another file", code="toml-nesting"
+        ) from None
     except tomllib.TOMLDecodeError as wrong:
         place = re.search(r"at line (\d+)", str(wrong))
         line = int(place[1]) if place else len(text.rstrip().splitlines())  # the other place is the end of the document
         what = re.sub(r" \(at .*\)", "", str(wrong)).rstrip(".")
-        raise DataError(f"{path}:{max(line, 1)}", f"not TOML: {what}", "Correct the line") from None
+        raise DataError(f"{path}:{max(line, 1)}", f"not TOML: {what}", "Correct the line", code="toml-syntax") from None
 
 
 def text_of(path: Path) -> str:
@@ -35,17 +38,20 @@ def text_of(path: Path) -> str:
         with open_regular(path) as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise DataError(path, f"more than {LARGEST:,} bytes, too large for a config", "Name another file")
+            message = f"more than {LARGEST:,} bytes, too large for a config"
+            raise DataError(path, message, "Name another file", code="config-size")
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
-        raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`") from None
+        raise DataError(path, "no such file", "Write one with `seqloom init TASK FILE`", code="no-config") from None
     except NotRegular:
         what = "is a directory" if path.is_dir() else "not a plain file"
-        raise DataError(path, what, "Name a file, such as experiment.toml") from None
+        raise DataError(path, what, "Name a file, such as experiment.toml", code="config-not-a-file") from None
     except OSError as wrong:
-        raise DataError(path, f"can't be read ({(wrong.strerror or '').lower()})", "Name another file") from None
+        why = (wrong.strerror or "").lower()
+        raise DataError(path, f"can't be read ({why})", "Name another file", code="config-unreadable") from None
     except UnicodeDecodeError as wrong:
-        raise DataError(path, f"byte {wrong.start} is not UTF-8", "Save it as UTF-8") from None
+        message = f"byte {wrong.start} is not UTF-8"
+        raise DataError(path, message, "Save it as UTF-8", code="config-encoding") from None
 
 
 NAME = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
@@ -88,9 +94,7 @@ def names_of(path: str) -> list[str]:
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
     line = line_of(text_of(path), wrong.problem.key) if wrong.problem.key else None
-    problem = wrong.problem
-    location = f"{path}:{line}" if line else path
-    return ConfigError(problem.message, problem.advice, code=problem.code, location=location, key=problem.key)
+    return ConfigError.of(replace(wrong.problem, location=f"{path}:{line}" if line else str(path)))
 
 
 def written(experiment: Section, *, comments: bool = False) -> str:

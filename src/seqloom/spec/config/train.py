@@ -2,16 +2,39 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from seqloom.spec import names
 from seqloom.spec.config.section import AllBut, Section, key
+from seqloom.spec.problem import KeyName
+from seqloom.spec.registry import Names
 
 Probability = Annotated[float, Field(ge=0, lt=1)]
 
 
+def listed(value: object) -> object:
+    """Names, which may stand in one text with commas between them.
+
+    >>> listed("a,b"), listed(["a", "b, c"])
+    (('a', 'b'), ('a', 'b', 'c'))
+    """
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        return value
+    return tuple(dict.fromkeys(name.strip() for word in words for name in word.split(",")))
+
+
+def only(registered: Names, *builtin: str) -> AllBut:
+    """The condition of a key that some built-in names read, and that any user-defined one may read."""
+    return AllBut(tuple(name for name in registered if registered.origin(name) is None and name not in builtin))
+
+
 class Train(Section):
-    """The loop: how long, by which steps, and what is kept: the keys of every task. A key that is None is off."""
+    """The loop: how long, by which steps, and what is kept: the keys of every task. A key that is None is off.
+
+    Some optimizers and schedules have keys of their own (momentum, halve_every). A built-in one takes those that it
+    reads; a user-defined one may read them all, so all of them may be given beside it.
+    """
 
     epochs: int | None = key(None, ge=1, le=1_000_000, description="How many times the training data are read.")
     steps: int | None = key(
@@ -30,24 +53,24 @@ class Train(Section):
     momentum: Probability = key(
         0.9,
         description="How much of the last step is kept (optimisers momentum, rmsprop).",
-        only_with={"train.optimizer": ("momentum", "rmsprop")},
+        only_with={"train.optimizer": only(names.OPTIMISERS, "momentum", "rmsprop")},
     )
     beta1: Probability = key(
         0.9,
         description="How much of the mean gradient is kept (optimisers adam, adamw).",
-        only_with={"train.optimizer": ("adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adam", "adamw")},
     )
     beta2: Probability = key(
         0.999,
         description="How much of the mean squared gradient is kept (optimisers rmsprop, adam, adamw).",
-        only_with={"train.optimizer": ("rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMISERS, "rmsprop", "adam", "adamw")},
     )
     epsilon: float = key(
         1e-8,
         gt=0,
         le=1,
         description="Added to the denominator (optimisers adagrad, rmsprop, adam, adamw).",
-        only_with={"train.optimizer": ("adagrad", "rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adagrad", "rmsprop", "adam", "adamw")},
     )
     l2: float = key(
         0.0,
@@ -55,15 +78,15 @@ class Train(Section):
         le=10,
         description="L2: this times each weight is added to its gradient (all optimisers but adamw).",
         only_with={"train.optimizer": AllBut(("adamw",))},
-        instead="Give train.decay instead",
+        instead=f"Give {KeyName('train.decay')} instead",
     )
     decay: float = key(
         0.0,
         ge=0,
         le=10,
         description="Weight decay of matrices; biases and norms have none (optimiser adamw).",
-        only_with={"train.optimizer": ("adamw",)},
-        instead="Give train.l2 instead",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adamw")},
+        instead=f"Give {KeyName('train.l2')} instead",
     )
     schedule: names.Schedule = key(description="How the learning rate changes after the warm-up.")
     warmup: int = key(
@@ -74,14 +97,14 @@ class Train(Section):
         ge=1,
         description="Halve the learning rate after this many epochs (schedule halve), or after this many validations "
         "without a better score (plateau).",
-        only_with={"train.schedule": ("halve", "plateau")},
+        only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
     )
     floor: float = key(
         0.0,
         ge=0,
         le=1,
         description="The share of the learning rate left at the end (schedule cosine).",
-        only_with={"train.schedule": ("cosine",)},
+        only_with={"train.schedule": only(names.SCHEDULES, "cosine")},
     )
     clip_norm: float | None = key(
         None, gt=0, description="The largest norm that the gradient of all weights together may have."
@@ -132,4 +155,12 @@ class Train(Section):
     device: names.Device = key("auto", description="Where to compute; auto takes a GPU if there is one.")
     tensorboard: bool = key(
         False, description="Whether TensorBoard files are written too (needs `pip install seqloom[track]`)."
+    )
+
+
+class ComparedTrain(Train):
+    """Keys of tasks that compare answers with references."""
+
+    metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(listed)] = key(
+        (), description="Metrics to compute beside the task's own scores, by name."
     )

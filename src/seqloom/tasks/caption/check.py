@@ -69,6 +69,7 @@ class Images:
         try:
             read_source(path, SMALL)
         except DataError as error:
-            self.bad(DataError(location, f"{image!r} {error.what}", "Replace it, or leave it out"))
+            message = f"{image!r} {error.problem.message}"
+            self.bad(DataError(location, message, "Replace it, or leave it out", code=error.problem.code))
             return False
         return True

@@ -14,6 +14,8 @@ from seqloom.models.family import Family, Width
 from seqloom.spec import names
 from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.config.section import Section, Values, key, keys
+from seqloom.spec.problem import KeyName, Problem, conflict
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
@@ -46,7 +48,7 @@ READS = Reads(
             required=True,
         ),
     ),
-    corpora={"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")},
+    corpora=Registry("corpus", {"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")}),
     suffix=".tsv",
 )
 
@@ -111,6 +113,7 @@ class Config(GenerationConfig):
     )
     architecture = "gru"
     sized: ClassVar[tuple[str, ...]] = ("stages", "image_width", "patch")
+    scores = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
     data: CaptionData = key(description="Files in, tokens out.")
 
@@ -128,8 +131,11 @@ class Config(GenerationConfig):
         values = super().model_defaults(family, size, said) | IMAGE[size]
         return values if family.cross_attends else values | {"encoder": NO_ENCODER}
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         own, side = keys(self.model, ImageKeys), self.data.image_size
         if own.stem == "patches" and side % own.patch:
-            yield f"model.patch is {own.patch}, and does not divide data.image_size, {side}. Give a divisor"
+            message = (
+                f"{KeyName('model.patch')} is {own.patch}, and does not divide {KeyName('data.image_size')}, {side}"
+            )
+            yield conflict("model.patch", message, "Give a divisor")

@@ -27,6 +27,7 @@ from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.vision import ImageGrid, ImageStem, Patches
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import DataError, RunError, UserError
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.seen import Seen, characters
@@ -75,7 +76,7 @@ class Pictures(Source):
         except (ValueError, TypeError, LookupError, RecursionError):
             sizes = [None]
         if not all(type(size) is int and 0 <= size <= MOST_VALUES for size in sizes):
-            raise RunError(f"{KIND}: not the sizes of pictures, so it is damaged. Restore the file from a copy.")
+            raise RunError("not the sizes of pictures, so it is damaged", "Restore the file from a copy", location=KIND)
         return cls(experiment, encoders[TARGET_FILE], sizes[0], sizes[1], Seen.from_files(files))
 
     def files(self) -> dict[str, str]:
@@ -189,7 +190,7 @@ class Pictures(Source):
         came = picture.shape[2] if picture.dtype.kind == "f" else 0
         if came != self.features:
             kinds = [f"features of width {width:,}" if width else "an image" for width in (came, self.features)]
-            raise UserError(f"{path} is {kinds[0]}, and this run looks at {kinds[1]}. Name another file.")
+            raise UserError(f"{path} is {kinds[0]}, and this run looks at {kinds[1]}", "Name another file")
         self.check_size(path, math.prod(self.shape(picture)))
 
     def limit(self) -> int | None:
@@ -201,8 +202,9 @@ class Pictures(Source):
         """A sentence for a grid with more regions than that."""
         limit = self.limit()
         if limit is not None and regions > limit:
-            what = f"{regions:,} regions, and the model's positions allow {limit:,}"
-            raise DataError(place, what, "Make the grid smaller, or train with another --model.encoder, such as gru")
+            message = f"{regions:,} regions, and the model's positions allow {limit:,}"
+            advice = f"Make the grid smaller, or train with another {KeyName('model.encoder')}, such as gru"
+            raise DataError(place, message, advice, code="too-many-regions")
 
 
 def image_numbers(part: Split) -> Integer[ndarray, " rows"]:

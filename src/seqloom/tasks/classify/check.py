@@ -11,14 +11,16 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.data.wording import counted
 from seqloom.spec.config.section import keys
+from seqloom.spec.problem import KeyName, Problem
 from seqloom.tasks.classify.config import ClassifyData
-from seqloom.tasks.label_check import Answered, LabelCounts, ignore, subject
+from seqloom.tasks.classify.data import GIVE_ANOTHER
+from seqloom.tasks.label_check import Answered, LabelCounts, ignore
+from seqloom.tasks.label_problems import not_in_train, only_one, seen_once, subject
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 
 FEW_EXAMPLES = 10  # of a label: fewer teach little
 UNEVEN, VERY_UNEVEN = 10, 100  # times as many of the largest label as of the smallest
 OVERWHELMING = 0.9  # share of the largest
-SHOWN = 3  # labels in a message
 
 
 def check(source: DataSource, inspection: Inspection) -> None:
@@ -36,7 +38,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
             if len(content) < len(text):
                 padded.add(location)
     if not labels.rows:
-        if not (inspection.refused or inspection.bad_lines.sorts):
+        if not (inspection.refused or inspection.bad_lines.by_code):
             report_labels(labels, source, inspection)
         return  # otherwise there is an error already: no file could be read
     labels.settle(source)
@@ -54,7 +56,11 @@ def check(source: DataSource, inspection: Inspection) -> None:
     texts.report(inspection)
     total = texts.characters.counts.total()
     message = f"{counted(padded.count, 'text')} ({share(padded.count, total)}) with white space at an end"
-    inspection.add("note", padded, message, "Nothing for words; a character or byte model sees it")
+    inspection.add(
+        "note",
+        padded,
+        Problem("white-space-at-an-end", message, "Nothing for words; a character or byte model sees it"),
+    )
 
 
 class TextLabels(LabelCounts):
@@ -113,14 +119,17 @@ def summarize_labels(labels: TextLabels, inspection: Inspection) -> None:
 def report_labels(labels: TextLabels, source: DataSource, inspection: Inspection) -> None:
     """What training would refuse about the labels, and what else is worth knowing."""
     if len(labels.kept()) < 2 and not labels.several:
-        message = f"only one label, {next(iter(labels.kept()), 'none')!r}, so there is nothing to distinguish"
-        inspection.add("error", Tally(1, [source.name]), message, "Give examples of another")
+        inspection.add("error", Tally(1, [source.name]), only_one("label", labels.kept(), GIVE_ANOTHER))
         return
     rows = labels.rows.total()
     doubtful = 2 * len(labels.seen) > rows > FEW_EXAMPLES and not labels.several
     if doubtful:
         message = f"{len(labels.seen):,}{'+' if labels.too_many else ''} different labels in {counted(rows, 'example')}"
-        inspection.add("warning", Tally(1, [source.name]), message, "Is it the right column? Name it with --data.label")
+        inspection.add(
+            "warning",
+            Tally(1, [source.name]),
+            Problem("many-labels", message, f"Is it the right column? Name it with {KeyName('data.label')}"),
+        )
     report_missing(labels, source.has(VALID), inspection)
     report_once(labels, keys(source.data, ClassifyData).on_rare_label, inspection)
     if doubtful:
@@ -134,34 +143,33 @@ def report_labels(labels: TextLabels, source: DataSource, inspection: Inspection
 def report_missing(labels: TextLabels, valid_given: bool, inspection: Inspection) -> None:
     """Labels that one split has and another lacks."""
     unseen = [label for label in labels.kept() if not labels.seen[label].splits[TRAIN]]
-    message = f"{subject('label', unseen, SHOWN)} not in the training part"
-    inspection.add("error", labels.tally(unseen), message, "Add examples, or remove these")
+    inspection.add("error", labels.tally(unseen), not_in_train("label", unseen, "example"))
     if labels.rows[VALID] and valid_given:
         missing = [label for label, seen in labels.seen.items() if seen.splits[TRAIN] and not seen.splits[VALID]]
-        message = f"{subject('label', missing, SHOWN)} never in the validation part"
+        message = f"{subject('label', missing)} never in the validation split"
         advice = "Add examples there, as the best model is chosen by what is there"
-        inspection.add("note", labels.tally(missing), message, advice)
+        inspection.add("note", labels.tally(missing), Problem("missing-in-valid", message, advice))
 
 
 def report_once(labels: TextLabels, on_rare: str | None, inspection: Inspection) -> None:
     """Labels with one example."""
     rare = labels.once()
-    message = f"{subject('label', rare, SHOWN)} seen once"
     if on_rare == "skip":
-        advice = "Add examples, or pass --data.on-rare-label keep"
-        inspection.add("warning", labels.tally(rare), f"{message}, and would be skipped", advice)
+        message = f"{subject('label', rare)} seen once, and would be skipped"
+        advice = f"Add examples, or pass {KeyName('data.on_rare_label', 'keep')}"
+        inspection.add("warning", labels.tally(rare), Problem("skipped-label", message, advice))
     else:
-        message += f", so {'it' if len(rare) == 1 else 'they'} can't be both learnt and measured"
-        advice = "Add examples, or pass --data.on-rare-label skip (or keep)"
-        inspection.add("error" if on_rare == "refuse" else "warning", labels.tally(rare), message, advice)
+        inspection.add("error" if on_rare == "refuse" else "warning", labels.tally(rare), seen_once(rare))
 
 
 def report_few(labels: TextLabels, inspection: Inspection) -> None:
     """Labels with a few examples, in data that have many."""
     rare = [label for label, seen in labels.seen.items() if 1 < seen.splits.total() < FEW_EXAMPLES]
     if labels.rows.total() >= 10 * FEW_EXAMPLES:
-        message = f"{subject('label', rare, SHOWN)} seen fewer than {FEW_EXAMPLES} times"
-        inspection.add("note", labels.tally(rare), message, "Add examples, or join rare labels into one")
+        message = f"{subject('label', rare)} seen fewer than {FEW_EXAMPLES} times"
+        inspection.add(
+            "note", labels.tally(rare), Problem("rare-label", message, "Add examples, or join rare labels into one")
+        )
 
 
 def report_alike(labels: TextLabels, inspection: Inspection) -> None:
@@ -173,7 +181,7 @@ def report_alike(labels: TextLabels, inspection: Inspection) -> None:
     if same:
         message = f"labels that differ in capitals or spaces alone: {listed(same[0])}"
         tally = labels.tally(label for group in same for label in group)
-        inspection.add("warning", tally, message, "Write them the same way")
+        inspection.add("warning", tally, Problem("labels-alike", message, "Write them the same way"))
 
 
 def report_uneven(labels: TextLabels, inspection: Inspection) -> None:
@@ -186,6 +194,8 @@ def report_uneven(labels: TextLabels, inspection: Inspection) -> None:
     if most < UNEVEN * least:
         return
     very = most >= VERY_UNEVEN * least or most > OVERWHELMING * total
-    shares = f"{large!r} is {share(most, total)} of the training part and {small!r} {share(least, total)}"
+    shares = f"{large!r} is {share(most, total)} of the training split and {small!r} {share(least, total)}"
     advice = "Look at macro F1 as well as accuracy, and add examples of the rare ones if you can"
-    inspection.add("warning" if very else "note", Tally(1, []), f"labels are uneven: {shares}", advice)
+    inspection.add(
+        "warning" if very else "note", Tally(1, []), Problem("uneven-labels", f"labels are uneven: {shares}", advice)
+    )

@@ -10,7 +10,9 @@ from seqloom.models.family import Family, Probability, Use
 from seqloom.spec import names
 from seqloom.spec.config.data import FAMILIAR, NO_FILES, Languages, TokenizedData
 from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.config.train import Train
+from seqloom.spec.config.train import ComparedTrain
+from seqloom.spec.problem import KeyName, Problem, conflict
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 # Names that such columns have in data sets people share; the first in the list wins.
@@ -76,7 +78,10 @@ READS = Reads(
         Role("text", "text", TEXT_NAMES, guess="text"),
         Role("label", "label", LABEL_NAMES, guess="label", parse=labels),
     ),
-    corpora={"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labelled", ("languages",), tokenizer="character")},
+    corpora=Registry(
+        "corpus",
+        {"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labelled", ("languages",), tokenizer="character")},
+    ),
 )
 
 
@@ -110,9 +115,14 @@ class ClassifyModel(Section):
     """Keys of every model here, beside its family's."""
 
     pool: names.Pool = key("mean", description="How all positions become one vector.")
+    head: names.Head = key(
+        "softmax",
+        description="What chooses the label, and its loss (not with several labels).",
+        only_with={"data.label_separator": (None,)},
+    )
 
 
-class ClassifyTrain(Train):
+class ClassifyTrain(ComparedTrain):
     """What counts in the loss."""
 
     loss_at: Literal["every", "last"] = key(
@@ -140,6 +150,8 @@ class Config(Experiment):
     )
     architecture = "lstm"
     use = Use.ENCODE
+    scores = ("accuracy", "exact_match", "micro_f1", "macro_f1", "loss")
+    compared = "labels"
 
     data: ClassifyData = key(description="Files in, tokens out.")
     train: ClassifyTrain = key(description="How it learns.")
@@ -160,8 +172,9 @@ class Config(Experiment):
     def train_defaults(cls, family: type[Family], size: str) -> Values:
         return super().train_defaults(family, size) | {"lr": 1e-3}
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         pool = keys(self.model, ClassifyModel).pool
         if self.train.loss_at == "every" and pool != "last":
-            yield f"train.loss_at every asks each step for the class, which goes with model.pool last, not {pool}"
+            message = f"{KeyName('train.loss_at', 'every')} asks each step for the class"
+            yield conflict("train.loss_at", f"{message}, which goes with {KeyName('model.pool', 'last')}, not {pool}")

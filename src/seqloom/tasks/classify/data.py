@@ -1,15 +1,17 @@
 """The rows of a classifier: a text as tokens, and its labels."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seqloom.data.prepare import SplitExamples, never_in_train
 from seqloom.data.schema import AnswerColumn, AnswerLearner, Counts, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.spec.errors import DataError
 from seqloom.tasks.classify.config import ClassifyData
+from seqloom.tasks.label_problems import not_in_train, only_one, seen_once
 
 TEXT, LABELS = 0, 1  # which value of an example
+GIVE_ANOTHER = "Give examples of another"
 TOKENIZER_FILE, LABELS_FILE = "source.json", "labels.json"
 
 
@@ -29,17 +31,13 @@ class LabelledTexts(Schema):
         left_out = rare if self.on_rare_label == "skip" else []
         kept = {label: each for label, each in counts.items() if label not in left_out}
         if len(kept) < 2 and single and not self.several:
-            what = f"only one label, {next(iter(kept), 'none')!r}, so there is nothing to distinguish"
-            raise DataError(examples.source.name, what, "Give examples of another")
-        for label in never_in_train(examples.source, kept):
-            what = f"label {label!r} is not in the training part"
-            raise DataError(examples.place_of(label), what, "Add examples, or remove this one")
+            problem = only_one("label", kept, GIVE_ANOTHER)
+            raise DataError.of(replace(problem, location=examples.source.name))
+        if unseen := never_in_train(examples.source, kept):
+            problem = not_in_train("label", unseen, "example")
+            raise DataError.of(replace(problem, location=str(examples.place_of(unseen[0]))))
         if rare and self.on_rare_label == "refuse":
-            others = len(rare) - 1
-            more = f" (and {others} other{'s' if others > 1 else ''})" if others else ""
-            what = f"label {rare[0]!r} is seen once{more}, so it can't be both learnt and measured"
-            do = "Add examples, or pass --data.on-rare-label skip (or keep)"
-            raise DataError(examples.place_of(rare[0]), what, do)
+            raise DataError.of(replace(seen_once(rare), location=str(examples.place_of(rare[0]))))
         return left_out
 
 

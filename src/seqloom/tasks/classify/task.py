@@ -18,11 +18,13 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenisers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.nn.heads.pooled import Classes, PooledClasses, SeveralLabels
+from seqloom.nn.heads.pooled import PooledClasses, SeveralLabels
+from seqloom.nn.heads.registry import HEADS
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import ConfigError, DataError
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
 from seqloom.tasks.classify.data import LABELS, LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
@@ -31,6 +33,7 @@ from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.classes import Labels as LabelScores
 from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.registry import Compared
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
 from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
@@ -75,7 +78,7 @@ class Classify(RowTask[Model]):
         experiment = experiment.model_copy(update={"data": named})
         data = prepare(source, cls.schema(experiment))
         if not data.notes["single"] or given.label_separator is not None:
-            return cls(unsmoothed(experiment), data.encoders, data, source, usual=None)
+            return cls(for_several(experiment), data.encoders, data, source, usual=None)
         usual = most_frequent(data.splits[TRAIN]["labels"].flat, data.encoders[LABELS_FILE])
         return cls(experiment, data.encoders, data, source, usual=usual)
 
@@ -100,8 +103,8 @@ class Classify(RowTask[Model]):
         """An example with as many labels as this run's have: exactly one, or any number."""
         labels = example.values[LABELS]
         if not self.several and len(labels) != 1:
-            what = f"{len(labels) or 'no'} labels, and this run gives each text one"
-            raise DataError(example.place, what, "Leave the example out, or train on such ones")
+            message = f"{len(labels) or 'no'} labels, and this run gives each text one"
+            raise DataError(example.place, message, "Leave the example out, or train on such ones", code="label-count")
         return example
 
     def told_in(self) -> str:
@@ -130,11 +133,11 @@ class Classify(RowTask[Model]):
     def build(self) -> Model:
         part, smoothing = self.experiment.model, self.experiment.train.label_smoothing
         layers = part.build(part.width, causal=False)
-        pool, size, classes = keys(part, ClassifyModel).pool, layers.output_size, len(self.labels)
+        own, size, classes = keys(part, ClassifyModel), layers.output_size, len(self.labels)
         head: PooledClasses = (
-            SeveralLabels(size, classes, pool=pool)
+            SeveralLabels(size, classes, pool=own.pool)
             if self.several
-            else Classes(size, classes, pool=pool, smoothing=smoothing)
+            else PooledClasses(own.pool, HEADS[own.head](size, classes, smoothing=smoothing))
         )
         return part.initialised(Model(part.tokens(len(self.tokenizer)), layers, head))
 
@@ -149,6 +152,7 @@ class Classify(RowTask[Model]):
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         data = self.data.splits[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
+        compared = Compared(keys(self.experiment.train, ClassifyTrain).metrics)
         scores = LabelScores(self.labels.names) if self.several else ClassScores(self.labels.names)
         for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
@@ -157,6 +161,9 @@ class Classify(RowTask[Model]):
             p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
             said = model.head.predict(y, batch.lengths)
             scores.add(batch.target, said)
+            if compared.metrics:
+                for answer, reference in zip(said.tolist(), batch.target.tolist(), strict=True):
+                    compared.add(self.answer_of(answer), self.answer_of(reference))
             if not self.several:
                 calibration.add(p.amax(dim=1), said == batch.target)
             self.note_worst(worst, data, batch, p)
@@ -165,7 +172,13 @@ class Classify(RowTask[Model]):
             details["baseline"] = baseline(self.usual, self.labels, scores.confusion)
             details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}
             details |= calibration.told()
-        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"]}, details)
+        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"], **compared.scores()}, details)
+
+    def answer_of(self, target: int | list[bool]) -> str | tuple[str, ...]:
+        """A label; all of them, in the order of the vocabulary, where a text may have several."""
+        if isinstance(target, int):
+            return self.labels[target]
+        return tuple(label for label, has_it in zip(self.labels.names, target, strict=True) if has_it)
 
     def note_worst(self, worst: Worst, part: Split, batch: Batch, p: torch.Tensor) -> None:
         """Texts whose own label was thought least likely."""
@@ -199,12 +212,18 @@ class Classify(RowTask[Model]):
         return answers
 
 
-def unsmoothed(chosen: Experiment) -> Experiment:
-    """The config where a text may have several labels, which is known only once they are read: nothing to smooth."""
+def for_several(chosen: Experiment) -> Experiment:
+    """The config where a text may have several labels, which is known only once they are read: nothing to smooth, and
+    no head that chooses one."""
+    head = keys(chosen.model, ClassifyModel).head
+    if head != ClassifyModel.model_fields["head"].default:
+        what = f"model.head {head} chooses one label, and here a text may have several"
+        raise ConfigError(what, "Leave it out", key="model.head")
     usual, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, chosen.train.label_smoothing
     if smoothing not in (0, usual):
-        what = f"train.label_smoothing is {smoothing:g}, and has no use where a text may have several labels"
-        raise ConfigError(what, "Leave it out", key="train.label_smoothing")
+        name = KeyName("train.label_smoothing")
+        message = f"{name} is {smoothing:g}, and has no use where a text may have several labels"
+        raise ConfigError(message, "Leave it out", key=name.dotted, code="key-without-use")
     return chosen.model_copy(update={"train": chosen.train.model_copy(update={"label_smoothing": 0.0})})
 
 

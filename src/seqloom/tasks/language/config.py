@@ -4,22 +4,28 @@ from collections.abc import Iterator
 from typing import Literal
 
 from seqloom.data.reads import EmbeddedCorpus, Reads
-from seqloom.models.family import Family, Use
+from seqloom.models.family import Family, Use, tied_conflicts
+from seqloom.spec import names
 from seqloom.spec.config.data import NO_FILES, DataSection, TokenizedData
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import Section, Values, key, keys
 from seqloom.spec.config.train import Train
+from seqloom.spec.problem import KeyName, Problem, conflict
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(
     "language",
     "plain text",
     ("text",),
-    corpora={
-        "python": EmbeddedCorpus("seqloom.data.corpora.python:text"),
-        "copy": EmbeddedCorpus("seqloom.data.corpora.copy:text"),
-        "brackets": EmbeddedCorpus("seqloom.data.corpora.brackets:text"),
-    },
+    corpora=Registry(
+        "corpus",
+        {
+            "python": EmbeddedCorpus("seqloom.data.corpora.python:text"),
+            "copy": EmbeddedCorpus("seqloom.data.corpora.copy:text"),
+            "brackets": EmbeddedCorpus("seqloom.data.corpora.brackets:text"),
+        },
+    ),
 )
 
 
@@ -39,6 +45,7 @@ class LanguageModel(Section):
     """Keys of every model here, beside its family's."""
 
     tied: bool = key(False, description="Whether the output layer shares its matrix with the embedding.")
+    head: names.Head = key("softmax", description="What gives each token its probability, and the loss.")
 
 
 class LanguageTrain(Train):
@@ -98,15 +105,20 @@ class Config(Experiment):
     def longest(cls, data: Values, train: Values) -> object:
         return train["bptt"]
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         model, train = self.model, self.train
         if train.carry and not model.carries_state:
-            what = f"train.carry would let a {model.arch}'s cache grow without end"
-            yield f"{what}. Leave it out, or take an {self.architecture}"
+            message = f"{KeyName('train.carry')} would let a {model.arch}'s cache grow without end"
+            yield conflict("train.carry", message, f"Leave it out, or take an {self.architecture}")
         if model.max_length is not None and train.bptt > model.max_length:
-            name = f"model.{model.max_length_key}"
-            yield f"train.bptt is {train.bptt}, more than {name}, {model.max_length}. Make them equal"
-        if keys(model, LanguageModel).tied and model.output_width != model.width:
-            what = f"model.tied needs an output ({model.output_width}) as wide as a token's vector"
-            yield f"{what}, model.width ({model.width})"
+            longest = f"{KeyName(f'model.{model.max_length_key}')}, {model.max_length}"
+            yield conflict(
+                "train.bptt", f"{KeyName('train.bptt')} is {train.bptt}, more than {longest}", "Make them equal"
+            )
+        own = keys(model, LanguageModel)
+        if own.tied:
+            yield from tied_conflicts(own.head)
+        if own.tied and model.output_width != model.width:
+            message = f"{KeyName('model.tied')} needs an output ({model.output_width}) as wide as a token's vector"
+            yield conflict("model.tied", f"{message}, {KeyName('model.width')} ({model.width})")

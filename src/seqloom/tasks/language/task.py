@@ -20,6 +20,7 @@ from seqloom.decoding.decode import decode
 from seqloom.decoding.streaming import collect, write
 from seqloom.decoding.text import reading
 from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.heads.registry import HEADS
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
 from seqloom.spec.config.decode import DecodeSection
@@ -48,7 +49,7 @@ class Language(Task[Model, Stretch]):
     def data(self) -> Streams:
         """What was read; a task that only predicts has none."""
         if self._data is None:
-            raise UserError("language: this task was opened to predict, and has read no data.")
+            raise UserError("this task was opened to predict, and has read no data", location="language")
         return self._data
 
     @classmethod
@@ -94,10 +95,14 @@ class Language(Task[Model, Stretch]):
         stem = part.tokens(len(self.tokenizer))
         layers = part.build(part.width, causal=True)
         if not layers.traits.causal:
-            what = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
-            raise UserError(f"{what}. Leave out what is said of its model, or take another.")
-        tied = stem.embedding if keys(part, LanguageModel).tied else None
-        head = PerPosition(layers.output_size, len(self.tokenizer), tied=tied, smoothing=train.label_smoothing)
+            message = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
+            raise UserError(message, "Leave out what is said of its model, or take another")
+        own, size, vocabulary = keys(part, LanguageModel), layers.output_size, len(self.tokenizer)
+        head = (
+            PerPosition(size, vocabulary, tied=stem.embedding, smoothing=train.label_smoothing)
+            if own.tied
+            else HEADS[own.head](size, vocabulary, smoothing=train.label_smoothing)
+        )
         return part.initialised(Model(stem, layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
@@ -128,7 +133,7 @@ class Language(Task[Model, Stretch]):
         unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
         """
         told = measured.scores()
-        if told and characters > 0 and self.tokenizer.kind != "word" and not self.tokenizer.learned.lowercase:
+        if told and characters > 0 and self.tokenizer.lossless:
             known = len(self.tokenizer) - 1
             measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
             told["bits_per_character"] = measured.scores()["bits_per_character"]

@@ -19,12 +19,14 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.data.wording import counted
 from seqloom.spec.config.section import keys
-from seqloom.tasks.label_check import Answered, LabelCounts, ignore, subject
+from seqloom.spec.problem import KeyName, Problem
+from seqloom.tasks.label_check import Answered, LabelCounts, ignore
+from seqloom.tasks.label_problems import not_in_train, only_one, subject
 from seqloom.tasks.row_check import origin, report_empty_splits
 from seqloom.tasks.tag.config import TagData
+from seqloom.tasks.tag.data import ANOTHER_COLUMN
 
 SHORT = 5  # words: a shorter sentence ("Thank you .") may well be in many files
-SHOWN = 5  # tags in a message
 MANY = 0.25  # of sentences with one word: more are a warning
 
 MOST = 1_000_000  # distinct words that are counted: about 150 MB
@@ -84,18 +86,16 @@ def report_tags(tags: LabelCounts, source: DataSource, inspection: Inspection) -
     if not learnt:
         return  # an error elsewhere: the training split is empty
     if len(learnt) == 1:
-        message = f"only one tag, {next(iter(learnt))!r}, so there is nothing to distinguish"
-        inspection.add("error", Tally(1, [source.name]), message, "Name another column with --data.tag")
+        inspection.add("error", Tally(1, [source.name]), only_one("tag", learnt, ANOTHER_COLUMN))
     else:
         tag, most = learnt.most_common(1)[0]
         accuracy = f"{share(most, learnt.total())} of train"
         inspection.summarize("baseline", f"always saying {tag!r} is right on {accuracy}")
     unseen = [tag for tag in tags.seen if not learnt[tag]]
-    message = f"{subject('tag', unseen, SHOWN)} not in the training part"
-    inspection.add("error", tags.tally(unseen), message, "Add sentences with it, or remove it")
+    inspection.add("error", tags.tally(unseen), not_in_train("tag", unseen, "sentence"))
     once = [tag for tag, count in counts.items() if count == 1 and learnt[tag]]
     advice = "Check whether it is a typing mistake; it can't be learnt from one example"
-    inspection.add("warning", tags.tally(once), f"{subject('tag', once, SHOWN)} seen once", advice)
+    inspection.add("warning", tags.tally(once), Problem("tag-seen-once", f"{subject('tag', once)} seen once", advice))
 
 
 class Words:
@@ -147,8 +147,9 @@ class Words:
         message = f"{share(new, self.totals[VALID])} of validation words are not in training"
         inspection.summarize("new words", message)
         if new > NEW * self.totals[VALID] >= NEW * ENOUGH:
-            advice = "Are the parts from the same source? More training data help, and so does model.characters"
-            inspection.add("warning", Tally(new, []), message, advice)
+            helps = f"More training data help, and so does {KeyName('model.characters')}"
+            advice = f"Are the splits from the same source? {helps}"
+            inspection.add("warning", Tally(new, []), Problem("new-words", message, advice))
 
 
 class Spans:
@@ -179,7 +180,7 @@ class Spans:
         else:
             message = f"{counted(self.astray.count, 'tag')} I-X (or E-X) without a B-X or I-X before"
             advice = "Write B-X where a span begins; scored as they stand, they begin one too"
-        inspection.add("note", self.astray, message, advice)
+        inspection.add("note", self.astray, Problem("spans", message, advice))
 
 
 def goes_astray(before: str, tag: str) -> bool:
@@ -221,6 +222,12 @@ class Sentences:
         total, single = self.words.counts.total(), self.single.count
         message = f"{counted(single, 'sentence')} of one word ({share(single, total)})"
         if single > MANY * total:
-            inspection.add("warning", self.single, message, "Is a blank line after each word?")
+            inspection.add(
+                "warning", self.single, Problem("one-word-sentences", message, "Is a blank line after each word?")
+            )
         else:
-            inspection.add("note", self.single, message, "Nothing to do, if they are headings and the like")
+            inspection.add(
+                "note",
+                self.single,
+                Problem("one-word-sentences", message, "Nothing to do, if they are headings and the like"),
+            )

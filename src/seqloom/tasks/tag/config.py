@@ -8,18 +8,23 @@ from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Probability, Use
 from seqloom.spec import names
 from seqloom.spec.config.data import TaggedColumn, VocabularyData
 from seqloom.spec.config.section import AllBut, Section, Values, key, keys
-from seqloom.spec.config.train import Train
+from seqloom.spec.config.train import ComparedTrain
+from seqloom.spec.problem import KeyName, Problem, conflict
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(
     "tag",
     "CoNLL-U (.conllu), or one word and its tag per line (.conll)",
     ("conll",),
-    corpora={
-        "python": EmbeddedCorpus("seqloom.data.corpora.python:sentences"),
-        "copy": EmbeddedCorpus("seqloom.data.corpora.copy:sentences"),
-        "brackets": EmbeddedCorpus("seqloom.data.corpora.brackets:sentences"),
-    },
+    corpora=Registry(
+        "corpus",
+        {
+            "python": EmbeddedCorpus("seqloom.data.corpora.python:sentences"),
+            "copy": EmbeddedCorpus("seqloom.data.corpora.copy:sentences"),
+            "brackets": EmbeddedCorpus("seqloom.data.corpora.brackets:sentences"),
+        },
+    ),
     suffix=".conllu",
 )
 
@@ -34,6 +39,11 @@ class TagModel(Section):
     """Keys of every model here, beside its family's."""
 
     crf: bool = key(False, description="Whether a sentence's tags are chosen together (CRF), not one by one.")
+    head: names.Head = key(
+        "softmax",
+        description="What chooses each word's tag by itself, and its loss.",
+        only_with={"model.crf": (False,)},
+    )
     characters: Literal["none", names.CharacterEncoder] = key(
         "lstm", description="What reads the letters of each word, in addition to its own vector."
     )
@@ -43,7 +53,7 @@ class TagModel(Section):
     )
 
 
-class TagTrain(Train):
+class TagTrain(ComparedTrain):
     """How a tagger learns."""
 
     label_smoothing: Probability = key(
@@ -70,6 +80,11 @@ class Config(Experiment):
     architecture = "lstm"
     use = Use.ENCODE
     sized: ClassVar[tuple[str, ...]] = ("character_width",)
+    scores = (
+        *("accuracy", "sentence_accuracy", "span_precision", "span_recall", "span_f1", "span_macro_f1"),
+        *("macro_f1", "loss"),
+    )
+    compared = "tags"
 
     data: TagData = key(description="Files in, tokens out.")
     train: TagTrain = key(description="How it learns.")
@@ -103,13 +118,14 @@ class Config(Experiment):
             return model
         return model | {"character_width": min(character_width, max(2, width // 4 * 2))}  # even: two directions
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         model, own = self.model, keys(self.model, TagModel)
         if own.characters != "none" and own.character_width >= model.width:
-            yield f"model.character_width is {own.character_width}, and must be less than model.width, {model.width}"
+            message = f"{KeyName('model.character_width')} is {own.character_width}, and must be less than"
+            yield conflict("model.character_width", f"{message} {KeyName('model.width')}, {model.width}")
         if own.characters == "lstm" and own.character_width % 2:
-            what = f"model.character_width is {own.character_width}"
-            yield f"{what}; expected an even number, half for each direction"
+            message = f"{KeyName('model.character_width')} is {own.character_width}"
+            yield conflict("model.character_width", f"{message}; expected an even number, half for each direction")
         if own.characters == "conv" and model.init == "identity":
             yield NOT_FOR_CONVOLUTIONS

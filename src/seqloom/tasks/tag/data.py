@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import SupportsIndex
@@ -27,10 +27,13 @@ from seqloom.data.schema import (
 from seqloom.data.split import batched
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.errors import DataError, RunError
+from seqloom.spec.problem import KeyName
+from seqloom.tasks.label_problems import not_in_train, only_one
 from seqloom.tasks.tag.config import TagData
 
 WORDS, TAGS = 0, 1  # which value of an example
 WORDS_FILE, LETTERS_FILE, TAGS_FILE = "words.json", "letters.json", "tags.json"
+ANOTHER_COLUMN = f"Name another column with {KeyName('data.tag')}"
 FORMS = "forms"  # the column of word forms, and the folder of their table
 LONGEST = 24  # letters of a word that are read: of a longer one its first and last twelve
 TOGETHER = 1024  # forms written at a time
@@ -78,7 +81,7 @@ class LetterLearner(Learner[Vocabulary]):
 def with_unknown(names: Vocabulary, file: str) -> Vocabulary:
     """The same, if something in it stands for what is unknown."""
     if names.unknown is None:
-        raise RunError(f"{file}: nothing there stands for what is unknown. Restore the file from a copy.")
+        raise RunError("nothing there stands for what is unknown", "Restore the file from a copy", location=file)
     return names
 
 
@@ -159,11 +162,10 @@ class TaggedSentences(Schema):
     def check_answers(self, examples: SplitExamples, counts: Counts, single: bool) -> Collection[str]:
         unseen = never_in_train(examples.source, counts)
         if len(known := set(counts) - set(unseen)) < 2:
-            what = f"only one tag, {next(iter(known), 'none')!r}, so there is nothing to distinguish"
-            raise DataError(examples.source.name, what, "Name another column with --data.tag")
-        for tag in unseen:
-            what = f"tag {tag!r} is not in the training part"
-            raise DataError(examples.place_of(tag), what, "Add sentences with it, or remove it")
+            raise DataError.of(replace(only_one("tag", known, ANOTHER_COLUMN), location=examples.source.name))
+        if unseen:
+            problem = not_in_train("tag", unseen, "sentence")
+            raise DataError.of(replace(problem, location=str(examples.place_of(unseen[0]))))
         return ()
 
 

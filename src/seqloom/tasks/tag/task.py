@@ -16,7 +16,7 @@ from seqloom.data.split import TRAIN
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.heads.head import ClassHead
-from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.heads.registry import HEADS
 from seqloom.nn.layer import Layer
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
@@ -27,11 +27,12 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.likelihood import Likelihood
+from seqloom.tasks.metrics.registry import Compared
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
 from seqloom.tasks.pieces import Joined, Pieces
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
-from seqloom.tasks.tag.config import TagData, TagModel
+from seqloom.tasks.tag.config import TagData, TagModel, TagTrain
 from seqloom.tasks.tag.data import FORMS, LETTERS_FILE, TAGS_FILE, WORDS_FILE, Forms, Spellings, schema
 from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
 from seqloom.tasks.worst import LONGEST, Worst
@@ -126,7 +127,8 @@ class Tag(RowTask[Model]):
         layers = part.build(part.width, causal=False)
         size, tags = layers.output_size, len(self.tags)
         smoothing = self.experiment.train.label_smoothing
-        head: ClassHead = CRF(size, tags) if keys(part, TagModel).crf else PerPosition(size, tags, smoothing=smoothing)
+        own = keys(part, TagModel)
+        head: ClassHead = CRF(size, tags) if own.crf else HEADS[own.head](size, tags, smoothing=smoothing)
         return part.initialised(Model(self.stem(), layers, head))
 
     def stem(self) -> Layer:
@@ -154,6 +156,7 @@ class Tag(RowTask[Model]):
         data = self.data.splits[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
         classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
+        compared = Compared(keys(self.experiment.train, TagTrain).metrics)
         sentences = Joined[tuple[int, float]](data["forms"].lengths())
         for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
@@ -170,6 +173,7 @@ class Tag(RowTask[Model]):
                 if whole is not None:
                     gold, told = [self.tags[tag] for tag in data["tags"][row]], [self.tags[tag] for tag, _ in whole]
                     tags.add(gold, told)
+                    compared.add(told, gold)
                     if self.spans:
                         spans.add(gold, told)
                     self.note_worst(worst, data, row, gold, told, [p for _, p in whole])
@@ -179,7 +183,7 @@ class Tag(RowTask[Model]):
         if self.spans:
             details["per_span"] = spans.by_class()
         scores = {**tags.scores(), **spans.scores(), "macro_f1": classes.scores()["macro_f1"]}
-        return Evaluation({**scores, "loss": measured.scores()["loss"]}, details)
+        return Evaluation({**scores, "loss": measured.scores()["loss"], **compared.scores()}, details)
 
     def note_worst(
         self, worst: Worst, part: Split, row: int, gold: list[str], said: list[str], right: list[float]

@@ -9,6 +9,7 @@ from seqloom.data.inspection.text_quality import TextQuality, count_tokens
 from seqloom.data.source import DataSource
 from seqloom.data.wording import counted
 from seqloom.spec.config.section import keys
+from seqloom.spec.problem import KeyName, Problem
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 from seqloom.tasks.translate.config import TranslateData
 
@@ -39,7 +40,11 @@ def check(source: DataSource, inspection: Inspection) -> None:
     several, _ = repeated.contradictions()
     have = "has" if several.count == 1 else "have"
     message = f"{counted(several.count, 'source')} {have} several translations"
-    inspection.add("note", several, message, "Nothing to do, if all are right; exact match can't reach 100%")
+    inspection.add(
+        "note",
+        several,
+        Problem("several-translations", message, "Nothing to do, if all are right; exact match can't reach 100%"),
+    )
     matches.report(sum(rows.values()), inspection)
     for side in (sources, targets):
         side.summarize(inspection)
@@ -67,14 +72,19 @@ class Matches:
         odd, same = self.odd.count, self.same.count
         unit = UNITS.get(self.tokenizer, "characters")
         ratio = f"over {self.max_ratio:g} times the {unit} on one side"
-        keep = "The training part leaves such out" if self.drops else "Pass --data.on-ratio drop to leave such out"
-        message, advice = (
-            f"{counted(odd, 'pair')} ({share(odd, total)}) with {ratio}",
-            "Check whether both sides belong together",
-        )
-        inspection.add("warning", self.odd, message, f"{advice}. {keep}")
+        drop = KeyName("data.on_ratio", "drop")
+        keep = "The training split leaves such out" if self.drops else f"Pass {drop} to leave such out"
+        message = f"{counted(odd, 'pair')} ({share(odd, total)}) with {ratio}"
+        advice = "Check whether both sides belong together"
+        inspection.add("warning", self.odd, Problem("length-ratio", message, f"{advice}. {keep}"))
         message = f"{counted(same, 'pair')} ({share(same, total)}) with the same text on both sides"
         if same > MANY * total:
-            inspection.add("warning", self.same, message, "Remove what is not translated, unless it is meant")
+            inspection.add(
+                "warning",
+                self.same,
+                Problem("same-on-both-sides", message, "Remove what is not translated, unless it is meant"),
+            )
         else:
-            inspection.add("note", self.same, message, "Nothing to do, if they are names and such")
+            inspection.add(
+                "note", self.same, Problem("same-on-both-sides", message, "Nothing to do, if they are names and such")
+            )

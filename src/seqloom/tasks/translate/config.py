@@ -10,6 +10,8 @@ from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
 from seqloom.models.family import Family
 from seqloom.spec.config.data import NO_FILES, Language, TokenizedData
 from seqloom.spec.config.section import Values, key, keys
+from seqloom.spec.problem import KeyName, Problem, conflict
+from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
@@ -35,10 +37,13 @@ READS = Reads(
             required=True,
         ),
     ),
-    corpora={
-        "numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:pairs", ("source_language", "target_language")),
-        "copy": EmbeddedCorpus("seqloom.data.corpora.copy:pairs"),
-    },
+    corpora=Registry(
+        "corpus",
+        {
+            "numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:pairs", ("source_language", "target_language")),
+            "copy": EmbeddedCorpus("seqloom.data.corpora.copy:pairs"),
+        },
+    ),
     suffix=".tsv",
 )
 
@@ -87,6 +92,7 @@ class Config(GenerationConfig):
         more="train.en train.de --valid val.en --valid val.de",
     )
     architecture = "gru"
+    scores = ("bleu", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
     data: TranslateData = key(description="Files in, tokens out.")
 
@@ -94,7 +100,8 @@ class Config(GenerationConfig):
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
         return super().data_defaults(family, size, said) | {"tokenizer": "bpe"}
 
-    def conflicts(self) -> Iterator[str]:
+    def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         if keys(self.model, EncoderDecoderKeys).encoder == NO_ENCODER:
-            yield "model.encoder none is for images; a text needs one that reads it, such as gru or transformer"
+            message = f"{KeyName('model.encoder', 'none')} is for images; a text needs one that reads it"
+            yield conflict("model.encoder", f"{message}, such as gru or transformer")

@@ -1,0 +1,124 @@
+"""Whether the user-defined parts of a model keep to what their kinds promise, asked before any data are read."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import torch
+
+from seqloom.models.custom import WIDTHS, Custom, Unnamed, built, name_of
+from seqloom.models.family import Family, Use
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.nn.activations import ACTIVATIONS
+from seqloom.nn.cells import CELLS
+from seqloom.nn.conformance import (
+    Breach,
+    activation_breaches,
+    head_breaches,
+    layer_breaches,
+    score_breaches,
+)
+from seqloom.nn.heads.registry import HEADS
+from seqloom.nn.layer import Layer
+from seqloom.nn.normalisation import NORMS
+from seqloom.nn.recurrent import Recurrent
+from seqloom.nn.scores import SCORES
+from seqloom.spec.errors import PartError, SeqloomError
+from seqloom.spec.part_checks import failure
+from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.parts import used_parts
+from seqloom.tasks.registry import experiment as experiment_of
+
+WIDTH, OTHER, CLASSES = 8, 12, 5  # of what is built to be asked
+KINDS: Mapping[str, Mapping[str, object]] = {
+    "cell": CELLS,
+    "norm": NORMS,
+    "activation": ACTIVATIONS,
+    "score": SCORES,
+    "head": HEADS,
+}
+
+
+def check_parts(experiment: Experiment) -> None:
+    """Ask each user-defined part of the model, fresh and small, what its kind promises; built-in ones are not asked.
+
+    The first breach is a `PartError`. Random numbers drawn here change none that are drawn later.
+    """
+    for kind, name, origin in used_parts(experiment):
+        breach = first_breach(experiment, kind, name)
+        if breach is not None:
+            title = f"the layer of {name}" if kind == "model" else f"the {kind} {name!r}"
+            message = f"{title} {breach.message}"
+            raise PartError(message, breach.advice, location=origin.location, code="part-breach")
+    if isinstance(experiment.model, Custom):
+        _ = experiment.model.widths  # that its layers fit one over the other
+
+
+def first_breach(experiment: Experiment, kind: str, name: str) -> Breach | None:
+    """What a part does that it must not; an error that it raises is a `PartError`."""
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.default_generator.manual_seed(0)
+            return next(breaches_of(experiment, kind, name), None)
+    except PartError:
+        raise
+    except SeqloomError as wrong:
+        return Breach(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
+    except Exception as wrong:
+        raise failure(kind, name, defined(experiment, kind, name), wrong) from wrong
+
+
+def defined(experiment: Experiment, kind: str, name: str) -> object:
+    """The part itself, which has a file and a line."""
+    if kind in KINDS:
+        part = KINDS[kind][name]
+        return part.args[0] if isinstance(part, partial) else part
+    family = family_of(experiment, kind, name)
+    return family.builder if issubclass(family, Custom) else family
+
+
+def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Breach]:
+    """What a part does that it must not; nothing is asked of kinds that are no part of a model."""
+    if kind == "cell":
+        yield from layer_breaches(Recurrent(CELLS[name](WIDTH, OTHER, bias=True)))
+    elif kind == "norm":
+        yield from layer_breaches(NORMS[name](WIDTH))
+    elif kind == "activation":
+        yield from activation_breaches(ACTIVATIONS[name]())
+    elif kind == "score":
+        yield from score_breaches(SCORES[name](WIDTH, WIDTH))
+        yield from score_breaches(SCORES[name](WIDTH, WIDTH, heads=2, key_heads=1))
+    elif kind == "head":
+        yield from head_breaches(HEADS[name](WIDTH, CLASSES, smoothing=0.1), WIDTH, CLASSES)
+    elif kind in ("layer", "model", "family"):
+        for causal in uses(experiment, name):
+            yield from layer_breaches(small(experiment, kind, name, causal=causal), causal=causal)
+
+
+def uses(experiment: Experiment, name: str) -> list[bool]:
+    """Whether the layers of an architecture must be causal: as the task uses them, which may be in both ways."""
+    model, use = experiment.model, experiment.use
+    own = name_of(type(model).builder) if isinstance(model, Unnamed) else model.arch
+    if use is not Use.DECODE:
+        return [use is Use.GENERATE]
+    reads, writes = getattr(model, "encoder", None) in (name, model.arch), own == name
+    return [False] * reads + [True] * (writes and not model.cross_attends)
+
+
+def family_of(experiment: Experiment, kind: str, name: str) -> type[Family]:
+    """The family of an architecture."""
+    return type(experiment.model) if kind == "model" else ARCHITECTURES[name].family
+
+
+def small(experiment: Experiment, kind: str, name: str, *, causal: bool) -> Layer:
+    """The layers of an architecture, as narrow as they can be built."""
+    family = family_of(experiment, kind, name)
+    if not issubclass(family, Custom):
+        tiny = experiment_of({"task": experiment.task, "model": {"arch": name, "size": "tiny"}}).model
+        return tiny.build(tiny.width, causal=causal)
+    *widths, widest = (WIDTH, *WIDTHS.values())
+    for width in widths:
+        try:
+            return built(family.builder, width, causal=causal)
+        except PartError:
+            continue
+    return built(family.builder, widest, causal=causal)

@@ -1,0 +1,347 @@
+"""The quick check of user-defined parts: one that breaks a promise gets the sentence for it, a sound one gets none."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from seqloom import register
+from seqloom.models.registry import ARCHITECTURES
+from seqloom.nn import GRU, Cell, Recurrent
+from seqloom.nn.activations import ACTIVATIONS, activation
+from seqloom.nn.cells import CELLS
+from seqloom.nn.conformance import (
+    Breach,
+    activation_breaches,
+    head_breaches,
+    layer_breaches,
+    score_breaches,
+)
+from seqloom.nn.heads import CRF, Loss, PerPosition
+from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.normalisation import NORMS
+from seqloom.nn.scores import SCORES, Dot, Score
+from seqloom.nn.state import State
+from seqloom.spec.errors import PartError
+from seqloom.tasks.part_conformance import check_parts
+from seqloom.tasks.registry import experiment
+
+SIZE = 5
+
+
+class Sound(Layer):
+    """The sum of all steps so far."""
+
+    def __init__(self, size: int = SIZE) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=True)
+
+    def state_shapes(self) -> Shapes:
+        return {"sum": (self.input_size,)}
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        y = state["sum"].unsqueeze(1) + x.cumsum(dim=1)
+        return y, State(sum=y[:, -1])
+
+
+class Mean(Sound):
+    """Not causal."""
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x.mean(dim=1, keepdim=True).expand_as(x), State(sum=state["sum"])
+
+
+class Wide(Sound):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        y, after = super().mix(x, lengths, state)
+        return torch.cat([y, y], dim=2), after
+
+
+class Noisy(Sound):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return super().mix(x + torch.rand_like(x), lengths, state)
+
+
+class Forgetful(Sound):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x.cumsum(dim=1), State(sum=state["sum"])
+
+
+class OtherState(Sound):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        y, after = super().mix(x, lengths, state)
+        return y, State(total=after["sum"])
+
+
+class OtherShape(Sound):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        y, after = super().mix(x, lengths, state)
+        return y, State(sum=after["sum"][:, :2])
+
+
+class AcrossRows(Sound):
+    def state_shapes(self) -> Shapes:
+        return {}
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x + x.sum(dim=0, keepdim=True), State()
+
+
+class CountsPadding(Sound):
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=False)
+
+    def state_shapes(self) -> Shapes:
+        return {}
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x + x.shape[1], State()
+
+
+class Waits(Sound):
+    """Keeps no row waiting: its state counts every call."""
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        y, _ = super().mix(x, lengths, state)
+        return y * 0, State(sum=state["sum"] + x.shape[1])
+
+
+class Rough(Sound):
+    """√ of what may be 0."""
+
+    def state_shapes(self) -> Shapes:
+        return {}
+
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return (x - x).sqrt(), State()
+
+
+class Infinite(Rough):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x / 0, State()
+
+
+class Single(Rough):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x.float(), State()
+
+
+BROKEN: dict[type[Layer], str] = {
+    Mean: "is causal, but y at step 1 changed when steps 4 to 6 did",
+    Wide: "declares output_size 5, but gave y of shape [4, 6, 10] for x [4, 6, 5]",
+    Noisy: "gave two results for one input in eval mode",
+    Forgetful: "is causal, but y at step 2 was another step by step than in one call",
+    OtherState: "declares the states ['sum'] in state_shapes, but returned ['total']",
+    OtherShape: "declares state 'sum' of shape ['rows', 5], but returned [4, 2]",
+    AcrossRows: "has rows_independent in its traits, but row 1 gave other values when it was alone",
+    CountsPadding: "must ignore padding, but y at step 1 changed when there was more of it",
+    Waits: "must ignore padding, but the state changed when there was more of it",
+    Rough: "has a gradient to x that is not finite",
+    Infinite: "gave values of y that are not finite",
+    Single: "gave y in torch.float32 for x in torch.float64",
+}
+
+
+def first(breaches: object) -> Breach | None:
+    return next(iter(breaches), None)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+def test_a_broken_layer_gets_its_sentence(kind: type[Layer]) -> None:
+    breach = first(layer_breaches(kind()))
+    assert breach is not None
+    assert BROKEN[kind] in breach.message
+
+
+def test_a_sound_layer_gets_none() -> None:
+    assert not list(layer_breaches(Recurrent(GRU(SIZE, 4)), causal=True))
+    breach = first(layer_breaches(CountsPadding(), causal=True))
+    assert breach is not None
+    assert breach.message == "is not causal by its traits, and was built to be"
+
+
+@pytest.mark.parametrize("name", list(NORMS))
+def test_built_in_norms_pass(name: str) -> None:
+    assert not list(layer_breaches(NORMS[name](8)))
+
+
+@pytest.mark.parametrize("name", list(CELLS))
+def test_built_in_cells_pass(name: str) -> None:
+    assert not list(layer_breaches(Recurrent(CELLS[name](8, 12))))
+
+
+@pytest.mark.parametrize("name", list(ACTIVATIONS))
+def test_built_in_activations_pass(name: str) -> None:
+    assert not list(activation_breaches(activation(name)))
+
+
+@pytest.mark.parametrize("name", list(SCORES))
+def test_built_in_scores_pass(name: str) -> None:
+    assert not list(score_breaches(SCORES[name](8, 8)))
+    assert not list(score_breaches(SCORES[name](8, 8, heads=2, key_heads=1)))
+
+
+def test_built_in_heads_pass() -> None:
+    assert not list(head_breaches(PerPosition(8, 5, smoothing=0.1), 8, 5))
+    assert not list(head_breaches(CRF(8, 5), 8, 5))
+
+
+# Other kinds ------------------------------------------------------------------------------------------------------
+
+
+class Softmax(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.softmax(dim=-1)
+
+
+class Halves(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.chunk(2, dim=-1)[0]
+
+
+class Logarithm(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.log()
+
+
+class Detached(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.detach()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (Softmax, "must map each value by itself, but one value changed the result of others"),
+        (Halves, "gave shape [2, 3, 2] for x of shape [2, 3, 4]"),
+        (Logarithm, "gave values that are not finite"),
+        (Detached, "has no finite gradient to x"),
+        (lambda: nn.RReLU().train(), None),
+    ],
+)
+def test_a_broken_activation_gets_its_sentence(kind: type[nn.Module], sentence: str | None) -> None:
+    breach = first(activation_breaches(kind()))
+    assert (breach is None) == (sentence is None)
+    assert breach is None or sentence in breach.message  # type: ignore[operator]
+
+
+class Squared(Dot):
+    """Not what the kernels compute."""
+
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        return super().scores(query, key) ** 2
+
+
+class Mapped(Score):
+    def query(self, q: Tensor) -> Tensor:
+        return q.mean(dim=3, keepdim=True)
+
+    def key(self, k: Tensor) -> Tensor:
+        return k.mean(dim=3, keepdim=True)
+
+
+class OverKeys(Dot):
+    kind = "over-keys"
+
+    def key(self, k: Tensor) -> Tensor:
+        return k - k.mean(dim=2, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (Squared, "is of kind 'dot', so that kernels compute scale · query(q) · key(k), but `scores` gives another"),
+        (Mapped, "declares mapped_size 8, but `key` gave vectors of 1"),
+        (OverKeys, "must score each key by itself, but a key changed the score of another"),
+    ],
+)
+def test_a_broken_score_gets_its_sentence(kind: type[Score], sentence: str) -> None:
+    breach = first(score_breaches(kind(8, 8)))
+    assert breach is not None
+    assert sentence in breach.message
+
+
+class SumsPadding(PerPosition):
+    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        return Loss(super().measure(scores, target, None).total, super().measure(scores, target, lengths).count)
+
+
+class Counts(PerPosition):
+    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        return super().measure(scores, target, None)
+
+
+class NoPadding(PerPosition):
+    def decide(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        return scores.argmax(dim=2)
+
+
+class Unweighed(PerPosition):
+    def weigh(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        return scores.sigmoid()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (SumsPadding, "must ignore padding and other rows, but its loss was not the sum of the rows' own"),
+        (Counts, "for 11 real steps"),
+        (NoPadding, "predicted no class for each real step, and -1 beyond"),
+        (Unweighed, "gave probabilities that do not sum to one"),
+    ],
+)
+def test_a_broken_head_gets_its_sentence(kind: type[PerPosition], sentence: str) -> None:
+    breach = first(head_breaches(kind(8, 5), 8, 5))
+    assert breach is not None
+    assert sentence in breach.message
+
+
+# Before training --------------------------------------------------------------------------------------------------
+
+
+class Unsteady(Cell):
+    """Its step draws."""
+
+    parts = ("candidate",)
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden = torch.tanh(projected + self.recur(state["hidden"]) + torch.rand_like(projected))
+        return hidden, State(hidden=hidden)
+
+
+class Raises(Unsteady):
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        return projected.frobnicate(), state  # type: ignore[operator]
+
+
+def test_a_breach_is_one_sentence_with_its_location() -> None:
+    with CELLS.temporarily(), ARCHITECTURES.temporarily():
+        register.cell("mine", Unsteady)
+        register.cell("raises", Raises)
+        register.cell("forgets", GRU)
+        with pytest.raises(PartError) as caught:
+            check_parts(experiment({"task": "translate", "model": {"arch": "gru", "encoder": "mine"}}))
+        said = str(caught.value)
+        assert "test_conformance.py:" in said
+        assert "the cell 'mine' gave two results for one input in eval mode. Draw random numbers only where" in said
+        with pytest.raises(PartError, match=r"the cell 'raises' raised AttributeError: .* no attribute 'frobnicate'"):
+            check_parts(experiment({"task": "tag", "model": {"arch": "raises"}}))
+        before = torch.random.get_rng_state()
+        check_parts(experiment({"task": "tag", "model": {"arch": "forgets"}}))
+        assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_layers_are_asked_as_the_task_uses_them() -> None:
+    def build(size: int, *, causal: bool) -> Layer:
+        return Forgetful(size) if causal else Sound(size)
+
+    check_parts(experiment({"task": "classify", "model": {"arch": build}}))
+    for task in ("language", "translate"):
+        with pytest.raises(
+            PartError, match=r"test_conformance\.py:\d+: the layer of .*build is causal, but y at step 2"
+        ):
+            check_parts(experiment({"task": task, "model": {"arch": build}}))

@@ -1,0 +1,234 @@
+"""User-defined parts of a run: recorded when it is made; missing or changed ones are one sentence when it is opened."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.runs.making import create
+from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume, part_of, parts_to_record
+from seqloom.spec.errors import PartWarning, RunError
+from seqloom.spec.folder import MANIFEST, Manifest, Part, read_manifest, write_manifest
+from seqloom.spec.names import ACTIVATIONS as NAMES
+from seqloom.spec.names import SCORES
+from seqloom.spec.registry import Origin
+from seqloom.tasks.registry import experiment
+
+pytestmark = pytest.mark.usefixtures("forget_parts")
+
+ONE, OTHER = "1" * 64, "2" * 64
+HERE = Origin("my_parts", "my_parts.py", ONE, "my_parts.py:3")
+NOTEBOOK = Origin("__main__", location="__main__")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made_with(*parts: Part) -> Path:
+    """A run, as far as it matters here."""
+    Path("run").mkdir()
+    write_manifest(Path("run"), Manifest("tag", "2026-01-31", parts=parts))
+    return Path("run")
+
+
+def refused(run: Path) -> str:
+    with pytest.raises(RunError) as caught:
+        open_manifest(run)
+    with pytest.raises(RunError) as again:
+        open_manifest_to_resume(run)
+    assert str(caught.value) == str(again.value)
+    return str(caught.value)
+
+
+def warning(run: Path) -> str:
+    with pytest.warns(PartWarning) as caught:
+        open_manifest(run)
+    assert len(caught) == 1
+    return str(caught[0].message)
+
+
+# Recorded ------------------------------------------------------------------------------------------------------------
+
+
+def uses_activation(name: str) -> Path:
+    model = {"arch": "conv", "size": "tiny", "gate": "none", "activation": name}
+    create(Path("run"), experiment({"task": "classify", "model": model}), {}, {})
+    return Path("run")
+
+
+def test_a_run_records_the_parts_that_it_uses() -> None:
+    NAMES.add("mine", HERE)
+    NAMES.add("other", HERE)
+    assert read_manifest(uses_activation("mine")).parts == (Part("activation", "mine", "my_parts.py", ONE),)
+    [written] = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
+    assert written == {"kind": "activation", "name": "mine", "file": "my_parts.py", "sha256": ONE}
+
+
+def test_a_part_without_a_file_is_recorded_by_its_module() -> None:
+    NAMES.add("mine", NOTEBOOK)
+    assert read_manifest(uses_activation("mine")).parts == (Part("activation", "mine", module="__main__"),)
+
+
+def test_a_run_of_built_in_parts_records_none() -> None:
+    assert parts_to_record(experiment({"task": "translate"})) == ()
+    assert "parts" not in json.loads((uses_activation("tanh") / MANIFEST).read_text(encoding="utf-8"))
+
+
+# Missing -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_part_is_named_with_its_file() -> None:
+    run = made_with(Part("activation", "mine", "my_parts.py", ONE))
+    advice = "Pass --code my_parts.py (in Python, import the module that registers it)"
+    assert refused(run) == f"run: made with the activation 'mine' of my_parts.py, which is not registered. {advice}."
+
+
+def test_all_missing_parts_are_named_in_one_sentence() -> None:
+    NAMES.add("there", HERE)
+    run = made_with(
+        Part("activation", "mine", "my_parts.py", ONE),
+        Part("activation", "there", "my_parts.py", ONE),
+        Part("score", "near", "my scores.py", OTHER),
+        Part("family", "pairs", "my_parts.py", ONE),
+        Part("task", "count", module="__main__"),
+    )
+    what = (
+        "made with the activation 'mine' and the family 'pairs' of my_parts.py, the score 'near' of my scores.py and "
+        "the task 'count' of the module __main__, which are not registered"
+    )
+    advice = (
+        "Pass --code my_parts.py --code 'my scores.py' (in Python, import the modules that register them), and "
+        "register those of modules first"
+    )
+    assert refused(run) == f"run: {what}. {advice}."
+
+
+def test_a_missing_part_of_a_module_without_a_file() -> None:
+    run = made_with(Part("score", "near", module="__main__"))
+    advice = "Register it first (on the command line, from a file that --code names)"
+    sentence = "run: made with the score 'near' of the module __main__, which is not registered"
+    assert refused(run) == f"{sentence}. {advice}."
+
+
+def test_a_part_of_a_kind_that_is_not_known_is_missing() -> None:
+    assert "made with the gizmo 'mine' of" in refused(made_with(Part("gizmo", "mine", "my_parts.py", ONE)))
+
+
+def test_missing_parts_come_before_a_missing_task_and_the_config() -> None:
+    NAMES.add("mine", HERE)
+    run = uses_activation("mine")
+    NAMES.remove("mine")
+    with pytest.raises(RunError, match=r"^run: made with the activation 'mine' of my_parts\.py"):
+        seqloom.load(run)
+    with pytest.raises(RunError, match=r"^run: made with the activation 'mine' of my_parts\.py"):
+        seqloom.resume(run)
+
+
+def test_runs_are_listed_and_reported_without_their_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    NAMES.add("mine", HERE)
+    run = uses_activation("mine")
+    NAMES.remove("mine")
+    assert main(["runs", "."]) == 0
+    assert "not begun" in capsys.readouterr().out
+    assert main(["report", "run"]) == 0
+    sentence = "run: made with the activation 'mine' of my_parts.py, which is not registered."
+    assert capsys.readouterr().err.startswith(f"warning {sentence}")
+    assert "made with the activation" in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_leaves_out_a_damaged_list_of_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    run = uses_activation("tanh")
+    told = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
+    (run / MANIFEST).write_text(json.dumps({**told, "parts": [{"kind": "\x1b[31m"}]}), encoding="utf-8")
+    assert main(["report", "run"]) == 0
+    assert capsys.readouterr().err == ""
+    assert "manifest.json has a list of parts that can" in (run / "report.html").read_text(encoding="utf-8")
+
+
+# Changed -------------------------------------------------------------------------------------------------------------
+
+CHANGED = (
+    "run: made with the activation 'mine' of my_parts.py (SHA-256 22222222…), now of my_parts.py (SHA-256 11111111…)"
+)
+
+
+def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
+    NAMES.add("mine", HERE)
+    run = made_with(Part("activation", "mine", "my_parts.py", OTHER))
+    assert warning(run) == f"{CHANGED}. Its results may differ."
+    with pytest.raises(RunError) as caught:
+        open_manifest_to_resume(run)
+    advice = "Register what it was made with (--code names its file), or begin a new run"
+    assert str(caught.value) == f"{CHANGED}. {advice}."
+
+
+def test_all_changed_parts_are_one_warning() -> None:
+    NAMES.add("mine", HERE)
+    SCORES.add("near", HERE)
+    NAMES.add("third", NOTEBOOK)
+    run = made_with(
+        Part("activation", "mine", "my_parts.py", OTHER),
+        Part("score", "near", "my_parts.py", OTHER),
+        Part("activation", "third", module="cells"),
+    )
+    sentence = CHANGED.replace("'mine'", "'mine' and the score 'near'")
+    more = "the activation 'third' of the module cells, now of the module __main__"
+    assert warning(run) == f"{sentence}, and {more}. Its results may differ."
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        (Origin("my_parts", "my_parts.py", ONE), NOTEBOOK),
+        (NOTEBOOK, Origin("my_parts", "my_parts.py", ONE)),
+        (NOTEBOOK, Origin("cells")),
+    ],
+)
+def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Origin) -> None:
+    NAMES.add("mine", now)
+    run = made_with(part_of("activation", "mine", then))
+    assert "the activation 'mine' of " in warning(run)
+    with pytest.raises(RunError, match="begin a new run"):
+        open_manifest_to_resume(run)
+
+
+@pytest.mark.parametrize("now", [HERE, Origin("parts", "moved.py", ONE)])
+def test_the_same_content_is_the_same_part_wherever_it_lies(now: Origin) -> None:
+    NAMES.add("mine", now)
+    run = made_with(Part("activation", "mine", "my_parts.py", ONE))
+    assert open_manifest(run) == open_manifest_to_resume(run)
+
+
+def test_a_part_of_a_notebook_is_the_same_there() -> None:
+    NAMES.add("mine", NOTEBOOK)
+    run = made_with(Part("activation", "mine", module="__main__"))
+    assert open_manifest(run) == open_manifest_to_resume(run)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("activation", "tanh"), ("cell", "lstm"), ("family", "conv"), ("task", "tag")]
+)
+def test_a_part_that_is_built_in_by_now_is_what_it_was(kind: str, name: str) -> None:
+    run = made_with(Part(kind, name, "my_parts.py", ONE))
+    assert open_manifest(run) == open_manifest_to_resume(run)
+
+
+def build() -> None: ...
+
+
+def test_the_function_that_builds_a_model_is_given() -> None:
+    NAMES.add("mine", HERE)
+    then = part_of("model", "build", Origin.of(build))
+    run = made_with(then, Part("activation", "mine", "my_parts.py", ONE))
+    assert open_manifest(run, build) == open_manifest_to_resume(run, build)
+    advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
+    assert refused(run) == f"run: its layers were built by the function build of test_recorded_parts.py. {advice}."
+    write_manifest(run, replace(read_manifest(run), parts=(replace(then, sha256=OTHER),)))
+    with pytest.raises(RunError, match=r"the model 'build' of test_recorded_parts\.py \(SHA-256 22222222…\), now"):
+        open_manifest_to_resume(run, build)

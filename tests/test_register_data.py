@@ -1,0 +1,294 @@
+"""User-defined readers, corpora and tasks: names like any other, in Python, in a config file, in the help."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.data.examples import Place, Record
+from seqloom.data.formats import FORMATS
+from seqloom.data.lines import Bad, read_lines
+from seqloom.data.reads import Reads
+from seqloom.spec.config.data import RowData
+from seqloom.spec.errors import ConfigError, PartError, RunError, UserError
+from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.row_task import RowTask
+from tests.toys import word_count
+
+TINY: dict[str, Any] = {"size": "tiny", "train": {"steps": 2, "device": "cpu"}}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """What a test registers is forgotten after it."""
+    corpora = [TASKS[task].reads.corpora.temporarily() for task in ("language", "classify", "tag", "translate")]
+    with TASKS.temporarily(), FORMATS.temporarily(), corpora[0], corpora[1], corpora[2], corpora[3]:
+        monkeypatch.chdir(tmp_path)
+        yield
+
+
+# Readers -------------------------------------------------------------------------------------------------------------
+
+
+def bars(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, list[str]]]:
+    for path in paths:
+        for number, line in read_lines(path, data.max_characters, bad):
+            yield Place(str(path), number), [cell.strip() for cell in line.split("|")]
+
+
+ROWS = "text | label\n" + "".join(f"a film of number {n} | {'good' if n % 2 else 'bad'}\n" for n in range(40))
+
+
+def test_a_reader_by_suffix_and_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert seqloom.register.reader("bars", suffixes=(".bars",), separator=" | ")(bars) is bars
+    for name in ("films.bars", "films.data"):
+        Path(name).write_text(ROWS, encoding="utf-8")
+    run = seqloom.train("classify", "films.bars", out="run", **TINY)
+    assert run.predict(["a bore"])[0]["label"] in ("good", "bad")
+    words = ["--size", "tiny", "--train.steps", "2", "--train.device", "cpu", "--out", "again"]
+    assert main(["train", "classify", "films.data", "--data.format", "bars", *words]) == 0
+    assert seqloom.load("again").experiment.data.format == "bars"
+    assert main(["evaluate", "again", "films.data"]) == 0
+    capsys.readouterr()
+    assert main(["train", "classify", "--help"]) == 0
+    assert "jsonl, bars, folder" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+    with pytest.raises(ConfigError, match=r"data\.format is 'bras'; .* Did you mean bars\?"):
+        experiment({"task": "classify", "data": {"train": "films.data", "format": "bras"}})
+
+
+def test_a_reader_of_records_with_names() -> None:
+    @seqloom.register.reader("pairs", suffixes=(".pairs",), keyed=True)
+    def pairs(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, dict[str, str]]]:
+        for place, (text, label) in bars(paths, data, bad):
+            yield place, {"text": text, "label": label}
+
+    Path("films.pairs").write_text(ROWS.partition("\n")[2], encoding="utf-8")
+    assert seqloom.train("classify", "films.pairs", out="run", **TINY).predict(["a bore"])
+
+
+def test_a_reader_of_sentences() -> None:
+    @seqloom.register.reader("slashes", suffixes=(".slashes",), kind="conll")
+    def slashes(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, tuple[Any, Any]]]:
+        for number in range(40):
+            yield Place(str(paths[0]), number + 1), (("a", f"dog{number}"), ("DET", "NOUN"))
+
+    Path("dogs.slashes").write_text("a/DET dog/NOUN\n", encoding="utf-8")
+    assert seqloom.train("tag", "dogs.slashes", out="run", **TINY).predict(["a dog"])[0]["words"] == ["a", "dog"]
+
+
+def fails(paths: object, data: object, bad: object) -> Iterator[tuple[Place, list[str]]]:
+    yield Place("films.bars", 1), ["text", "label"]
+    raise KeyError("nowhere")
+
+
+def bare(paths: object, data: object, bad: object) -> Iterator[list[str]]:
+    yield ["text", "label"]
+
+
+def one_text(paths: object, data: object, bad: object) -> Iterator[tuple[Place, str]]:
+    yield Place("films.bars", 1), "text"
+
+
+def nothing(paths: object, data: object, bad: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (fails, "raised KeyError: 'nowhere'. Correct it."),
+        (bare, "gave ['text', 'label'], not (Place(file, line), a list of cells). Give that for each record."),
+        (one_text, "gave (Place(file='films.bars', line=1), 'text'), not (Place(file, line)"),
+        (nothing, "returned None, nothing to go through. Write a generator: yield."),
+    ],
+)
+def test_a_reader_that_fails_is_one_sentence(part: Callable[..., object], message: str) -> None:
+    seqloom.register.reader("bars", part, suffixes=(".bars",))
+    Path("films.bars").write_text(ROWS, encoding="utf-8")
+    with pytest.raises(PartError) as error:
+        seqloom.train("classify", "films.bars", out="run", **TINY)
+    assert str(error.value).startswith(f"{__file__}:")
+    assert f": the reader 'bars' {message}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "options", "message"),
+    [
+        (lambda paths: None, {}, "takes (paths), not (paths, data, bad). Write a function of (paths, data, bad)."),
+        (bars, {"suffixes": (".csv",)}, "has the suffix '.csv', which csv has. Give it another, or none"),
+        (bars, {"suffixes": (".txt",)}, "has the suffix '.txt', which text has."),
+        (bars, {"suffixes": ("bars",)}, "has the suffix 'bars'. Write a dot, then lower-case letters and"),
+        (bars, {"suffixes": ".a.b"}, "has the suffix '.a.b'. Write a dot"),
+        (bars, {"kind": "tabel"}, "is of the kind 'tabel', which no task reads from records. Give one of conll, fol"),
+        (bars, {"kind": "text"}, "is of the kind 'text', which no task reads from records."),
+    ],
+)
+def test_a_reader_that_does_not_fit_is_refused(part: object, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PartError) as error:
+        seqloom.register.reader("bars", part, **options)
+    assert f"the reader 'bars' {message}" in str(error.value)
+    assert "bars" not in FORMATS
+
+
+def test_a_taken_name_is_refused() -> None:
+    with pytest.raises(PartError, match="the format 'csv' is taken"):
+        seqloom.register.reader("csv", bars)
+    with pytest.raises(PartError, match="the corpus 'copy' is taken"):
+        seqloom.register.corpus("copy", parity, task=["classify", "tag"])
+    assert "copy" not in TASKS["classify"].reads.corpora
+    with pytest.raises(PartError, match="the task 'tag' is taken"):
+        seqloom.register.task("tag", "seqloom.tasks.tag")
+
+
+# Corpora -------------------------------------------------------------------------------------------------------------
+
+
+def parity(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+    """Bits, and whether their number is odd. More of it."""
+    random = Random(seed)
+    for number in range(examples or 200):
+        bits = random.choices("01", k=length or 8)
+        yield Record((" ".join(bits), ("odd" if bits.count("1") % 2 else "even",)), Place("parity", number + 1))
+
+
+def test_a_corpus_of_a_task(capsys: pytest.CaptureFixture[str]) -> None:
+    seqloom.register.corpus("parity", parity, task="classify", tokenizer="character")
+    run = seqloom.train("classify", data={"corpus": "parity", "examples": 60}, out="run", **TINY)
+    assert run.predict(["0 1 1"])[0]["label"] in ("odd", "even")
+    assert run.task.tokenizer.kind == "character"
+    assert main(["list", "corpora"]) == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    assert "parity Bits, and whether their number is odd. classify" in listed
+    assert main(["train", "classify", "--help"]) == 0
+    assert "(numbers, parity)" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+    with pytest.raises(ConfigError, match=r"data\.corpus is parity, which has nothing for tag"):
+        experiment({"task": "tag", "data": {"corpus": "parity"}})
+
+
+def test_a_corpus_of_several_tasks() -> None:
+    @seqloom.register.corpus("echo", task=["translate", "language"])
+    def echo(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
+        yield from ()
+
+    assert "echo" in TASKS["translate"].reads.corpora
+    assert "echo" in TASKS["language"].reads.corpora
+
+
+def test_a_corpus_of_text() -> None:
+    @seqloom.register.corpus("hello", task="language")
+    def hello(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
+        yield from ["hello world\n"] * 200
+
+    train = {**TINY["train"], "batch": 4, "bptt": 8}
+    run = seqloom.train("language", size="tiny", data={"corpus": "hello"}, train=train, out="run")
+    assert len(run.task.tokenizer) < 12
+
+
+def test_a_changed_corpus_is_not_resumed() -> None:
+    seqloom.register.corpus("parity", parity, task="classify")
+    run = seqloom.train("classify", data={"corpus": "parity", "examples": 60}, out="run", **TINY)
+    local = run.folder / "local.json"
+    text = local.read_text(encoding="utf-8")
+    assert '"test_register_data.py": "' in text
+    start = text.index('"test_register_data.py": "') + len('"test_register_data.py": "')
+    local.write_text(text[:start] + "0" * 64 + text[start + 64 :], encoding="utf-8")
+    (run.folder / "scores.json").unlink()
+    with pytest.raises(RunError, match=r"the corpus 'parity' was made with test_register_data\.py 0000"):
+        seqloom.resume("run")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (("a text", "odd"), "and classify reads the label as a tuple, of one or several. Give that."),
+        (("a text",), "and classify reads 2 values (text, label). Give that."),
+        ("a text", "and classify reads Record(values, Place(name, number)), its values a tuple. Give that."),
+    ],
+)
+def test_a_corpus_that_does_not_fit_its_task_is_refused(values: Any, message: str) -> None:
+    @seqloom.register.corpus("mine", task="classify")
+    def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+        for number in range(20):
+            yield Record(values, Place("mine", number))
+
+    with pytest.raises(PartError) as error:
+        seqloom.train("classify", data={"corpus": "mine"}, out="run", **TINY)
+    assert str(error.value).startswith(f"{__file__}:")
+    assert message in str(error.value)
+
+
+def test_a_corpus_that_fails_is_one_sentence() -> None:
+    @seqloom.register.corpus("mine", task="tag")
+    def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+        yield Record((("a",), ("b",)), Place("mine", 1))
+        raise OSError("no network")
+
+    with pytest.raises(PartError, match=r"the corpus 'mine' raised OSError: no network\. Correct it\."):
+        seqloom.train("tag", data={"corpus": "mine"}, out="run", **TINY)
+    with pytest.raises(PartError, match=r"takes \(seed\), not \(seed, length, examples\)"):
+        seqloom.register.corpus("other", lambda seed: None, task="tag")
+
+
+# Tasks ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_task_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
+    assert seqloom.register.task("count", config=word_count.Config)(word_count.CountWords) is word_count.CountWords
+    run = seqloom.train("count", out="run", **TINY)
+    assert seqloom.load("run").predict(["one two"])[0]["words"] == run.predict(["one two"])[0]["words"]
+    assert main(["list", "tasks"]) == 0
+    assert "say how many words a text has" in capsys.readouterr().out
+    assert main(["report", "run"]) == 0
+    assert main(["train", "count", "--help"]) == 0
+    assert "Learns to count the words of a text." in capsys.readouterr().out
+
+
+class WithoutName(word_count.Config):
+    """Of another name."""
+
+    reads = Reads("cuont", "tables", ("table",))
+
+
+class WithoutCorpus(word_count.Config):
+    """Learn from files alone."""
+
+    reads = Reads("count", "CSV", ("table",), roles=word_count.Config.reads.roles)
+
+
+class WithoutKey(word_count.Config):
+    """A role that no key names."""
+
+    reads = Reads("count", "CSV", ("table",), roles=(*word_count.Config.reads.roles, word_count.Role("size", "size")))
+
+
+class Unfinished(RowTask):
+    """No methods."""
+
+
+def test_a_task_without_a_corpus_asks_for_a_file() -> None:
+    seqloom.register.task("count", word_count.CountWords, config=WithoutCorpus)
+    with pytest.raises(UserError, match=r"no file is named, and count has no corpus that needs none\. Name a file"):
+        seqloom.train("count", out="run", **TINY)
+
+
+@pytest.mark.parametrize(
+    ("part", "options", "message"),
+    [
+        (word_count.CountWords, {}, "has no config. Pass config=Config, a class derived from Experiment."),
+        (word_count.Config, {"config": word_count.Config}, "is not a class derived from Task. Derive it from RowTask"),
+        (Unfinished, {"config": word_count.Config}, "has no build, collate, evaluate, predict, schema, step. Write"),
+        (word_count.CountWords, {"config": WithoutName}, "has a config whose reads are those of 'cuont'. Begin it"),
+        (word_count.CountWords, {"config": WithoutKey}, "has a config that does not work: the role 'size' has no key;"),
+        ("tests.toys.training_parts", {}, "has no Config in tests.toys.training_parts. Define it under that name"),
+        ("tests.toys", {}, "has no Config in tests.toys.config. Define it under that name"),
+    ],
+)
+def test_a_task_that_does_not_fit_is_refused(part: Any, options: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(PartError) as error:
+        seqloom.register.task("count", part, **options)
+    assert f"the task 'count' {message}" in str(error.value)
+    assert ".py" in str(error.value)
+    assert "count" not in TASKS

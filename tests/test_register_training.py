@@ -1,0 +1,354 @@
+"""User-defined optimizers, schedules and metrics: names like any other, in Python, in a config file, in the help."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.optim import LBFGS, SGD, Adafactor, Optimizer
+
+import seqloom
+from seqloom.cli.main import main
+from seqloom.spec.config.toml import written
+from seqloom.spec.errors import ConfigError, PartError
+from seqloom.tasks.metrics.registry import METRICS
+from seqloom.tasks.registry import TASKS, experiment
+from seqloom.training.optimisers import OPTIMISERS
+from seqloom.training.schedules import SCHEDULES
+from tests.toys import training_parts
+
+TINY: dict[str, Any] = {
+    "size": "tiny",
+    "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
+    "train": {
+        "steps": 12,
+        "batch": 64,
+        "validate_every": 4,
+        "checkpoint_every": 4,
+        "device": "cpu",
+        "optimizer": "drift",
+        "schedule": "sawtooth",
+        "floor": 0.1,
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """All of them, for one test."""
+    with OPTIMISERS.temporarily(), SCHEDULES.temporarily(), METRICS.temporarily():
+        training_parts.register()
+        monkeypatch.chdir(tmp_path)
+        yield
+
+
+# Optimizers and schedules --------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal
+import seqloom
+from seqloom.training.events import Saved
+from tests.toys import training_parts
+def kill(event):
+    if isinstance(event, Saved) and event.step >= 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+training_parts.register()
+seqloom.train("tag", out="killed", listeners=[kill], **{tiny})
+"""
+
+
+def test_a_killed_run_goes_on_bit_for_bit() -> None:
+    torch.set_num_threads(1)
+    whole = seqloom.train("tag", out="whole", **TINY)
+    root = str(Path(__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path]), "OMP_NUM_THREADS": "1"}
+    code = KILLED.replace("{tiny}", repr(TINY))
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    resumed = seqloom.resume("killed")
+    assert resumed.manifest.model == whole.manifest.model
+    assert resumed.scores["valid"] == whole.scores["valid"]
+
+
+def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = experiment({"task": "tag", "train": TINY["train"]})
+    Path("tag.toml").write_text(written(chosen), encoding="utf-8")
+    assert 'optimizer = "drift"' in Path("tag.toml").read_text(encoding="utf-8")
+    assert main(["train", "--config", "tag.toml", "--size", "tiny", "--train.steps", "2", "--out", "run"]) == 0
+    assert seqloom.load("run").experiment.train.schedule == "sawtooth"
+    assert main(["train", "tag", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "drift, drift-with-momentum" in told
+    assert "sawtooth" in told
+    with pytest.raises(ConfigError, match=r"train\.optimizer is 'drfit'; .*adamw, drift, .* Did you mean drift\?"):
+        experiment({"task": "tag", "train": {"optimizer": "drfit"}})
+
+
+def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
+    kept = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "decay": 0.1}
+    train = experiment({"task": "tag", "train": {"optimizer": "drift", **kept}}).train
+    assert {name: getattr(train, name) for name in kept} == kept
+    train = experiment({"task": "tag", "train": {"schedule": "sawtooth", "floor": 0.1, "halve_every": 2}}).train
+    assert (train.floor, train.halve_every) == (0.1, 2)
+    with pytest.raises(ConfigError, match=r"train\.floor has no use with train\.schedule halve; .* cosine, sawtooth"):
+        experiment({"task": "tag", "train": {"schedule": "halve", "floor": 0.1}})
+
+
+def test_a_function_reads_the_keys() -> None:
+    built = OPTIMISERS["drift-with-momentum"]([{"params": [torch.nn.Parameter(torch.ones(2))]}], train(momentum=0.3))
+    assert built.param_groups[0]["keep"] == 0.3
+
+
+def train(**values: Any) -> Any:
+    return experiment({"task": "tag", "train": {"optimizer": "drift-with-momentum", **values}}).train
+
+
+def test_torchs_own_are_registered_as_they_are() -> None:
+    assert seqloom.register.optimizer("factored", Adafactor) is Adafactor
+    run = seqloom.train("tag", out="run", **{**TINY, "train": {**TINY["train"], "optimizer": "factored", "steps": 4}})
+    assert run.experiment.train.optimizer == "factored"
+
+
+def test_a_schedule_decides_the_rate() -> None:
+    run = seqloom.train("tag", out="run", **{**TINY, "train": {**TINY["train"], "log_every": 1, "lr": 1.0}})
+    log = (run.folder / "metrics.jsonl").read_text(encoding="utf-8")
+    rates = [line.split('"lr": ')[1].split(",")[0] for line in log.splitlines() if '"event": "step"' in line]
+    assert [float(rate) for rate in rates[:7]] == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 1, 0.8])
+
+
+class Lists(SGD):
+    """What no checkpoint can hold."""
+
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        for weight in self.param_groups[0]["params"]:
+            self.state[weight]["past"] = [weight.grad]
+
+
+def nothing(groups: object, train: object) -> None: ...
+
+
+def fails(at: object, train: object) -> float:
+    return 1 / 0
+
+
+def negative(at: object, train: object) -> float:
+    return -1.0
+
+
+def not_a_number(at: object, train: object) -> float:
+    return math.nan
+
+
+@pytest.mark.parametrize(
+    ("register", "part", "message"),
+    [
+        (seqloom.register.optimizer, int, "is not a torch.optim.Optimizer. Derive it from torch.optim.Optimizer, or"),
+        (seqloom.register.optimizer, 3, "is 3, not a function. Write a function of (groups, train)."),
+        (seqloom.register.optimizer, negative, "returned -1.0, not a torch.optim.Optimizer. Return the"),
+        (seqloom.register.optimizer, nothing, "returned None, not a torch.optim.Optimizer"),
+        (seqloom.register.optimizer, Optimizer, "raised TypeError: "),
+        (seqloom.register.optimizer, LBFGS, "raised TypeError: LBFGS.step() missing 1 required positional argument"),
+        (seqloom.register.schedule, 3, "is 3, not a function. Write a function of (at, train)."),
+        (seqloom.register.schedule, lambda at: 1.0, "takes (at), not (at, train). Write a function of (at, train)."),
+        (seqloom.register.schedule, fails, "raised ZeroDivisionError: division by zero. Correct it."),
+        (seqloom.register.schedule, negative, "is -1.0 at step 0 of 1. Return a finite factor of train.lr, 0 or more."),
+        (seqloom.register.schedule, not_a_number, "is nan at step 0 of 1. Return a finite factor"),
+        (seqloom.register.schedule, lambda at, train: True, "is True at step 0 of 1. Return a finite factor"),
+    ],
+)
+def test_what_does_not_fit_is_refused(register: Callable[[str, object], object], part: object, message: str) -> None:
+    with pytest.raises(PartError) as error:
+        register("mine", part)
+    assert f"{'schedule' if register is seqloom.register.schedule else 'optimizer'} 'mine' {message}" in str(
+        error.value
+    )
+    with pytest.raises(PartError):  # not half registered either
+        register("mine", part)
+    assert "mine" not in (*OPTIMISERS, *SCHEDULES)
+
+
+def test_the_error_has_the_line_that_raised() -> None:
+    with pytest.raises(PartError) as error:
+        seqloom.register.schedule("mine", fails)
+    line = Path(__file__).read_text(encoding="utf-8").splitlines().index("    return 1 / 0") + 1
+    assert str(error.value).startswith(f"{__file__}:{line}: the schedule 'mine' raised")
+
+
+def test_state_that_no_checkpoint_can_hold_is_refused() -> None:
+    with pytest.raises(PartError, match=r"Lists keeps \[.* as 'past' in its state, which a checkpoint can't"):
+        seqloom.register.optimizer("mine", Lists)
+
+
+@pytest.mark.parametrize(
+    ("register", "taken"), [(seqloom.register.optimizer, "adam"), (seqloom.register.schedule, "cosine")]
+)
+def test_a_taken_name_is_refused(register: Callable[[str], Callable[[object], object]], taken: str) -> None:
+    part = training_parts.Drift if taken == "adam" else training_parts.sawtooth
+    with pytest.raises(PartError, match=f"training_parts.py:[0-9]+: the [a-z]+ '{taken}' is taken"):
+        register(taken)(part)
+
+
+def test_a_decorator_returns_the_part() -> None:
+    @seqloom.register.schedule("mine")
+    def mine(at: object, train: object) -> float:
+        return 0.5
+
+    assert mine(None, None) == 0.5
+    assert SCHEDULES.names.origin("mine") is not None
+
+
+# Metrics -------------------------------------------------------------------------------------------------------------
+
+QUICK = {"steps": 4, "validate_every": 2, "device": "cpu"}
+SEEN: dict[str, tuple[object, object]] = {}
+
+
+def agreement(answers: Sequence[object], references: Sequence[object]) -> float:
+    SEEN["last"] = answers[0], references[0]
+    return sum(answer == reference for answer, reference in zip(answers, references, strict=True)) / len(answers)
+
+
+def one_of(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    SEEN["last"] = answers[0], references[0]
+    return sum(a in several for a, several in zip(answers, references, strict=True)) / len(answers)
+
+
+@pytest.mark.parametrize(
+    ("task", "corpus", "same", "metric"),
+    [
+        ("classify", "numbers", "accuracy", agreement),
+        ("tag", "copy", "sentence_accuracy", agreement),
+        ("translate", "copy", "exact_match", one_of),
+        ("caption", "scenes", "exact_match", one_of),
+    ],
+)
+def test_every_task_that_compares_answers_computes_it(
+    task: str, corpus: str, same: str, metric: Callable[..., float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    seqloom.register.metric("mine", metric)
+    data = {"corpus": corpus, "examples": 60, "length": 2, "valid_share": 0.2, "test_share": 0.2}
+    run = seqloom.train(task, size="tiny", data=data, train={**QUICK, "metrics": "mine"}, out="run")
+    for split in ("valid", "test"):
+        assert run.scores[split]["mine"] == pytest.approx(run.scores[split][same])
+    log = Path("run", "metrics.jsonl").read_text(encoding="utf-8")
+    assert log.count('"mine": ') == 2
+    assert "mine" in Path("run", "report.html").read_text(encoding="utf-8")
+    answer, reference = SEEN["last"]
+    kinds = {"classify": (str, str), "tag": (list, list), "translate": (str, list), "caption": (str, list)}
+    assert (type(answer), type(reference)) == kinds[task]
+
+
+def test_it_is_shown_wherever_scores_are(capsys: pytest.CaptureFixture[str]) -> None:
+    seqloom.register.metric("mine", agreement)
+    rows = "".join(f"film {n},{'good' if n % 2 else 'bad'}\n" for n in range(40))
+    Path("films.csv").write_text("text,label\n" + rows, encoding="utf-8")
+    words = ["--size", "tiny", "--train.steps", "2", "--train.device", "cpu", "--out", "run"]
+    assert main(["train", "classify", "films.csv", "--train.metrics", "mine", *words]) == 0
+    assert "mine " in capsys.readouterr().out
+    assert main(["evaluate", "run", "films.csv"]) == 0
+    assert "mine" in capsys.readouterr().out
+    assert main(["evaluate", "run", "films.csv", "--json"]) == 0
+    assert '"mine": ' in capsys.readouterr().out
+    Path("again.toml").write_text(Path("run", "experiment.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    assert 'metrics = ["mine"]' in Path("again.toml").read_text(encoding="utf-8")
+    assert main(["train", "--config", "again.toml", "--out", "again"]) == 0
+    assert "mine" in seqloom.load("again").scores["valid"]
+    assert main(["train", "classify", "--help"]) == 0
+    assert "character-error-rate, mine" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
+def test_several_labels_are_a_tuple() -> None:
+    seqloom.register.metric("mine", agreement)
+    rows = "".join(f"film {n},{'good|long' if n % 2 else 'bad'}\n" for n in range(40))
+    Path("films.csv").write_text("text,label\n" + rows, encoding="utf-8")
+    train = {**QUICK, "metrics": ["mine"]}
+    run = seqloom.train("classify", "films.csv", size="tiny", data={"label_separator": "|"}, train=train, out="run")
+    assert run.scores["valid"]["mine"] == pytest.approx(run.scores["valid"]["exact_match"])
+    assert SEEN["last"][1] in (("bad",), ("good", "long"))
+
+
+def test_built_in_error_rates() -> None:
+    train = {**QUICK, "metrics": "word-error-rate,character-error-rate"}
+    data = {"corpus": "copy", "examples": 60, "length": 2}
+    run = seqloom.train("translate", size="tiny", data=data, train=train, decode={"length": 5}, out="run")
+    assert 0 <= run.scores["valid"]["word-error-rate"] < 9
+    assert 0 <= run.scores["valid"]["character-error-rate"] < 9
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"task": "tag", "train": {"metrics": ["accuracy"]}}, "train.metrics is 'accuracy'; expected one of word-err"),
+        ({"task": "tag", "train": {"metrics": "micro_f1"}}, "train.metrics is 'micro_f1'; expected one of"),
+        ({"task": "tag", "train": {"metrics": "word-error-rate"}}, "train.metrics has word-error-rate, which compares"),
+        ({"task": "language", "train": {"metrics": "mine"}}, "train.metrics has no use in language; it is a key of"),
+        ({"task": "tag", "train": {"metrics": 3}}, "train.metrics is 3; expected a list of texts"),
+    ],
+)
+def test_what_a_task_can_not_compute_is_refused(raw: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        experiment(raw)
+    assert str(error.value).startswith(message)
+
+
+def test_the_name_of_a_score_is_refused() -> None:
+    seqloom.register.metric("accuracy", agreement)
+    for task in ("classify", "tag"):
+        with pytest.raises(ConfigError, match=f"train.metrics has accuracy, which is a score of {task} itself"):
+            experiment({"task": task, "train": {"metrics": "accuracy"}})
+    assert experiment({"task": "translate", "train": {"metrics": "accuracy"}}).train
+
+
+def test_configs_name_all_scores_of_their_task() -> None:
+    for task, corpus in (("classify", "numbers"), ("tag", "brackets"), ("translate", "copy"), ("caption", "scenes")):
+        data = {"corpus": corpus, "examples": 200, "length": 2, "valid_share": 0.2}
+        run = seqloom.train(task, size="tiny", data=data, train={**QUICK, "steps": 1}, out=task)
+        assert set(run.scores["valid"]) <= set(TASKS[task].config.scores)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (lambda answers, references: answers[0] / 0, "raised TypeError: "),
+        (lambda answers, references: "high", "returned 'high', not a number. Return a float."),
+        (lambda answers, references: None, "returned None, not a number."),
+        (lambda answers, references: True, "returned True, not a number."),
+        (lambda answers, references: torch.ones(2), "returned tensor([1., 1.]), not a number."),
+    ],
+)
+def test_a_metric_that_fails_is_one_sentence(part: Callable[..., object], message: str) -> None:
+    seqloom.register.metric("mine", part)
+    with pytest.raises(PartError) as error:
+        seqloom.train("tag", size="tiny", data=TINY["data"], train={**QUICK, "metrics": "mine"}, out="run")
+    assert str(error.value).startswith(f"{__file__}:")
+    assert f": the metric 'mine' {message}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "message"),
+    [
+        ("word-error-rate", agreement, "the metric 'word-error-rate' is taken"),
+        ("mine", lambda answers: 1, "takes (answers), not (answers, references). Write a function of (answers,"),
+        ("mine", 3, "is 3, not a function"),
+    ],
+)
+def test_a_metric_that_does_not_fit_is_refused(name: str, part: object, message: str) -> None:
+    with pytest.raises(PartError) as error:
+        seqloom.register.metric(name, part)
+    assert message in str(error.value)
+
+
+def test_a_metric_says_which_way_is_better() -> None:
+    @seqloom.register.metric("mine", higher_is_better=False)
+    def mine(answers: object, references: object) -> float:
+        """How bad it is."""
+        return 0.0
+
+    assert METRICS["mine"].summary == "How bad it is (lower is better)"
+    assert METRICS["word-error-rate"].summary.endswith("(lower is better)")

@@ -1,0 +1,58 @@
+"""An optimizer and a schedule that a user might write."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+import seqloom
+from seqloom.spec.config.train import Train
+from seqloom.training.optimisers import Groups
+from seqloom.training.schedules import Standing
+
+
+class Drift(Optimizer):
+    """w ← w − η m / (1 + c), m a mean of gradients; it keeps every kind of state that a checkpoint can hold."""
+
+    def __init__(self, groups: Groups, lr: float, keep: float = 0.9) -> None:
+        super().__init__(groups, {"lr": lr, "keep": keep, "steps": 0, "total": 0.0})
+
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            group["steps"] += 1
+            for weight in group["params"]:
+                if weight.grad is None:
+                    continue
+                state: dict[str, Any] = self.state[weight]
+                if not state:
+                    state |= {
+                        "mean": torch.zeros_like(weight, dtype=torch.float64),
+                        "rows": torch.zeros(weight.shape[:1]),
+                    }
+                    state |= {"count": 0, "norm": 0.1, "seen": False, "nothing": None}
+                state["mean"].mul_(group["keep"]).add_(weight.grad.double(), alpha=1 - group["keep"])
+                state["rows"] += weight.grad.reshape(len(weight), -1).sum(1)
+                state["count"] += 1
+                state["norm"] += float(weight.grad.norm()) / 3
+                state["seen"] = True
+                group["total"] += state["norm"] * 1e-3
+                scale = group["lr"] / (1 + group["total"] + state["count"] / (7 + group["steps"]))
+                weight.data -= (scale * state["mean"]).float()
+                weight.data[:1] -= 1e-6 * state["rows"].mean() * state["norm"]
+
+
+def drift(groups: Groups, train: Train) -> Optimizer:
+    """The same, with the momentum of the config."""
+    return Drift(groups, train.lr, keep=train.momentum)
+
+
+def sawtooth(at: Standing, train: Train) -> float:
+    """Down to the floor, again and again."""
+    return max(train.floor, 1 - at.step % 5 / 5)
+
+
+def register() -> None:
+    seqloom.register.optimizer("drift", Drift)
+    seqloom.register.optimizer("drift-with-momentum", drift)
+    seqloom.register.schedule("sawtooth", sawtooth)
