@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from seqloom.spec.regular import open_regular
 from seqloom.views.figure import Points
@@ -59,7 +59,7 @@ class History:
     best_step: int | None = None
     best: Mapping[str, float] = field(default_factory=dict)
     resumes: tuple[int, ...] = ()
-    start: Mapping[str, Any] = field(default_factory=dict)
+    start: Mapping[str, object] = field(default_factory=dict)
     epoch: float | None = None
     tokens: float | None = None
     seconds: float | None = None
@@ -115,7 +115,7 @@ class _Reader:
         self.notes: list[str] = []
         self.best_step: int | None = None
         self.best: dict[str, float] = {}
-        self.start: Mapping[str, Any] = {}
+        self.start: Mapping[str, object] = {}
         self.epoch: float | None = None
         self.tokens: float | None = None
         self.seconds: float | None = None
@@ -123,7 +123,7 @@ class _Reader:
         self.step = 0
         self.measured = False  # on validation data, since the last line on training
 
-    def take(self, event: Mapping[str, Any]) -> None:
+    def take(self, event: Mapping[str, object]) -> None:
         step = whole(event.get("step"))
         if step is None:
             return
@@ -148,7 +148,7 @@ class _Reader:
             case "skip":
                 self.skips.add(Skip(step, words(event.get("what"), 40), words(event.get("value"), 40)))
 
-    def _trained(self, event: Mapping[str, Any]) -> None:
+    def _trained(self, event: Mapping[str, object]) -> None:
         for name in ("loss", "lr", "gradient", "clipped"):
             self._add(name, event.get(name))
         self.epoch = finite(event.get("epoch")) or self.epoch
@@ -160,7 +160,7 @@ class _Reader:
             self._add("tokens_per_second", since[0] / since[1])
         self.tokens, self.seconds, self.measured = tokens, seconds, False
 
-    def _validated(self, event: Mapping[str, Any]) -> None:
+    def _validated(self, event: Mapping[str, object]) -> None:
         self.measured = True
         scores = dict(list(table(event.get("scores")).items())[:SCORES])
         for name, score in scores.items():

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from seqloom.views.tolerant import finite, items, number, table, whole, words
 
@@ -27,11 +26,11 @@ class Outcome:
     averaged: tuple[int, ...] = ()  # the steps whose weights' mean was kept; none if it was not
     scores: tuple[Score, ...] = ()
     cost: Mapping[str, float] = field(default_factory=dict)
-    valid: Mapping[str, Any] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)
+    valid: Mapping[str, object] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
 
 
-def outcome(written: Mapping[str, Any]) -> Outcome:
+def outcome(written: Mapping[str, object]) -> Outcome:
     """The outcome that scores.json describes.
 
     >>> outcome({"valid": {"accuracy": 0.9}, "details": "?"}).scores
@@ -51,11 +50,11 @@ def outcome(written: Mapping[str, Any]) -> Outcome:
     )
 
 
-def _averaged(told: Mapping[str, Any]) -> tuple[int, ...]:
+def _averaged(told: Mapping[str, object]) -> tuple[int, ...]:
     steps = (whole(step) for step in items(told.get("steps"), STEPS))
     return tuple(step for step in steps if step is not None) if told.get("kept") is True else ()
 
 
-def _scores(names: list[str], valid: Mapping[str, Any], test: Mapping[str, Any]) -> list[Score]:
+def _scores(names: list[str], valid: Mapping[str, object], test: Mapping[str, object]) -> list[Score]:
     scores = [Score(words(name, 60), number(valid.get(name)), number(test.get(name))) for name in names]
     return [score for score in scores if score.valid is not None or score.test is not None]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seqloom.lens.history import Ending, History, Sample, Skip, read_history
 from seqloom.lens.outcome import Outcome, Score, outcome
@@ -39,9 +39,9 @@ class Report:
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Mapping[str, object]
     config: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     history: History
     outcome: Outcome
     problems: tuple[str, ...]
@@ -184,7 +184,7 @@ def write_report(folder: Path) -> Report:
     return found
 
 
-def _read_json(path: Path, problems: list[str]) -> Mapping[str, Any]:
+def _read_json(path: Path, problems: list[str]) -> Mapping[str, object]:
     """A file with one object; empty, with a note where there is something to say, if it can't be had."""
     try:
         with open_regular(path) as file:
@@ -200,7 +200,7 @@ def _read_json(path: Path, problems: list[str]) -> Mapping[str, Any]:
         return {}
 
 
-def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, Any]]:
+def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, object]]:
     """The config as it was written, and what it says if that can be read."""
     try:
         with open_regular(path) as file:

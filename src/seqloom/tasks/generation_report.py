@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 
@@ -97,7 +97,7 @@ class GenerationReport(TaskReport):
             self._example(table(one), limit) for one in items(self.details.get("examples"), EXAMPLES) if table(one)
         )
 
-    def _example(self, one: Mapping[str, Any], limit: int) -> Generated:
+    def _example(self, one: Mapping[str, object], limit: int) -> Generated:
         source, written = words(one.get(self.source_key), limit), words(one.get(self.answer_key), limit)
         references = tuple(words(text, limit) for text in items(one.get("references"), 10))
         place, picture, right = words(one.get("place"), 200), thumbnail(one.get("thumbnail")), one.get("right")
@@ -204,7 +204,7 @@ class GenerationReport(TaskReport):
         yield Text(f"    {clipped(answer[cls.source_key], width, 4)}", "dim")
 
 
-def _length(one: Mapping[str, Any]) -> Length | None:
+def _length(one: Mapping[str, object]) -> Length | None:
     low, high, sentences = finite(one.get("from")), finite(one.get("to")), whole(one.get("sentences"))
     if low is None or not sentences:
         return None
@@ -212,7 +212,7 @@ def _length(one: Mapping[str, Any]) -> Length | None:
     return Length(low, low if high is None else max(low, high), sentences, scores)
 
 
-def _attention(one: Mapping[str, Any]) -> Alignment | None:
+def _attention(one: Mapping[str, object]) -> Alignment | None:
     """An example's attention, if tokens and weights fit each other."""
     read: dict[str, object] = {}
     across, down = SOURCE, TOKENS

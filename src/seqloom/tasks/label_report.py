@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 
@@ -245,16 +245,16 @@ class LabelReport(TaskReport):
         yield from self.remarks()
 
 
-def _classes(written: Mapping[str, Any], most: int) -> tuple[Class, ...]:
+def _classes(written: Mapping[str, object], most: int) -> tuple[Class, ...]:
     return tuple(_class(label, table(one)) for label, one in list(written.items())[:most])
 
 
-def _class(label: str, one: Mapping[str, Any]) -> Class:
+def _class(label: str, one: Mapping[str, object]) -> Class:
     precision, recall, f1 = (number(one.get(key)) for key in ("precision", "recall", "f1"))
     return Class(words(label, 60), precision, recall, f1, whole(one.get("support")))
 
 
-def _wrong(one: Mapping[str, Any]) -> Wrong:
+def _wrong(one: Mapping[str, object]) -> Wrong:
     gold, predicted = (_labels(one.get(key)) for key in ("gold", "predicted"))
     shown = _labels(one.get("text")) if isinstance(one.get("text"), list) else (words(one.get("text"), TEXT),)
     if isinstance(one.get("gold"), list) and len(shown) == 1:
@@ -269,7 +269,7 @@ def _labels(value: object) -> tuple[str, ...]:
     return (words(value, 100),)
 
 
-def _bin(one: Mapping[str, Any]) -> Bin | None:
+def _bin(one: Mapping[str, object]) -> Bin | None:
     low, high, confidence, accuracy = (finite(one.get(key)) for key in ("low", "high", "confidence", "accuracy"))
     count = whole(one.get("count"))
     if low is None or high is None or not count:

@@ -36,7 +36,7 @@ class TaskReport:
     details: what `Evaluation.details` held
     """
 
-    def __init__(self, scores: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    def __init__(self, scores: Mapping[str, object], details: Mapping[str, object]) -> None:
         self.scores, self.details = scores, details
 
     # The page --------------------------------------------------------------------------------------------------

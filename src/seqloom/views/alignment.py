@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
 
 from seqloom.spec.errors import ArgumentError, UserError
 from seqloom.views import paper, svg, terminal
@@ -119,7 +121,16 @@ class Alignment:
         return coloured(self.terminal(options.max_width, characters(options.encoding)))
 
 
-def alignment(answer: Mapping[str, Any], image: "NDArray[np.uint8] | None" = None) -> Alignment:
+class Attended(BaseModel):
+    """What an answer of predict says of its attention."""
+
+    attention: tuple[tuple[float, ...], ...]
+    tokens: tuple[str, ...]
+    source_tokens: tuple[str, ...] | None = None
+    regions: tuple[int, int] | None = None
+
+
+def alignment(answer: Mapping[str, object], image: "NDArray[np.uint8] | None" = None) -> Alignment:
     """Of an answer of predict that has its attention; `image` is the picture it is about, if there is one to show.
 
     >>> seen = alignment({"source_tokens": ["two", "</s>"], "tokens": ["deux"], "attention": [[0.9, 0.1], [0.2, 0.8]]})
@@ -128,14 +139,13 @@ def alignment(answer: Mapping[str, Any], image: "NDArray[np.uint8] | None" = Non
     """
     if not answer.get("attention"):
         raise UserError("this answer has no attention", "Ask for it (--show attention), of a model that attends")
-    weights = tuple(tuple(map(float, row)) for row in answer["attention"])
-    written = tuple(answer["tokens"])
+    attended = Attended.model_validate(answer)
+    weights, written = attended.attention, attended.tokens
     if len(weights) == len(written) + 1:
         written += (END,)
-    if "regions" in answer:
-        rows, columns = answer["regions"]
-        return Alignment(None, (rows, columns), image, written, weights)
-    return Alignment(tuple(answer["source_tokens"]), None, None, written, weights)
+    if attended.regions is not None:
+        return Alignment(None, attended.regions, image, written, weights)
+    return Alignment(attended.source_tokens, None, None, written, weights)
 
 
 def blocks(weights: Sequence[Sequence[float]], down: int, across: int) -> tuple[tuple[float, ...], ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
 
 from seqloom.views.text import cut
 
@@ -40,11 +39,11 @@ def words(value: object, limit: int) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def table(value: object) -> Mapping[str, Any]:
+def table(value: object) -> Mapping[str, object]:
     """An object with names; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def items(value: object, limit: int) -> list[Any]:
+def items(value: object, limit: int) -> list[object]:
     """The first of a list; none of anything else."""
     return value[:limit] if isinstance(value, list) else []
