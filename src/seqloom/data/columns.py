@@ -12,7 +12,7 @@ from pathlib import Path
 from seqloom.data import column_guess as guess
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import FILL_IN, OR_SKIP, Field, check_encodable
-from seqloom.data.formats import Format
+from seqloom.data.formats import Cells, Format
 from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
 from seqloom.data.table_config import TableData
@@ -25,7 +25,7 @@ HEAD = 1000  # records that are looked at
 SHOWN = 12  # names of columns in a message
 MOST_KEYS = 1000  # of JSON objects: more are no columns of a table, and each is looked at in each object
 
-Records = list[tuple[Place, Sequence[str] | Mapping[str, object]]]
+Records = list[tuple[Place, Cells]]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def find_columns(path: Path, form: Format, reads: Reads, data: TableData) -> Col
     given = {role.key: getattr(data, role.key) for role in roles}
     header_named = any(name is not None and not name.isdecimal() for name in given.values())
     if form.keyed:
-        objects: list[Mapping[str, object]] = [record for _, record in head]  # type: ignore[misc]
+        objects = [record for _, record in head if isinstance(record, Mapping)]
         names, header, header_guessed = keys_of(path, form, objects, roles), True, False
         if len(names) > MOST_KEYS and by_content(roles) and None in given.values():
             which = in_words(roles, " and which the ", "the ")
@@ -126,7 +126,7 @@ def find_columns(path: Path, form: Format, reads: Reads, data: TableData) -> Col
             raise DataError(path, message, f"Name {both(roles)} with {options_of(roles)}", code="too-many-keys")
         values: guess.Columns = KeyValues(objects, names)
     else:
-        rows: list[list[str]] = [list(record) for _, record in head]
+        rows = [list(map(str, record)) for _, record in head]
         width = width_of(path, rows, form, roles)
         header_guessed = data.header is None and not header_named
         header = has_header(rows, width, roles, data.header, header_named)
@@ -328,9 +328,7 @@ def read_rows(path: Path, form: Format, columns: Columns, data: TableData, bad: 
         raise no_records(path, form, columns.roles)
 
 
-def values_of(
-    record: Sequence[str] | Mapping[str, object], place: Place, form: Format, columns: Columns, data: TableData
-) -> Record:
+def values_of(record: Cells, place: Place, form: Format, columns: Columns, data: TableData) -> Record:
     """What a record says in each role."""
     cells: list[object]
     if isinstance(record, Mapping):

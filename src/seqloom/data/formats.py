@@ -22,7 +22,9 @@ from seqloom.spec.part_checks import as_function, each, misfit
 from seqloom.spec.problem import KeyName
 from seqloom.spec.registry import Origin, Registry, shown
 
-Records = Iterator[tuple[Place, Sequence[Any] | Mapping[str, Any]]]
+Cells = Sequence[object] | Mapping[str, object]
+"""A record: cells in order, or an object of JSON."""
+Records = Iterator[tuple[Place, Cells]]
 Read = Callable[[Sequence[Path], Any, Bad], Records]
 """From the files of one input (of parallel text two), the data section of the config, and what to do with a line that
 can't be read, to records with their locations. Of a table: the cells of each row, the first one among them, or an

@@ -9,12 +9,13 @@ from typing import Any, Literal
 from seqloom.data.corpora.versions import made_with
 from seqloom.data.examples import Record
 from seqloom.data.fields import Field, text
+from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import UserError
 from seqloom.spec.part_checks import as_function, each, misfit
 from seqloom.spec.registry import Origin, Registry, shown
 
 Made = Callable[..., Iterator[Any]]
-Parse = Callable[[Field, Any], Any]
+Parse = Callable[[Field, Any], object]
 """From a field of a record and the data section of the config to what an example holds."""
 
 
@@ -61,7 +62,7 @@ class EmbeddedCorpus:
         own = self.function if callable(self.function) else import_module(self.function.partition(":")[0])
         return " ".join((own.__doc__ or "").split())
 
-    def make(self, data: Any) -> Iterator[Any]:
+    def make(self, data: DataSection) -> Iterator[Any]:
         """Its examples (of language: its text in chunks)."""
         values = [getattr(data, key) for key in self.keys]
         return self.load()(data.seed, data.length, data.examples, *values)

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import torch
 
-from seqloom.kernels.recurrence import Backend, Recurrence
+from seqloom.kernels.recurrence import Backend, Carried, Recurrence
 from seqloom.kernels.reference import Reference
 from seqloom.kernels.vendor import Vendor
 from seqloom.spec.errors import UnavailableBackend
@@ -39,7 +39,7 @@ def use(name: str) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def choose(recurrence: Recurrence) -> Backend:
+def choose(recurrence: Recurrence[Carried]) -> Backend:
     """The backend for this recurrence. Context variables can't be traced, so a compiled graph takes the fastest."""
     wanted = None if torch.compiler.is_compiling() else _wanted.get()
     if wanted is not None:

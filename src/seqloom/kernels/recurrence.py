@@ -1,8 +1,8 @@
 """What every backend of a recurrence is given: one cell, one direction, all steps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
@@ -17,16 +17,22 @@ class Operands(NamedTuple):
     recurrent_bias: Float[Tensor, " parts*hidden"] | None
 
 
-class Carried(Protocol):
+class NamedTensors(Protocol):
     """A state, as far as a kernel needs to know: named tensors, and a choice between two by row."""
 
     def __getitem__(self, name: str, /) -> Tensor: ...
 
-    def where(self, rows: Tensor, other: Any) -> Any: ...
+    def keys(self) -> Iterable[str]: ...
+
+    def where(self, rows: Tensor, other: Self, /) -> Self: ...
+
+
+Carried = TypeVar("Carried", bound=NamedTensors)
+"""The state of a cell."""
 
 
 @dataclass(frozen=True)
-class Recurrence:
+class Recurrence(Generic[Carried]):
     """Run a cell over time.
 
     equation: the name of the cell's equation; None for one that only the cell itself knows
@@ -40,7 +46,7 @@ class Recurrence:
     initial: Carried
     lengths: Int[Tensor, " batch"] | None
     project: Callable[[Tensor], Tensor]
-    step: Callable[[Tensor, Any], tuple[Tensor, Any]]
+    step: Callable[[Tensor, Carried], tuple[Tensor, Carried]]
     operands: Callable[[], Operands]
 
 
@@ -49,12 +55,12 @@ class Backend(Protocol):
 
     name: str
 
-    def refuses(self, recurrence: Recurrence) -> str | None:
+    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
         """Why it can't run this recurrence; None if it can."""
         ...
 
     def run(
-        self, recurrence: Recurrence
+        self, recurrence: Recurrence[Carried]
     ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
         """Outputs at all steps, and the named tensors at each row's own end."""
         ...

@@ -13,11 +13,11 @@ class Reference:
 
     name = "reference"
 
-    def refuses(self, recurrence: Recurrence) -> str | None:
+    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
         return None
 
-    def run(self, recurrence: Recurrence) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
-        state: Carried = recurrence.initial
+    def run(self, recurrence: Recurrence[Carried]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        state = recurrence.initial
         shortest = _shortest(recurrence.lengths)
         outputs = []
         for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
@@ -26,7 +26,7 @@ class Reference:
                 after = after.where(t < recurrence.lengths, state)
             state = after
             outputs.append(y)
-        return torch.stack(outputs, dim=1), dict(state)  # type: ignore[call-overload]
+        return torch.stack(outputs, dim=1), dict(state)
 
 
 def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:

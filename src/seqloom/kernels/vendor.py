@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.kernels.lengths import last, real
-from seqloom.kernels.recurrence import Operands, Recurrence
+from seqloom.kernels.recurrence import Carried, Operands, Recurrence
 
 # What a step of padding says to each part. σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision.
 _AT_PADDING = {
@@ -28,14 +28,14 @@ class Vendor:
     name = "vendor"
     equations = ("lstm", "gru-after", "rnn", "rnn-relu")
 
-    def refuses(self, recurrence: Recurrence) -> str | None:
+    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
         equation = recurrence.equation
         if equation not in self.equations:
             named = f"the equation {equation!r}" if equation else "this cell (it names no equation)"
             return f"torch has no kernel for {named}; it has {', '.join(self.equations)}"
         return None
 
-    def run(self, recurrence: Recurrence) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+    def run(self, recurrence: Recurrence[Carried]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         x, lengths, operands = recurrence.x, recurrence.lengths, recurrence.operands()
         equation = recurrence.equation or ""
         hidden = recurrence.initial["hidden"].contiguous()  # a learned one is expanded, which cuDNN does not take

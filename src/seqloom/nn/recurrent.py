@@ -1,4 +1,4 @@
-"""Any cell over time, in one direction or both."""
+"""A cell over time, in one direction or both."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -109,12 +109,12 @@ class Recurrent(Layer):
 
         return zoned_out
 
-    def _recorded(self, recurrence: Recurrence) -> tuple[Tensor, dict[str, Tensor]]:
+    def _recorded(self, recurrence: Recurrence[State]) -> tuple[Tensor, dict[str, Tensor]]:
         """The loop, with what its steps offered put together over time."""
 
         def observed(projected: Tensor, state: State) -> tuple[Tensor, State]:
             y, after = recurrence.step(projected, state)
-            offer("states", **after)
+            offer("states", time=None, **after)
             return y, after
 
         with aside("gates", "states") as seen:

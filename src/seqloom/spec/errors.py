@@ -7,7 +7,7 @@ from seqloom.spec.problem import Naming, Problem, as_key, format_problem
 
 
 class SeqloomError(Exception):
-    """Any error that seqloom raises on purpose; its text is one sentence.
+    """An error that seqloom raises on purpose; its text is one sentence.
 
     >>> error = UserError("reviews.csv is empty", "Name another file", code="empty-file")
     >>> str(error), error.problem.code

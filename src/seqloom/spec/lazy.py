@@ -4,10 +4,9 @@ import ast
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package, from the one list of its names: the imports in the
     `__init__.pyi` beside it, which type checkers and editors read too. Its modules can be asked for by name as well.
     """
@@ -19,7 +18,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         for alias in node.names
     }
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name in where:
             return getattr(import_module(where[name]), name)
         if (Path(file).parent / f"{name}.py").exists() or (Path(file).parent / name / "__init__.py").exists():

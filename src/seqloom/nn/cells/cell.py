@@ -1,9 +1,10 @@
 """What every cell is: the part that can be done for all steps at once, and the part that can't."""
 
 from abc import ABC, abstractmethod
-from collections import namedtuple
+from collections.abc import Callable
 from copy import copy
-from typing import Any, ClassVar, Self
+from dataclasses import make_dataclass
+from typing import ClassVar, Protocol, Self
 
 import torch
 from jaxtyping import Float
@@ -15,6 +16,12 @@ from seqloom.nn.checks import check_count
 from seqloom.nn.initialisation import initialise
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
+
+
+class Parts(Protocol):
+    """Blocks of a tensor, by the names of the parts: `.forget`."""
+
+    def __getattr__(self, name: str, /) -> Tensor: ...
 
 
 class Cell(nn.Module, ABC):
@@ -38,14 +45,14 @@ class Cell(nn.Module, ABC):
     input_weight: Float[Tensor, "parts*hidden input"]
     recurrent_weight: Float[Tensor, "parts*hidden hidden"]
     bias: Float[Tensor, " parts*hidden"] | None
-    _named: ClassVar[Any]
+    _named: ClassVar[Callable[..., Parts]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "equation" not in vars(cls):
             cls.equation = None  # a cell may change any line of the one it comes from: an equation is not inherited
         if "parts" in vars(cls):
-            cls._named = namedtuple("Parts", cls.parts)  # type: ignore[misc]  # unlike SimpleNamespace, can be compiled
+            cls._named = make_dataclass("Parts", cls.parts)  # unlike SimpleNamespace, can be compiled
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -76,7 +83,7 @@ class Cell(nn.Module, ABC):
         """What the past says to each part."""
         return linear(hidden, self.recurrent_weight)
 
-    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> Any:
+    def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> Parts:
         """The parts by name: `split(projected).forget`."""
         return self._named(*stacked.chunk(len(self.parts), dim=-1))
 

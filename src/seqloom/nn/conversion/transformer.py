@@ -8,9 +8,9 @@ There is a way around each of these; the first has torch's norm1 and dropout1, t
 last norm.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -43,7 +43,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
 
 
 # torch keeps these activations as functions.
-FUNCTIONS: Mapping[Any, str] = {F.relu: "relu", F.gelu: "gelu", gelu_tanh: "gelu-tanh"}
+FUNCTIONS: Mapping[Callable[..., Tensor], str] = {F.relu: "relu", F.gelu: "gelu", gelu_tanh: "gelu-tanh"}
 
 # From torch -------------------------------------------------------------------------------------------------------
 
@@ -62,12 +62,12 @@ def decoder_layer_from_torch(module: nn.TransformerDecoderLayer, *, causal: bool
 
 def encoder_from_torch(module: nn.TransformerEncoder, *, causal: bool = False) -> Stack:
     """N blocks, and a last norm if there is one."""
-    return blocks_from_torch(module, lambda layer: encoder_layer_from_torch(layer, causal=causal))
+    return blocks_from_torch(module, [encoder_layer_from_torch(layer, causal=causal) for layer in module.layers])
 
 
 def decoder_from_torch(module: nn.TransformerDecoder, *, causal: bool = True) -> Stack:
     """N blocks that look at a memory, and a last norm if there is one."""
-    return blocks_from_torch(module, lambda layer: decoder_layer_from_torch(layer, causal=causal))
+    return blocks_from_torch(module, [decoder_layer_from_torch(layer, causal=causal) for layer in module.layers])
 
 
 def block_from_torch(module: TorchLayer, attention: Mapping[str, Layer]) -> Stack:
@@ -80,9 +80,9 @@ def block_from_torch(module: TorchLayer, attention: Mapping[str, Layer]) -> Stac
     return Stack(parts).train(module.training)
 
 
-def blocks_from_torch(module: nn.TransformerEncoder | nn.TransformerDecoder, one: Callable[[Any], Stack]) -> Stack:
+def blocks_from_torch(module: nn.TransformerEncoder | nn.TransformerDecoder, blocks: Sequence[Stack]) -> Stack:
     """The blocks by number, then "norm"."""
-    layers: dict[str, Layer] = {str(k): one(layer) for k, layer in enumerate(module.layers)}
+    layers: dict[str, Layer] = {str(k): block for k, block in enumerate(blocks)}
     if module.norm is not None:
         layers["norm"] = norm_from_torch(module.norm)
     return Stack(layers).train(module.training)

@@ -12,7 +12,7 @@ from seqloom.spec.errors import ArgumentError
 
 
 class Pooled(Head):
-    """Any head that answers at each step, asked once a row: head(pool(y)). Scores, target and prediction have no time.
+    """A head that answers at each step, asked once a row: head(pool(y)). Scores, target and prediction have no time.
 
     A row without a real step is asked too, about the zeros it pools to: an empty text has a class.
 
@@ -95,7 +95,7 @@ class Classes(PooledClasses):
 
 
 class SeveralLabels(PooledClasses):
-    """Any number of labels for each row: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerPosition`, count: rows.
+    """Several labels for each row, or none: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerPosition`, count: rows.
 
     >>> head = SeveralLabels(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).dtype

@@ -87,7 +87,7 @@ class PerPosition(ClassHead):
 
 
 class LabelsPerPosition(ClassHead):
-    """Any number of labels at each step, each by itself: p(k | y_t) = σ(W y_t + b)_k.
+    """Several labels at each step, or none, each by itself: p(k | y_t) = σ(W y_t + b)_k.
 
         loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
 

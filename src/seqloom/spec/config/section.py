@@ -48,7 +48,7 @@ PLAIN = KeyInfo()
 
 
 def key(
-    default: Any = ...,
+    default: object = ...,
     *,
     description: str,
     only_with: Mapping[str, Condition] | None = None,
