@@ -1,37 +1,47 @@
-"""The verbs that stand at the top: `seqloom.train`, `seqloom.resume`, `seqloom.load`."""
+"""The verbs that stand at the top: `seqloom.train`, `seqloom.resume`, `seqloom.load`; the command line calls them too.
 
-from collections.abc import Mapping, Sequence
+What can be refused without torch, whose import takes seconds, is refused before it is imported.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from seqloom.data.source import DataSource
 from seqloom.lens.report import write_report
 from seqloom.models.custom import Build
+from seqloom.runs.devices import check_device
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
-from seqloom.runs.run import Run
+from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume
+from seqloom.runs.run_config import on_device, read_experiment, with_data
+from seqloom.spec import durable
 from seqloom.spec.config.layers import merged
 from seqloom.spec.errors import SeqloomError, UserError
+from seqloom.spec.folder import SCORES
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.training import session
-from seqloom.training.events import Listener
-from seqloom.training.session import Sitting
+from seqloom.training.events import Listener, Reading
+
+if TYPE_CHECKING:
+    from seqloom.runs.run import Run
+    from seqloom.training.session import Sitting
 
 
 def train(
     task: str,
     *files: str | Path,
-    model: str | Mapping[str, Any] | Build | None = None,
+    model: str | Mapping[str, object] | Build | None = None,
     size: str | None = None,
     valid: str | Path | Sequence[str] = (),
     test: str | Path | Sequence[str] = (),
     seed: int = 1,
-    data: Mapping[str, Any] | None = None,
-    train: Mapping[str, Any] | None = None,
-    decode: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
+    train: Mapping[str, object] | None = None,
+    decode: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     listeners: Sequence[Listener] = (),
-) -> Run:
+) -> "Run":
     """Learn a task from files (or from the task's embedded corpus), and give the run.
 
     seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
@@ -58,13 +68,33 @@ def paths(given: str | Path | Sequence[str]) -> list[str]:
     return [str(given)] if isinstance(given, str | Path) else [str(each) for each in given]
 
 
-def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
+def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Run":
     """Make a run of an experiment, and its report."""
     named = Path(out) if out is not None else None
-    refuse_taken(named or free_name(RUNS, chosen.task))  # before the data are read, which may take long
-    sitting = Sitting.of(chosen)
+    sitting = prepare(chosen, out, listeners)
     folder = named or claim(RUNS, chosen.task)
-    return reported(folder, lambda: session.begin(sitting, folder, listeners))
+    from seqloom.training.session import begin
+
+    return reported(folder, lambda: begin(sitting, folder, listeners))
+
+
+def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Sitting":
+    """Read the data of an experiment, for a run in the folder `out`; nothing is written.
+
+    What the run would cost, `seqloom.training.estimate.estimate` measures on what this returns.
+    """
+    refuse_taken(Path(out) if out is not None else free_name(RUNS, chosen.task))
+    return read(chosen, listeners)
+
+
+def read(chosen: Experiment, listeners: Sequence[Listener]) -> "Sitting":
+    """Resolve the data of an experiment, then read them."""
+    source = DataSource.resolve(chosen.data, chosen.reads)
+    from seqloom.training.session import Sitting
+
+    for listen in listeners:
+        listen(Reading(0, source))
+    return Sitting.of(chosen, source)
 
 
 def resume(
@@ -73,19 +103,35 @@ def resume(
     listeners: Sequence[Listener] = (),
     device: str | None = None,
     model: Build | None = None,
-) -> Run:
-    """Continue a run from its last checkpoint, wherever it was stopped; `data` says where moved files are now.
+) -> "Run":
+    """Continue a run from its last checkpoint, wherever it was stopped; one that is finished stays as it is.
 
+    data: where moved files are now
     device: where to compute, if not on the device that the run began with, on which it goes on bit for bit
     model: the function that the run was made with, if it was made with `model=build`
     """
-    return reported(Path(folder), lambda: session.resume(Path(folder), listeners, data, device, model))
+    folder = Path(folder)
+    manifest = open_manifest_to_resume(folder, model)
+    if device is not None:
+        check_device(device)
+    config = read_experiment(folder, model)
+    if (folder / SCORES).exists():
+        from seqloom.runs.run import Run
+        from seqloom.training.session import tidy
+
+        with durable.alone(folder):
+            tidy(folder, config.train.keep)
+        return reported(folder, lambda: Run(folder, "cpu", manifest, config))
+    sitting = read(on_device(with_data(config, folder, data), folder, device), listeners)
+    from seqloom.training.session import go_to_the_end
+
+    return reported(folder, lambda: go_to_the_end(sitting, config, folder, listeners))
 
 
-def reported(folder: Path, work: Any) -> Run:
+def reported(folder: Path, work: "Callable[[], Run]") -> "Run":
     """Do the work and write the report, even if the work ends before its time."""
     try:
-        run: Run = work()
+        run = work()
     except UserError:  # nothing happened in the run: the folder may be another's
         raise
     except SeqloomError:
@@ -96,9 +142,14 @@ def reported(folder: Path, work: Any) -> Run:
     return run
 
 
-def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
+def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> "Run":
     """A run, checked, ready to predict.
 
     model: the function that it was made with, if it was made with `model=build`
     """
-    return Run(folder, device, model=model)
+    manifest = open_manifest(Path(folder), model)
+    check_device(device)
+    config = read_experiment(Path(folder), model)
+    from seqloom.runs.run import Run
+
+    return Run(folder, device, manifest, config)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from seqloom import verbs
 from seqloom.cli.main import main
 from seqloom.data import lines as text_lines
 from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
-from seqloom.training import session
 from seqloom.training.session import Sitting
 from seqloom.verbs import resume
 from tests.cli.conftest import TINY, Seqloom
@@ -83,13 +83,13 @@ def test_a_run_goes_on_with_the_device_that_is_asked_for(
     seqloom("train", "tag", "names.conll", "--out", "r", *TINY)
     (files / "r/scores.json").unlink()
     asked: list[str | None] = []
-    on_device = session.on_device
+    on_device = verbs.on_device
 
     def heard(chosen: Experiment, folder: Path, device: str | None) -> Experiment:
         asked.append(device)
         return on_device(chosen, folder, device)
 
-    monkeypatch.setattr(session, "on_device", heard)
+    monkeypatch.setattr(verbs, "on_device", heard)
     assert seqloom("resume", "r", "--device", "cpu").code == 0
     (files / "r/scores.json").unlink()
     assert seqloom("resume", "r").code == 0

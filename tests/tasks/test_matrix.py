@@ -95,9 +95,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
     seen: list[Trainer] = []
     finish = session.finish
 
-    def seeing(sitting: session.Sitting, trainer: Trainer, folder: Path, averaged: Average | None) -> None:
+    def seeing(run: Run, sitting: session.Sitting, trainer: Trainer, averaged: Average | None) -> None:
         seen.append(trainer)
-        finish(sitting, trainer, folder, averaged)
+        finish(run, sitting, trainer, averaged)
 
     monkeypatch.setattr(session, "finish", seeing)
     return seen
@@ -112,6 +112,7 @@ def test_a_cell_of_the_matrix(arch: str, task: str, trained: list[Trainer], tmp_
     assert all(isinstance(score, float) for score in scores["valid"].values())  # not a word, such as "nan"
     again = seqloom.load(tmp_path / "run")
     assert again.experiment.model.arch == arch
+    assert again.experiment == run.experiment
     (trainer,) = trained
     assert trainer.progress.best_step == 20
     assert answers(again) == answers_in_memory(trainer.task, trainer.model)

@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from seqloom.training.events import Event
-from seqloom.training.session import begin, resume
+from seqloom.training.session import begin
+from seqloom.verbs import resume
 from tests.training.small import TINY, lines, sitting
 
 pytestmark = [
@@ -55,7 +56,7 @@ def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, prec
     begin(sitting(task, arch, **more), tmp_path / "whole", [])
     with pytest.raises(PowerCut):
         begin(sitting(task, arch, **more), tmp_path / "cut", [cut])
-    resume(tmp_path / "cut", [])
+    resume(tmp_path / "cut")
     last = "checkpoints/step-000000012"
     for name in ("weights", "optimizer"):
         whole, again = (load_file(tmp_path / run / last / f"{name}.safetensors") for run in ("whole", "cut"))

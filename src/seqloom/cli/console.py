@@ -101,7 +101,7 @@ def program() -> str:
     return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
-class _Waiting:
+class Waiting:
     """A line that turns while something is waited for, once that takes long enough to be noticed."""
 
     def __init__(self, what: str) -> None:
@@ -123,5 +123,5 @@ def waiting(console: Console, what: str) -> Iterator[None]:
     if not is_live(console):
         yield
         return
-    with Live(get_renderable=_Waiting(what).line, console=console, transient=True, refresh_per_second=8):
+    with Live(get_renderable=Waiting(what).line, console=console, transient=True, refresh_per_second=8):
         yield

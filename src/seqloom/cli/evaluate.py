@@ -60,36 +60,38 @@ def evaluate(
       $ seqloom evaluate runs/tagger test.conllu --json
       $ seqloom evaluate runs/translator test.en test.de --beam 5
     """
-    from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import dotted_option, naming_options
     from seqloom.data.paths import expand
+    from seqloom.runs.devices import check_device
     from seqloom.runs.recorded_parts import open_manifest
 
     manifest = open_manifest(Path(run))
-    refuse_device(device)
+    check_device(device)
     expand(files)  # a file that is missing is told at once
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.opening import opened
+        from seqloom.runs.run import Run
         from seqloom.tasks.metrics.score_names import readable
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
+
+        opened = Run(run, device, manifest)
+        _ = opened.model  # a run without weights is refused before anything is read
     data = {each.key.name: options.pop(str(each.name), None) for each in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
-    opened_run = opened(run, device, manifest)
     with (
         naming_options(lambda key: option_of(key) or dotted_option(key)),
         waiting(console, f"measuring on {files[0]} …"),
     ):
-        found = opened_run.evaluate(files, data=data, decode=said(options))
+        found = opened.evaluate(files, data=data, decode=said(options))
     if as_json:
         result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
         click.echo(json.dumps(plain(result), ensure_ascii=False))
         return
     say(console, "run", f"{run}, on {', '.join(files)}")
-    say(console, "data", found.details["data"])
+    say(console, "data", str(found.details["data"]))
     rows = tuple((readable(name), value) for name, value in found.scores.items())
-    details = TASKS[opened_run.experiment.task].report(plain(found.scores), plain(found.details))
+    details = TASKS[manifest.task].report(plain(found.scores), plain(found.details))
     for shown in (Table("", ("score", "value"), rows), *details.evaluation()):
         show(console, shown, WIDEST)

@@ -45,9 +45,9 @@ def generate(
       $ seqloom generate runs/writer
       $ seqloom generate runs/writer --prompt "def " --temperature 0.5 --seed 1
     """
-    from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
     from seqloom.models.family import Use
+    from seqloom.runs.devices import check_device
     from seqloom.runs.recorded_parts import open_manifest
     from seqloom.tasks.registry import TASKS, experiment
 
@@ -55,17 +55,18 @@ def generate(
     task = manifest.task
     if TASKS[task].config.use is not Use.GENERATE:
         raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
-    refuse_device(device)
+    check_device(device)
     chosen = said(options)
     with naming_options(option_of):
         experiment({"task": task, "decode": chosen})  # a wrong value is told at once
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
-        from seqloom.runs.run import decode_options
+        from seqloom.runs.run import Run, decode_options
         from seqloom.views.text import visible
-    asked = opened(run, device, manifest)
+
+        asked = Run(run, device, manifest)
+        _ = asked.model  # a run without weights is refused before anything is read
     with naming_options(option_of):
         how = decode_options(asked.experiment, chosen)
     drawn = how.beam == 1

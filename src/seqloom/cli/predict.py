@@ -72,16 +72,16 @@ def predict(
       $ seqloom predict runs/translator "They are watching ." --beam 5 --n-best 3 --show attention
       $ seqloom predict runs/captions photo.jpg
     """
-    from seqloom.cli.early import refuse_device
     from seqloom.cli.naming import naming_options
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
+    from seqloom.runs.devices import check_device
     from seqloom.runs.recorded_parts import open_manifest
     from seqloom.tasks.registry import TASKS
 
     manifest, chosen = open_manifest(Path(run)), said(options)
     task = manifest.task
-    refuse_device(device)
+    check_device(device)
     entry = TASKS[task]
     config = entry.config
     generates = config.use is Use.DECODE
@@ -97,11 +97,13 @@ def predict(
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.opening import opened
         from seqloom.cli.unseen import Unseen
-        from seqloom.runs.run import decode_options
+        from seqloom.runs.run import Run, decode_options
         from seqloom.training.events import plain
-    asked, answer_lines = opened(run, device, manifest), entry.report.answer_lines
+
+        asked = Run(run, device, manifest)
+        _ = asked.model  # a run without weights is refused before anything is read
+    answer_lines = entry.report.answer_lines
     if generates:
         with naming_options(option_of):
             how = decode_options(asked.experiment, chosen)

@@ -1,18 +1,25 @@
 """A run while it learns: a line that moves on a terminal, a line now and then elsewhere."""
 
 import time
+from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import is_live, say
+from seqloom.cli.console import Waiting, is_live, say
 from seqloom.tasks.metrics.score_names import readable
-from seqloom.training.events import Average, Event, Resume, Sample, Skip, Tick, Valid
+from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.numbers import short
+
+if TYPE_CHECKING:
+    from seqloom.data.source import DataSource
+    from seqloom.training.session import Sitting
 
 SMOOTH = 0.97  # of the loss shown, how much is the loss shown before
 EVERY = 10.0  # seconds between lines, where lines can't be drawn over
@@ -42,7 +49,7 @@ class Progress:
     """Listens to a run, and shows it. Its own work in a step is a few sums: drawing is another thread's.
 
     with Progress(console) as progress:
-        session.begin(sitting, folder, [progress])
+        run = verbs.start(experiment, folder, [progress])
     """
 
     def __init__(self, console: Console) -> None:
@@ -50,6 +57,8 @@ class Progress:
         self.samples: list[Sample] = []  # of the best weights so far
         self.best: Valid | None = None
         self.skipped = 0
+        self.session: Sitting | None = None  # once its data are read and its model is built
+        self._waiting = Waiting("starting torch …")
         self._tick: Tick | None = None
         self._first: int | None = None  # the first step of this sitting, which warms up and says nothing of the rate
         self._tokens, self._learning = 0, 0.0  # read since, and the seconds that took: validation is not in them
@@ -71,6 +80,14 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case Reading():
+                self.waits_for(reading_words(event.source))
+            case Ready():
+                from seqloom.cli.run_summary import introduce
+
+                self.session = event.session
+                introduce(self.console, event.session, event.steps, event.parameters)
+                self.waits_for("first step …")
             case Tick():
                 self._ticked(event)
             case Valid():
@@ -117,6 +134,14 @@ class Progress:
             told = f"step {event.step:,}: its {event.what} was {event.value}, so it changed nothing{which}"
             say(self.console, "skipped", told, "bold yellow")
 
+    def waits_for(self, what: str) -> None:
+        """What is shown until the first step."""
+        self._waiting = Waiting(what)
+
+    def example_input(self, folder: Path) -> str:
+        """An input to try the run in this folder with."""
+        return self.session.task.example_input(folder) if self.session is not None else ""
+
     def share(self) -> float:
         """How much of the run is done."""
         return min(1.0, self._tick.step / max(self._tick.total, 1)) if self._tick else 0.0
@@ -135,11 +160,11 @@ class Progress:
             words.append(f"{self._tokens / self._learning:,.0f} tokens/s")
         return words
 
-    def line(self) -> Table | Text:
+    def line(self) -> Table | Spinner | Text:
         """The line that moves: as many of the words as there is room for, and a bar in what is left."""
         words, room = self.words(), self.console.width - 1
         if self._tick is None:
-            return Text(words[0], "dim", no_wrap=True, overflow="crop")
+            return self._waiting.line()
         while len(words) > 1 and sum(len(word) + GAP for word in words) > room:
             words.pop()
         bar = min(BAR[1], room - sum(len(word) + GAP for word in words) - GAP)
@@ -149,6 +174,14 @@ class Progress:
         row = Table.grid(padding=(0, GAP, 0, 0), expand=False)
         row.add_row(*cells)
         return row
+
+
+def reading_words(source: "DataSource") -> str:
+    """While the data are read."""
+    if source.corpus:
+        return f"making the corpus {source.corpus} …"
+    files = source.data.train
+    return f"reading {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''} …"
 
 
 def scores_in_words(scores: dict[str, float]) -> str:

@@ -1,10 +1,8 @@
 """`seqloom resume`: continue a run that was stopped."""
 
-from pathlib import Path
-
 import rich_click as click
 
-from seqloom.cli.console import command, output, say, say_exactly, waiting
+from seqloom.cli.console import command, output, say, say_exactly
 from seqloom.cli.help_text import Command
 
 
@@ -32,31 +30,17 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
       $ seqloom resume runs/reviews --data /mnt/new/reviews.csv
       $ seqloom resume runs/reviews --device cpu
     """
-    from seqloom.cli.early import refuse_device
-    from seqloom.runs.recorded_parts import open_manifest_to_resume
-    from seqloom.spec.folder import SCORES
+    from seqloom import verbs
+    from seqloom.cli.naming import naming_options
+    from seqloom.cli.progress import Progress
 
-    folder, console = Path(run), output()
-    open_manifest_to_resume(folder)
-    if device is not None:
-        refuse_device(device)
-    if (folder / SCORES).exists():
-        say(console, "finished", f"{folder} is complete: there is nothing left to do")
-        say_exactly(console, "next", command("report", folder))
-        return
-    with waiting(console, "starting torch …"):
-        from seqloom import verbs
-        from seqloom.cli.ending import show_ending
-        from seqloom.cli.introduction import introduce, reading
-        from seqloom.cli.progress import Progress
-        from seqloom.data.source import DataSource
-        from seqloom.runs.run import read_experiment
-        from seqloom.training import session
-    chosen = session.on_device(session.with_data(read_experiment(folder), folder, moved), folder, device)
-    source = DataSource.resolve(chosen.data, chosen.reads)
-    with waiting(console, reading(source)):
-        sitting = session.Sitting.of(chosen, source)
-    introduce(console, sitting)
-    with Progress(console) as progress:
-        done = verbs.reported(folder, lambda: session.go_to_the_end(sitting, folder, [progress]))
-    show_ending(console, done, sitting, progress)
+    console = output()
+    with Progress(console) as progress, naming_options({"train.device": "--device"}.get):
+        done = verbs.resume(run, moved, [progress], device)
+    if progress.session is None:
+        say(console, "finished", f"{run} is complete: there is nothing left to do")
+        say_exactly(console, "next", command("report", run))
+    else:
+        from seqloom.cli.run_summary import show_ending
+
+        show_ending(console, done, progress)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from seqloom.cli.request import Request
 
 EVERY_PART = ("", "data", "model", "train", "decode")
+HELPS = "seqloom.cli.helps"  # in a context: the help is shown, whose defaults take a resolved config
 Work = Callable[["Request", Mapping[str, Any]], int | None]
 
 
@@ -52,10 +53,10 @@ class TaskCommand(Command):
             option.panel = "Common options"
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """All keys are options; which of them are shown depends on what the command line has said."""
+        """All keys are options; which of them the help shows depends on what the command line has said."""
         from seqloom.cli.key_options import key_options
 
-        keys = key_options(self.parts, *ctx.meta.get(SEEN, (None, None, None)))
+        keys = key_options(self.parts, *(ctx.meta[SEEN] if HELPS in ctx.meta else (None, None, None)))
         common = [option for option in keys if option.panel == "Common options"]
         rest = [option for option in keys if option.panel != "Common options"]
         help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
@@ -82,7 +83,9 @@ class TaskCommand(Command):
     def format_help(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]
         """What the task is, examples that work, then the options."""
         shown = copy(self)
-        shown.help = taught(str(self.name), ctx.meta.get(SEEN, (None,))[0], self.help or "")
+        ctx.meta.setdefault(SEEN, (None, None, None))
+        ctx.meta[HELPS] = True
+        shown.help = taught(str(self.name), ctx.meta[SEEN][0], self.help or "")
         super(TaskCommand, shown).format_help(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:

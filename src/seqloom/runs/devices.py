@@ -1,18 +1,30 @@
 """Where to compute."""
 
-import torch
+from typing import TYPE_CHECKING
 
 from seqloom.spec.errors import UserError
+from seqloom.spec.names import DEVICES
 from seqloom.spec.problem import KeyName
+from seqloom.spec.registry import unknown
+
+if TYPE_CHECKING:
+    import torch
 
 
-def device_of(name: str) -> torch.device:
+def check_device(name: str) -> None:
+    """Refuse a device that exists nowhere; whether this machine has it, `device_of` knows, which needs torch."""
+    if name not in DEVICES:
+        raise UserError(*unknown(KeyName("train.device"), name, DEVICES), code="unknown-name")
+
+
+def device_of(name: str) -> "torch.device":
     """A device by name; `auto` takes a GPU if there is one."""
+    check_device(name)
+    import torch
+
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
         name = next(each for each in ("cuda", "mps", "cpu") if there[each])
-    if name not in there:
-        raise UserError(f"device {name!r} is none of auto, {', '.join(there)}", code="unknown-name")
     if not there[name]:
         raise UserError(
             f"{KeyName('train.device', name)}: there is none here that torch can use",
@@ -21,8 +33,10 @@ def device_of(name: str) -> torch.device:
     return torch.device(name)
 
 
-def device_words(device: torch.device) -> str:
+def device_words(device: "torch.device") -> str:
     """For a person."""
+    import torch
+
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type == "mps":

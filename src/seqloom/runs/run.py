@@ -10,18 +10,17 @@ from typing import Any
 
 import torch
 
-from seqloom.models.custom import CUSTOM, Build, name_of
 from seqloom.models.family import Use
 from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of
 from seqloom.runs.recorded_parts import open_manifest
+from seqloom.runs.run_config import read_experiment
 from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import keys
-from seqloom.spec.config.toml import read_values
-from seqloom.spec.errors import ConfigError, DataError, RunError, TextError, UserError
-from seqloom.spec.folder import EXPERIMENT, SCORES, VOCABULARY, Manifest, read_json, read_text
-from seqloom.spec.problem import KeyName, as_key
+from seqloom.spec.errors import DataError, RunError, TextError, UserError
+from seqloom.spec.folder import SCORES, VOCABULARY, Manifest, read_json, read_text
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys, keys_of
 from seqloom.tasks.registry import TASKS, experiment
@@ -43,23 +42,18 @@ class Run:
         folder: str | Path,
         device: str = "cpu",
         manifest: Manifest | None = None,
-        model: Build | None = None,
+        experiment: Experiment | None = None,
     ) -> None:
         """manifest: of a folder that has just been checked; it is not checked again then
-        model: the function that the run was made with, if it was made with `model=build`
+        experiment: its resolved config, if that has just been read
         """
         self.folder = Path(folder)
         self.device = device_of(device)
-        self.manifest: Manifest = open_manifest(self.folder, model) if manifest is None else manifest
-        self._build = model
+        self.manifest: Manifest = open_manifest(self.folder) if manifest is None else manifest
+        self.experiment: Experiment = read_experiment(self.folder) if experiment is None else experiment
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
-
-    @cached_property
-    def experiment(self) -> Experiment:
-        """The resolved config."""
-        return read_experiment(self.folder, self._build)
 
     @cached_property
     def task(self) -> Task[Writer, object]:
@@ -175,36 +169,6 @@ class Run:
             task.read(names, Path(folder))
             found = task.evaluate(self.model, "test", self.device)
             return Evaluation(found.scores, {**found.details, "data": task.describe()})
-
-
-def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
-    """The resolved config of a run. In one made before data had a seed of their own, the run's is theirs.
-
-    build: what builds its layers, of a run that was made with `model=build`
-    """
-    values = read_values(folder / EXPERIMENT)
-    data = values.get("data", {})
-    if isinstance(data, dict) and "seed" not in data and "seed" in values:
-        values["data"] = {**data, "seed": values["seed"]}
-    values["model"] = with_build(folder, values.get("model"), build)
-    try:
-        return experiment(values)
-    except ConfigError as wrong:
-        damaged = RunError.of(replace(wrong.problem, location=str(folder / EXPERIMENT)))
-        damaged.naming = as_key  # they are keys of this file, whoever opens it
-        raise damaged from None
-
-
-def with_build(folder: Path, model: object, build: Build | None) -> object:
-    """The keys of the model with the function that builds its layers, which the run itself can't hold."""
-    arch = model.get("arch") if isinstance(model, dict) else None
-    if arch == CUSTOM and build is None:
-        advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
-        raise RunError(f"{folder}: its layers were built by a function", advice, code="build-missing")
-    if arch != CUSTOM and build is not None:
-        what = f"{folder}: model={name_of(build)} is for a run whose layers a function built, and this one is {arch!r}"
-        raise RunError(what, "Leave model out", code="build-useless")
-    return {**model, "arch": build} if isinstance(model, dict) and build is not None else model
 
 
 def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -> Experiment:

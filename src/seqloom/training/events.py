@@ -2,9 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seqloom.data.source import DataSource
+    from seqloom.training.session import Sitting
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,22 @@ class Event:
     def line(self) -> str:
         """As JSON, on one line; a number that is not finite is a word there."""
         return json.dumps({"event": self.name, **plain(asdict(self))}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Reading(Event):
+    """The data are read. It is not logged."""
+
+    source: "DataSource"
+
+
+@dataclass(frozen=True)
+class Ready(Event):
+    """The data are read and the model is built; what follows is training. It is not logged."""
+
+    session: "Sitting"
+    steps: int  # of the whole run
+    parameters: int
 
 
 @dataclass(frozen=True)
@@ -117,15 +137,24 @@ class End(Event):
 
 
 Listener = Callable[[Event], None]
-NOT_LOGGED = (Tick, Saved)
+NOT_LOGGED = (Reading, Ready, Tick, Saved)
 
 
-def plain(value: Any) -> Any:
-    """Numbers that JSON has no way to write, as words."""
-    if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
+def plain(values: Mapping[str, object]) -> dict[str, object]:
+    """An object as JSON can hold it: numbers that are not finite become words.
+
+    >>> plain({"loss": math.nan, "steps": (1, 2)})
+    {'loss': 'nan', 'steps': [1, 2]}
+    """
+    return {name: plain_value(value) for name, value in values.items()}
+
+
+def plain_value(value: object) -> object:
+    """The same of any value."""
+    if isinstance(value, Mapping):
+        return plain(value)
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain_value(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -1,30 +1,79 @@
-"""How a run went: what it generates, its scores, where it is, and what to do next."""
+"""What the terminal shows of a run: before its first step, of a dry run, and after its last step."""
 
-from typing import Any
+import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from seqloom.cli.console import block, command, is_live, say, say_exactly, show
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
+from seqloom.data.source import DataSource
 from seqloom.lens.report import Report, report
 from seqloom.lens.report_figures import loss
 from seqloom.models.family import Use
+from seqloom.runs.devices import device_words
 from seqloom.runs.run import Run
+from seqloom.spec.config.toml import written
 from seqloom.spec.folder import REPORT
 from seqloom.tasks.report import Remark, TaskReport
+from seqloom.training.estimate import Estimate
 from seqloom.training.session import Sitting
 from seqloom.views import terminal
-from seqloom.views.numbers import duration
+from seqloom.views.numbers import duration, memory
 from seqloom.views.text import cut, visible
 
+FEW = 200  # steps
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
 NARROW = 60  # columns: below this a curve says little
 SAMPLE = 600  # characters
 
 
-def show_ending(console: Console, run: Run, sitting: Sitting, progress: Progress) -> None:
-    """The lines after the last step."""
+def introduce(console: Console, sitting: Sitting, steps: int, parameters: int) -> None:
+    """Data, model and device."""
+    chosen = sitting.experiment
+    say(console, "corpus", f"{source_words(sitting.source)}: {sitting.task.describe()}")
+    columns = sitting.source.columns
+    if columns is not None:
+        say(console, "columns", columns.describe())
+    say(console, "model", f"{chosen.describe_model()}, {parameters:,} parameters")
+    say(console, "device", f"{device_words(sitting.device)}{chosen.model.kernel_words()}")
+    if chosen.train.steps is None and steps < FEW:
+        more = f"--train.epochs {-(-FEW // steps) * (chosen.train.epochs or 1)}"
+        message = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
+        say(console, "note", f"{message}; {more} would be {FEW} or more")
+
+
+def source_words(source: DataSource) -> str:
+    """Where the data come from, in a few words."""
+    if source.corpus:
+        return f"{source.corpus} (embedded)"
+    first, *others = source.files["train"]
+    return f"{Path(first).name} and {len(others)} more" if others else Path(first).name
+
+
+def show_estimate(console: Console, sitting: Sitting, estimate: Estimate) -> None:
+    """What a run would be and cost, the first batch as a person would read it, and the config."""
+    introduce(console, sitting, estimate.steps, estimate.parameters)
+    say(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
+    say(console, "time", f"about {duration(estimate.seconds)}")
+    say(console, "memory", f"about {memory(estimate.memory)}")
+    say(console, "batch", "the first one begins with")
+    using, width = terminal.characters(console.encoding), console.width - 9 if console.is_terminal else 200
+    for row in estimate.first:
+        block(console, Text(terminal.fit(row, width, using), "dim"))
+    say(console, "config", "with every default:")
+    console.print()
+    for line in written(sitting.experiment).splitlines():
+        key = re.match(r"(\[?\w+\]?)(.*)", line)
+        console.print(Text.assemble((key[1], "cyan"), key[2]) if key else Text(line), soft_wrap=True)
+    console.print()
+    say(console, "wrote", "nothing: this was a dry run")
+
+
+def show_ending(console: Console, run: Run, progress: Progress) -> None:
+    """Examples, scores, files and the next command."""
     found = report(run.folder)
     show_curve(console, found)
     for sample in progress.samples:
@@ -45,7 +94,7 @@ def show_ending(console: Console, run: Run, sitting: Sitting, progress: Progress
     files = [REPORT, *found.details.drawings(), str(run.manifest.model)]
     say_exactly(console, "wrote", f"{run.folder}   ({', '.join(files)})")
     verb = ("generate", "--prompt") if run.experiment.use is Use.GENERATE else ("predict",)
-    say_exactly(console, "next", command(verb[0], run.folder, *verb[1:], sitting.task.example_input(run.folder)))
+    say_exactly(console, "next", command(verb[0], run.folder, *verb[1:], progress.example_input(run.folder)))
 
 
 def show_curve(console: Console, found: Report) -> None:
@@ -80,7 +129,7 @@ def best_words(run: Run, progress: Progress) -> str:
     return f"{place}: {scores_in_words(scores.get('valid', {}))}"
 
 
-def cost_words(cost: dict[str, Any]) -> str:
+def cost_words(cost: Mapping[str, float]) -> str:
     """Time and speed."""
     rate = cost.get("tokens_per_second")
     speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
