@@ -3,6 +3,7 @@
 What can be refused without torch, whose import takes seconds, is refused before it is imported.
 """
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +18,10 @@ from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume
 from seqloom.runs.run_config import on_device, read_experiment, with_data
 from seqloom.spec import durable
 from seqloom.spec.config.layers import merged
+from seqloom.spec.config.toml import written
 from seqloom.spec.errors import SeqloomError, UserError
 from seqloom.spec.folder import SCORES
+from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Listener, Reading
@@ -26,6 +29,13 @@ from seqloom.training.events import Listener, Reading
 if TYPE_CHECKING:
     from seqloom.runs.run import Run
     from seqloom.training.session import Sitting
+
+CONFIG_HEADER = """\
+# An experiment. Edit it, then: seqloom train --config {path}
+# Keys that are commented out are not set; a key that you delete takes its default. Paths of files are relative to the
+# folder in which you run the command.
+
+"""
 
 
 def train(
@@ -140,6 +150,21 @@ def reported(folder: Path, work: "Callable[[], Run]") -> "Run":
         raise
     write_report(folder)
     return run
+
+
+def write_config(chosen: Experiment, path: str | Path) -> None:
+    """An experiment as a TOML file to edit: each key with what it means, and the data that would be read."""
+    path = Path(path)
+    if path.exists():
+        advice = f"Pass {KeyName('out', 'another.toml')}"
+        raise UserError(f"{path} already exists, and is not overwritten", advice, code="file-there")
+    if not path.parent.is_dir():
+        advice = f"Make it, or pass another {KeyName('out')}"
+        raise UserError(f"there is no folder {path.parent}", advice, location=path, code="no-folder")
+    source = DataSource.resolve(chosen.data, chosen.reads)  # with the columns that are guessed
+    data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
+    config = written(chosen.model_copy(update={"data": data}), comments=True)
+    durable.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + config)
 
 
 def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> "Run":

@@ -150,7 +150,7 @@ def test_a_file_that_can_not_be_used_is_the_first_thing_said(seqloom: Seqloom, c
 def test_the_traceback_is_for_those_who_ask(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bad.py").write_text("def f():\n    1 / 0\nf()\n", encoding="utf-8")
     said = seqloom("list", "--code", "bad.py")
-    sentence = "bad.py:2: raises ZeroDivisionError while it is imported: division by zero. Correct it"
+    sentence = "bad.py:2: importing it raised ZeroDivisionError: division by zero. Correct it"
     assert said.err == f"seqloom: {sentence} (SEQLOOM_DEBUG=1 shows the traceback).\n"
     assert said.code == 2
     monkeypatch.setenv("SEQLOOM_DEBUG", "1")

@@ -50,7 +50,7 @@ def test_another_seed_is_another_split() -> None:
 def test_a_split_without_examples_is_refused() -> None:
     check_filled("a.csv", [TRAIN, VALID])
     for splits, missing in (([TRAIN], VALID), ([VALID, TEST], TRAIN)):
-        with pytest.raises(DataError, match=rf"a\.csv: no example is left for the {missing} part\. Give more"):
+        with pytest.raises(DataError, match=rf"a\.csv: no example is left for the {missing} split\. Give more"):
             check_filled("a.csv", splits)
 
 

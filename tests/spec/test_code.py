@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.spec.code import LARGEST, LONGEST, load_code
+from seqloom.spec.code import LARGEST, load_code
 from seqloom.spec.errors import PartError, UserError
 from seqloom.spec.names import ACTIVATIONS, SCORES
+from seqloom.spec.problem import LONGEST
 from seqloom.spec.registry import user_defined
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
@@ -163,7 +164,7 @@ def raises(line: int, what: str, why: str = "") -> str:
     said = f": {why}" if why else ""
     advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
     stop = "" if why.endswith("…") else "."
-    return f"my_parts.py:{line}: raises {what} while it is imported{said}{stop} {advice}."
+    return f"my_parts.py:{line}: importing it raised {what}{said}{stop} {advice}."
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_an_interrupt_is_one() -> None:
 def test_a_file_that_failed_can_be_corrected_with_its_neighbors() -> None:
     write("cells.py", MINE)
     write("my_parts.py", "import cells\n1 / 0")
-    assert refused("my_parts.py").startswith("my_parts.py:2: raises ZeroDivisionError")
+    assert refused("my_parts.py").startswith("my_parts.py:2: importing it raised ZeroDivisionError")
     write("my_parts.py", "import cells")
     load_code("my_parts.py")
     assert "mine" in ACTIVATIONS

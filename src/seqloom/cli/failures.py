@@ -10,7 +10,7 @@ import click
 from seqloom.cli.naming import usual_naming
 from seqloom.cli.unknown import usage_sentence
 from seqloom.spec.errors import ArgumentError, SeqloomError, UnavailableBackend, UnknownName, UserError
-from seqloom.spec.problem import format_problem, rendered
+from seqloom.spec.problem import describe_exception, format_problem, rendered
 
 MISTAKE, FAILURE, INTERRUPTED, NO_READER = 2, 1, 130, 141
 FROM_THE_USER = (UserError, ArgumentError, UnknownName, UnavailableBackend)
@@ -64,6 +64,5 @@ def internal(wrong: BaseException) -> str:
     """An error that nobody expected; its traceback only for those who ask."""
     if os.environ.get("SEQLOOM_DEBUG"):
         traceback.print_exception(wrong)
-    said = " ".join(str(wrong).split()).rstrip(".")
-    what = f"{type(wrong).__name__}: {said}" if said else type(wrong).__name__
-    return rendered(f"internal error: {what}. Run again with SEQLOOM_DEBUG=1 for the traceback, and report it.")
+    advice = "Run again with SEQLOOM_DEBUG=1 for the traceback, and report it"
+    return rendered(f"internal error: {describe_exception(wrong)}. {advice}.")

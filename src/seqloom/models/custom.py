@@ -10,7 +10,7 @@ from seqloom.models.family import Family, Use, cannot_generate
 from seqloom.spec import names
 from seqloom.spec.config.section import Values
 from seqloom.spec.errors import PartError
-from seqloom.spec.problem import Problem
+from seqloom.spec.problem import Problem, describe_exception
 from seqloom.spec.registry import Origin, Registry
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
         layer: object = build(width, causal=causal)
     except Exception as wrong:
         advice = "It must build a layer over vectors of any width that model.width may have"
-        raise PartError(f"{call} raised {type(wrong).__name__}: {wrong}", advice, location=location) from wrong
+        raise PartError(f"{call} raised {describe_exception(wrong)}", advice, location=location) from wrong
     if not isinstance(layer, Layer):
         advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equal"
         raise PartError(f"{call} returned {shown_type(layer)}, not a layer", advice, location=location)

@@ -15,11 +15,11 @@ from types import CodeType, ModuleType
 
 from seqloom.spec.errors import PartError, UserError
 from seqloom.spec.folder import MANIFEST
+from seqloom.spec.problem import describe_exception
 from seqloom.spec.registry import Names, all_or_nothing, user_defined
 from seqloom.spec.regular import NotRegular, open_regular
 
 LARGEST = 16 << 20  # bytes of a file
-LONGEST = 300  # characters of what a file raises
 
 parts_by_content: dict[str, set[tuple[Names, str]]] = {}
 """By the SHA-256 of a file's content: the parts that it registered."""
@@ -165,19 +165,6 @@ def run_module(code: CodeType, module: ModuleType, path: Path) -> None:
     except BaseException as error:  # SystemExit too: only the command line ends the command
         lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == code.co_filename]
         where = f"{path}:{lines[-1]}" if lines else str(path)
-        what = f"raises {type(error).__name__} while it is imported{error_text(error)}"
+        what = f"importing it raised {describe_exception(error)}"
         advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
         raise UserError(what, advice, location=where, code="code-raises") from error
-
-
-def error_text(error: BaseException) -> str:
-    """What an error says, in one line.
-
-    >>> error_text(ValueError("no such\\n  file")), error_text(KeyboardInterrupt())
-    (': no such file', '')
-    """
-    try:
-        words = " ".join(str(error).split()).rstrip(".")
-    except Exception:  # an error of the user's own may not be able to say
-        return ""
-    return f": {words[:LONGEST]}{'…' * (len(words) > LONGEST)}" if words else ""

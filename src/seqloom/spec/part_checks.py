@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import TypeGuard, TypeVar
 
 from seqloom.spec.errors import PartError, SeqloomError
+from seqloom.spec.problem import describe_exception
 from seqloom.spec.registry import Origin, shown
 
 Base = TypeVar("Base")
@@ -31,8 +32,7 @@ def failure(kind: str, name: str, part: object, error: Exception) -> PartError:
         file = None
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     location = f"{file}:{lines[-1]}" if lines else Origin.of(part).location
-    said = str(error).splitlines()[0].rstrip(".") if str(error) else ""
-    message = f"the {kind} {name!r} raised {type(error).__name__}{f': {said}' if said else ''}"
+    message = f"the {kind} {name!r} raised {describe_exception(error)}"
     return PartError(message, "Correct it", location=location, code="part-raised")
 
 

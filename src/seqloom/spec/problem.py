@@ -20,6 +20,8 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 
+LONGEST = 300  # characters of another library's error
+
 Naming = Callable[[str, str | None], str]
 """From a dotted key, and the value that it is set to if any, to what the reader calls it."""
 
@@ -103,6 +105,19 @@ def rendered(text: str, naming: Naming = as_key) -> str:
 def named(text: str, naming: Naming = as_key) -> str:
     """A text with the reader's names for the keys in it, and all else as it stands: for a program."""
     return MARKED.sub(lambda found: naming(found[1], found[2]), text)
+
+
+def describe_exception(error: BaseException) -> str:
+    """Type and text of an exception that is not ours, in one line.
+
+    >>> describe_exception(ValueError("no such\\n  file.")), describe_exception(KeyboardInterrupt())
+    ('ValueError: no such file', 'KeyboardInterrupt')
+    """
+    try:
+        text = " ".join(str(error).split()).rstrip(".")
+    except Exception:  # the exception may be of a user's own class
+        text = ""
+    return f"{type(error).__name__}: {text[:LONGEST]}{'…' * (len(text) > LONGEST)}" if text else type(error).__name__
 
 
 def ended(text: str) -> str:

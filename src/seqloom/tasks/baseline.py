@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from jaxtyping import Integer
@@ -44,7 +43,7 @@ def restored(files: Mapping[str, str], names: Vocabulary) -> str:
     return usual
 
 
-def baseline(usual: str, names: Vocabulary, confusion: Integer[ndarray, "gold predicted"]) -> dict[str, Any]:
+def baseline(usual: str, names: Vocabulary, confusion: Integer[ndarray, "gold predicted"]) -> dict[str, str | float]:
     """What always giving the usual answer says, and how often that is right where these answers are the right ones.
 
     >>> baseline("b", Vocabulary(["a", "b"]), np.array([[2, 1], [0, 1]]))

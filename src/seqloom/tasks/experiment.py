@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
@@ -168,10 +168,9 @@ class Experiment(Section):
     # Composition -----------------------------------------------------------------------------------------------
 
     @classmethod
-    def with_family(cls, family: type[Family]) -> type[Self]:
+    def with_family(cls, family: type[Family]) -> type["Experiment"]:
         """The config of this task with a model of this family: a key that does not apply does not exist there."""
-        composed: type[Self] = compose(cls, family)
-        return composed
+        return compose(cls, family)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:
@@ -195,7 +194,8 @@ class Experiment(Section):
         if not all(isinstance(raw.get(name) or {}, Mapping) for name in SECTIONS):
             return dict(raw)  # the schema says what is wrong, here and below
         said = {name: dict(section_of(raw, name)) for name in SECTIONS}
-        family: Any = kinds["model"]
+        family = kinds["model"]
+        assert issubclass(family, Family)
         size = str(said["model"].get("size") or "small")
         if size not in SIZES:
             return {**raw, "model": {"arch": cls.architecture, **said["model"]}}
@@ -248,7 +248,7 @@ class Experiment(Section):
 
         return experiment, (self.values(),)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """Nested values that give this experiment again; a function that builds its model stands in them as itself."""
         values = self.model_dump()
         build = builder_of(self.model)
@@ -261,7 +261,7 @@ class Experiment(Section):
 
 
 @cache
-def compose(config: type[Experiment], family: type[Family]) -> Any:
+def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
     """The config of a task with the model of a family: both kinds of keys in one section."""
     for role in config.reads.roles:
         if role.key not in config.sections()["data"].model_fields:

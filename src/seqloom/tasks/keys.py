@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -177,18 +177,15 @@ def merged(one: Key, other: Key) -> Key:
 
 def form_of(field: FieldInfo) -> tuple[type, bool]:
     """What kind of value a field takes, and whether it may be none."""
-    annotation: Any = field.annotation
+    annotation: object = field.annotation
     optional = False
     if get_origin(annotation) in (Union, UnionType):
         inside = [each for each in get_args(annotation) if each is not type(None)]
         optional, annotation = len(inside) < len(get_args(annotation)), inside[0]
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
-    if get_origin(annotation) is Literal:
-        return str, optional
-    if get_origin(annotation) is tuple:
-        return tuple, optional
-    return annotation, optional
+    kind = get_origin(annotation) or annotation  # of tuple[str, ...], tuple
+    return kind if isinstance(kind, type) else str, optional  # of Literal, words
 
 
 def sized_keys() -> set[str]:

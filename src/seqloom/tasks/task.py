@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 """What a task reads in an epoch, and makes a batch of."""
 Answer = dict[str, Any]
 """What a run says of one input, as JSON holds it."""
-Details = dict[str, Any]
+Details = dict[str, object]
 """What a report shows beside the scores, as JSON holds it."""
 
 

@@ -2,7 +2,6 @@
 
 import heapq
 from itertools import count
-from typing import Any
 
 KEPT = 20
 LONGEST = 2000  # characters of a text that are kept
@@ -21,13 +20,13 @@ class Worst:
     def __init__(self, kept: int = KEPT) -> None:
         self.kept = kept
         self._number = count()
-        self._heap: list[tuple[float, int, dict[str, Any]]] = []
+        self._heap: list[tuple[float, int, dict[str, object]]] = []
 
     def takes(self, probability: float) -> bool:
         """Whether such an example would be kept."""
         return len(self._heap) < self.kept or -probability > self._heap[0][0]
 
-    def add(self, probability: float, *, text: str | list[str], **more: Any) -> None:
+    def add(self, probability: float, *, text: str | list[str], **more: object) -> None:
         """One example; what is said of it is for the report."""
         if self.takes(probability):
             told = {"text": text[:LONGEST], **more, "probability": probability}
@@ -35,6 +34,6 @@ class Worst:
             if len(self._heap) > self.kept:
                 heapq.heappop(self._heap)
 
-    def told(self) -> list[dict[str, Any]]:
+    def told(self) -> list[dict[str, object]]:
         """The least likely first."""
         return [each for _, _, each in sorted(self._heap, key=lambda item: (-item[0], -item[1]))]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import Compared
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.rows import padded
-from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
 from seqloom.tasks.worst import Worst
 
 SEVERAL = "several.json"  # there is such a file where a text may have several labels
@@ -167,7 +167,7 @@ class Classify(RowTask[Model]):
             if not self.several:
                 calibration.add(p.amax(dim=1), said == batch.target)
             self.note_worst(worst, data, batch, p)
-        details: dict[str, Any] = {"per_class": scores.by_class(), "worst": worst.told()}
+        details: Details = {"per_class": scores.by_class(), "worst": worst.told()}
         if isinstance(scores, ClassScores) and self.usual is not None:
             details["baseline"] = baseline(self.usual, self.labels, scores.confusion)
             details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}

@@ -1,6 +1,6 @@
 """Whether a model that is 80% sure is right 80% of the time."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Calibration:
         gaps = (each.items * abs(each.accuracy - each.confidence) for each in self.bins())
         return {"calibration_error": sum(gaps) / items}
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """The bins that hold anything, and the error, for a report."""
         bins = [
             {"low": b.low, "high": b.high, "count": b.items, "confidence": b.confidence, "accuracy": b.accuracy}

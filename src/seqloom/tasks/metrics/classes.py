@@ -1,9 +1,10 @@
 """Which class was taken for which; several labels at once."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from jaxtyping import Shaped
+from numpy import ndarray
 from numpy.typing import NDArray
 
 from seqloom.spec.errors import ArgumentError
@@ -65,7 +66,7 @@ class Classes:
 
 
 class Labels:
-    """Any number of labels an item: F1 over labels, and whole items that are right.
+    """Several labels an item, or none: F1 over labels, and whole items that are right.
 
         exact match = items whose set of labels is right / items
         micro F1 = F1 of all labels as one
@@ -123,7 +124,7 @@ def named(
     return {name: Counts(*counts) for name, *counts in rows}
 
 
-def check_classes(argument: str, classes: NDArray[Any], number: int) -> None:
+def check_classes(argument: str, classes: Shaped[ndarray, "..."], number: int) -> None:
     """Whole numbers, each one of the classes."""
     if not classes.size:
         return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int64
@@ -153,5 +153,4 @@ def counted(metric: "Metric", said: str, references: Sequence[str]) -> Statistic
 
 def score(metric: "Metric", statistics: Statistics) -> float:
     """The score of a corpus of which these are the sums."""
-    told: Any = metric._compute_score_from_stats(statistics.tolist())
-    return float(told.score)
+    return float(metric._compute_score_from_stats(statistics.tolist()).score)
