@@ -1,4 +1,4 @@
-"""Parts of one's own, under names that work like the built-in ones: in Python, in a config file, in the help, in a run.
+"""User-defined parts, under names that work like the built-in ones: in Python, in a config file, in the help, in a run.
 
     @seqloom.register.cell("mine")            # as a decorator
     class Mine(Cell): ...
@@ -9,7 +9,8 @@ A name that is taken, or a part that does not fit its kind, is refused with the 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar, overload
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
     from seqloom.tasks.experiment import Experiment
@@ -17,133 +18,113 @@ if TYPE_CHECKING:
     from seqloom.tasks.row_check import Check
 
 Part = TypeVar("Part")
+Options = ParamSpec("Options")
 
 
-@overload
-def registered(add: Callable[[Part], None], part: None) -> Callable[[Part], Part]: ...
-@overload
-def registered(add: Callable[[Part], None], part: Part) -> Part: ...
-def registered(add: Callable[[Part], None], part: Part | None) -> Part | Callable[[Part], Part]:
-    """Both forms of a registration: the part that was given is added; without one, the decorator that adds it."""
+class Register(Protocol[Options]):
+    """Registers a part that is given, and returns it; without one, it returns the decorator that does so."""
 
-    def decorate(part: Part) -> Part:
-        add(part)
-        return part
+    @overload
+    def __call__(self, name: str, *args: Options.args, **options: Options.kwargs) -> Callable[[Part], Part]: ...
+    @overload
+    def __call__(self, name: str, part: Part, *args: Options.args, **options: Options.kwargs) -> Part: ...
 
-    return decorate if part is None else decorate(part)
+
+def decorator_too(register: Callable[Concatenate[str, object, Options], None]) -> Register[Options]:
+    """A function that registers a part, as a decorator and as a plain call."""
+
+    @wraps(register)
+    def both(name: str, part: object = None, *args: Options.args, **options: Options.kwargs) -> object:
+        def decorate(part: Part) -> Part:
+            register(name, part, *args, **options)
+            return part
+
+        return decorate if part is None else decorate(part)
+
+    return both  # type: ignore[return-value]
 
 
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-@overload
-def cell(name: str, *, summary: str = "", paper: str = "", url: str = "") -> Callable[[Part], Part]: ...
-@overload
-def cell(name: str, part: Part, *, summary: str = "", paper: str = "", url: str = "") -> Part: ...
-def cell(
-    name: str, part: Part | None = None, *, summary: str = "", paper: str = "", url: str = ""
-) -> Part | Callable[[Part], Part]:
+@decorator_too
+def cell(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A cell: a subclass of `seqloom.nn.Cell` that takes (input_size, hidden_size, *, bias); a name for `model.arch`.
 
-    summary, paper, url: what `seqloom list models` says of it; its docstring's first line, unless given
+    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
     from seqloom.models.registration import register_cell
 
-    return registered(lambda part: register_cell(name, part, summary=summary, paper=paper, url=url), part)
+    register_cell(name, part, summary=summary, paper=paper, url=url)
 
 
-@overload
-def layer(name: str, *, summary: str = "", paper: str = "", url: str = "") -> Callable[[Part], Part]: ...
-@overload
-def layer(name: str, part: Part, *, summary: str = "", paper: str = "", url: str = "") -> Part: ...
-def layer(
-    name: str, part: Part | None = None, *, summary: str = "", paper: str = "", url: str = ""
-) -> Part | Callable[[Part], Part]:
-    """A function or class build(input_size, *, causal) that gives a layer; a name for `model.arch`.
+@decorator_too
+def layer(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
+    """A function or class build(input_size, *, causal) that returns a layer; a name for `model.arch`.
 
-    A model has `model.depth` of them, each over what the last one gives, with dropout between.
+    A model has `model.depth` of them, each over the output of the one before, with dropout between.
 
-    summary, paper, url: what `seqloom list models` says of it; its docstring's first line, unless given
+    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
     from seqloom.models.registration import register_layer
 
-    return registered(lambda part: register_layer(name, part, summary=summary, paper=paper, url=url), part)
+    register_layer(name, part, summary=summary, paper=paper, url=url)
 
 
-@overload
-def family(name: str, *, summary: str = "", paper: str = "", url: str = "") -> Callable[[Part], Part]: ...
-@overload
-def family(name: str, part: Part, *, summary: str = "", paper: str = "", url: str = "") -> Part: ...
-def family(
-    name: str, part: Part | None = None, *, summary: str = "", paper: str = "", url: str = ""
-) -> Part | Callable[[Part], Part]:
+@decorator_too
+def family(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A model family: a subclass of `seqloom.models.family.Family` with `sizes` and `build`; a name for `model.arch`.
 
-    summary, paper, url: what `seqloom list models` says of it; its docstring's first line, unless given
+    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
     from seqloom.models.registration import register_family
 
-    return registered(lambda part: register_family(name, part, summary=summary, paper=paper, url=url), part)
+    register_family(name, part, summary=summary, paper=paper, url=url)
 
 
-@overload
-def score(name: str) -> Callable[[Part], Part]: ...
-@overload
-def score(name: str, part: Part) -> Part: ...
-def score(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def score(name: str, part: object = None) -> None:
     """A score: a subclass of `seqloom.nn.Score` that takes (query_size, key_size, *, heads, key_heads); a name for
     `model.attention` and `model.score`.
     """
     from seqloom.models.registration import register_score
 
-    return registered(lambda part: register_score(name, part), part)
+    register_score(name, part)
 
 
-@overload
-def activation(name: str) -> Callable[[Part], Part]: ...
-@overload
-def activation(name: str, part: Part) -> Part: ...
-def activation(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def activation(name: str, part: object = None) -> None:
     """An activation: a function of one tensor, or a class of `torch.nn.Module` that is built without arguments; a name
     for `model.activation`.
     """
     from seqloom.models.registration import register_activation
 
-    return registered(lambda part: register_activation(name, part), part)
+    register_activation(name, part)
 
 
-@overload
-def norm(name: str) -> Callable[[Part], Part]: ...
-@overload
-def norm(name: str, part: Part) -> Part: ...
-def norm(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
-    """A norm: a function or class that is called with the width and gives a layer of it; a name for `model.norm`."""
+@decorator_too
+def norm(name: str, part: object = None) -> None:
+    """A norm: a function or class that is called with the width and returns a layer of it; a name for `model.norm`."""
     from seqloom.models.registration import register_norm
 
-    return registered(lambda part: register_norm(name, part), part)
+    register_norm(name, part)
 
 
-@overload
-def head(name: str) -> Callable[[Part], Part]: ...
-@overload
-def head(name: str, part: Part) -> Part: ...
-def head(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def head(name: str, part: object = None) -> None:
     """A head: a subclass of `seqloom.nn.heads.ClassHead` that takes (size, classes, *, smoothing); a name for
     `model.head`.
     """
     from seqloom.models.registration import register_head
 
-    return registered(lambda part: register_head(name, part), part)
+    register_head(name, part)
 
 
 # Training and data ---------------------------------------------------------------------------------------------------
 
 
-@overload
-def optimizer(name: str) -> Callable[[Part], Part]: ...
-@overload
-def optimizer(name: str, part: Part) -> Part: ...
-def optimizer(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def optimizer(name: str, part: object = None) -> None:
     """An optimizer, for `train.optimizer`: a `torch.optim.Optimizer`, called as `part(groups, lr=train.lr)`, or a
     function of (groups, train) that returns one. Registration tries a step.
 
@@ -151,14 +132,11 @@ def optimizer(name: str, part: Part | None = None) -> Part | Callable[[Part], Pa
     """
     from seqloom.training import optimisers
 
-    return registered(lambda part: optimisers.register(name, part), part)
+    optimisers.register(name, part)
 
 
-@overload
-def schedule(name: str) -> Callable[[Part], Part]: ...
-@overload
-def schedule(name: str, part: Part) -> Part: ...
-def schedule(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def schedule(name: str, part: object = None) -> None:
     """A learning rate schedule, for `train.schedule`: a function of (at, train) that returns a factor of `train.lr`.
 
     at: a `seqloom.training.schedules.Standing`: step, total, epoch, plateaus
@@ -169,14 +147,11 @@ def schedule(name: str, part: Part | None = None) -> Part | Callable[[Part], Par
     """
     from seqloom.training import schedules
 
-    return registered(lambda part: schedules.register(name, part), part)
+    schedules.register(name, part)
 
 
-@overload
-def metric(name: str, *, higher_is_better: bool = True) -> Callable[[Part], Part]: ...
-@overload
-def metric(name: str, part: Part, *, higher_is_better: bool = True) -> Part: ...
-def metric(name: str, part: Part | None = None, *, higher_is_better: bool = True) -> Part | Callable[[Part], Part]:
+@decorator_too
+def metric(name: str, part: object = None, *, higher_is_better: bool = True) -> None:
     """A metric, for `train.metrics`: a function of (answers, references) that returns a number for a whole split.
 
     It is called with two lists, an item of each for each example:
@@ -191,26 +166,19 @@ def metric(name: str, part: Part | None = None, *, higher_is_better: bool = True
     """
     from seqloom.tasks.metrics import registry
 
-    return registered(lambda part: registry.register(name, part, higher_is_better=higher_is_better), part)
+    registry.register(name, part, higher_is_better=higher_is_better)
 
 
-@overload
-def reader(
-    name: str, *, suffixes: Sequence[str] = ..., kind: str = ..., separator: str = ..., keyed: bool = ...
-) -> Callable[[Part], Part]: ...
-@overload
-def reader(
-    name: str, part: Part, *, suffixes: Sequence[str] = ..., kind: str = ..., separator: str = ..., keyed: bool = ...
-) -> Part: ...
+@decorator_too
 def reader(
     name: str,
-    part: Part | None = None,
+    part: object = None,
     *,
     suffixes: Sequence[str] = (),
     kind: str = "table",
     separator: str = ", ",
     keyed: bool = False,
-) -> Part | Callable[[Part], Part]:
+) -> None:
     """A file format, for `data.format`: a function of (paths, data, bad) that yields (Place(file, line), cells).
 
     Of a table it yields the cells of each row, of which the first may be a header. A line that can't be read goes to
@@ -231,19 +199,12 @@ def reader(
     from seqloom.tasks.registry import TASKS
 
     kinds = {each for entry in TASKS.values() for each in entry.reads.kinds}
-
-    def add(part: Part) -> None:
-        several = [suffixes] if isinstance(suffixes, str) else suffixes
-        formats.register(name, part, several, kind, kinds, separator, keyed)
-
-    return registered(add, part)
+    several = [suffixes] if isinstance(suffixes, str) else suffixes
+    formats.register(name, part, several, kind, kinds, separator, keyed)
 
 
-@overload
-def tokenizer(name: str) -> Callable[[Part], Part]: ...
-@overload
-def tokenizer(name: str, part: Part) -> Part: ...
-def tokenizer(name: str, part: Part | None = None) -> Part | Callable[[Part], Part]:
+@decorator_too
+def tokenizer(name: str, part: object = None) -> None:
     """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenisers.Tokeniser`.
 
     A run keeps its name and its state as JSON; who opens the run registers it again.
@@ -253,16 +214,11 @@ def tokenizer(name: str, part: Part | None = None) -> Part | Callable[[Part], Pa
     """
     from seqloom.data.tokenisers import reading
 
-    return registered(lambda part: reading.register(name, part), part)
+    reading.register(name, part)
 
 
-@overload
-def corpus(name: str, *, task: str | Sequence[str], tokenizer: str | None = None) -> Callable[[Part], Part]: ...
-@overload
-def corpus(name: str, part: Part, *, task: str | Sequence[str], tokenizer: str | None = None) -> Part: ...
-def corpus(
-    name: str, part: Part | None = None, *, task: str | Sequence[str], tokenizer: str | None = None
-) -> Part | Callable[[Part], Part]:
+@decorator_too
+def corpus(name: str, part: object = None, *, task: str | Sequence[str], tokenizer: str | None = None) -> None:
     """A corpus that needs no file, for `data.corpus` of one task or several: a generator of (seed, length, examples).
 
     It yields a `Record(values, Place(name, number))` for each example, its values as the task has them; of the task
@@ -283,46 +239,27 @@ def corpus(
     from seqloom.tasks.registry import TASKS
 
     several = [TASKS[each].reads for each in ([task] if isinstance(task, str) else task)]
-    return registered(lambda part: register_corpus(name, part, several, tokenizer), part)
+    register_corpus(name, part, several, tokenizer)
 
 
-@overload
+@decorator_too
 def task(
     name: str,
-    part: None = None,
-    *,
-    config: "type[Experiment]",
-    report: "type[TaskReport] | None" = None,
-    check: "Check | None" = None,
-    summary: str | None = None,
-) -> Callable[[Part], Part]: ...
-@overload
-def task(
-    name: str,
-    part: Part,
+    part: object = None,
     *,
     config: "type[Experiment] | None" = None,
     report: "type[TaskReport] | None" = None,
     check: "Check | None" = None,
     summary: str | None = None,
-) -> Part: ...
-def task(
-    name: str,
-    part: Part | None = None,
-    *,
-    config: "type[Experiment] | None" = None,
-    report: "type[TaskReport] | None" = None,
-    check: "Check | None" = None,
-    summary: str | None = None,
-) -> Part | Callable[[Part], Part]:
+) -> None:
     """A task: a class derived from Task, with its config; or a module or package that has both, by its name.
 
     A module has `Config` and `TASK`, and may have `REPORT` and `check`; a package has them in its modules `config`,
     `task`, `report` and `check`.
 
-    report: what people see of its runs; unless said, the scores
-    check: what `seqloom check` looks for; unless said, what it looks for in any rows
-    summary: what it learns, in one line of the help; unless said, the docstring of its config
+    report: what people see of its runs; the default is the scores
+    check: what `seqloom check` looks for; the default is what it looks for in any rows
+    summary: what it learns, in one line of the help; the default is the docstring of its config
 
     @seqloom.register.task("count", config=Config)
     class CountWords(RowTask): ...
@@ -331,6 +268,5 @@ def task(
     """
     from seqloom.tasks import registration
 
-    given = {"config": config, "report": report, "check": check}
-    parts = {key: value for key, value in given.items() if value is not None}
-    return registered(lambda part: registration.register(name, part, summary, parts), part)
+    parts = {"config": config, "report": report, "check": check}
+    registration.register(name, part, summary, {key: value for key, value in parts.items() if value is not None})
