@@ -17,9 +17,9 @@ from pathlib import Path
 
 import torch
 
+from seqloom.runs.devices import seed
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.training.devices import seed
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer
 from seqloom.training.schedules import Standing, rate

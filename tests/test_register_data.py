@@ -134,7 +134,7 @@ def test_a_reader_that_does_not_fit_is_refused(part: object, options: dict[str, 
 
 
 def test_a_taken_name_is_refused() -> None:
-    with pytest.raises(PartError, match="the format 'csv' is taken"):
+    with pytest.raises(PartError, match="the reader 'csv' is taken"):
         seqloom.register.reader("csv", bars)
     with pytest.raises(PartError, match="the corpus 'copy' is taken"):
         seqloom.register.corpus("copy", parity, task=["classify", "tag"])
@@ -278,7 +278,7 @@ def test_a_task_without_a_corpus_asks_for_a_file() -> None:
     ("part", "options", "message"),
     [
         (word_count.CountWords, {}, "has no config. Pass config=Config, a class derived from Experiment."),
-        (word_count.Config, {"config": word_count.Config}, "is not a class derived from Task. Derive it from RowTask"),
+        (word_count.Config, {"config": word_count.Config}, "is the class Config. Derive a class from RowTask or Task"),
         (Unfinished, {"config": word_count.Config}, "has no build, collate, evaluate, predict, schema, step. Write"),
         (word_count.CountWords, {"config": WithoutName}, "has a config whose reads are those of 'cuont'. Begin it"),
         (word_count.CountWords, {"config": WithoutKey}, "has a config that does not work: the role 'size' has no key;"),

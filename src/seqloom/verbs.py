@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from seqloom.data.source import DataSource
 from seqloom.lens.report import write_report
-from seqloom.models.custom import Build
+from seqloom.models.custom import Build, as_build
 from seqloom.runs.devices import check_device
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
 from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume
@@ -19,7 +19,7 @@ from seqloom.runs.run_config import on_device, read_experiment, with_data
 from seqloom.spec import durable
 from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import written
-from seqloom.spec.errors import SeqloomError, UserError
+from seqloom.spec.errors import PartError, SeqloomError, UserError
 from seqloom.spec.folder import SCORES
 from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
@@ -120,7 +120,7 @@ def resume(
     device: where to compute, if not on the device that the run began with, on which it goes on bit for bit
     model: the function that the run was made with, if it was made with `model=build`
     """
-    folder = Path(folder)
+    folder, model = Path(folder), None if model is None else as_build(model)
     manifest = open_manifest_to_resume(folder, model)
     if device is not None:
         check_device(device)
@@ -142,9 +142,9 @@ def reported(folder: Path, work: "Callable[[], Run]") -> "Run":
     """Do the work and write the report, even if the work ends before its time."""
     try:
         run = work()
-    except UserError:  # nothing happened in the run: the folder may be another's
-        raise
-    except SeqloomError:
+    except SeqloomError as error:
+        if isinstance(error, UserError) and not isinstance(error, PartError):
+            raise  # nothing happened in the run: the folder may be another's
         with suppress(SeqloomError):  # what ended the run is the news, not that its report has no room
             write_report(folder)
         raise
@@ -172,6 +172,7 @@ def load(folder: str | Path, device: str = "cpu", model: Build | None = None) ->
 
     model: the function that it was made with, if it was made with `model=build`
     """
+    model = None if model is None else as_build(model)
     manifest = open_manifest(Path(folder), model)
     check_device(device)
     config = read_experiment(Path(folder), model)

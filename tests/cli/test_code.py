@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("forget_parts")
 TASK = (
     Path(word_count.__file__).read_text(encoding="utf-8")
     + """
-from seqloom.spec.registry import Origin
+from seqloom.spec.origin import Origin
 from seqloom.tasks.registry import TASKS, TaskEntry
 
 TASKS.register("count", TaskEntry(__name__, "count the words of a text"), Origin.of(CountWords))
@@ -36,7 +36,7 @@ from pathlib import Path
 from seqloom.models.family import Family, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.spec.config.section import key
-from seqloom.spec.registry import Origin
+from seqloom.spec.origin import Origin
 
 
 class Pairs(Family):

@@ -1,13 +1,12 @@
 """What was made ready once is found again by what went into it."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from seqloom.data import cache as module
-from seqloom.data.cache import cache_folder, create, find, fingerprints, own_code, state
+from seqloom.data.cache import cache_folder, create, find, fingerprints, state
 from seqloom.spec.durable import WriteError
 from seqloom.spec.errors import DataError
 
@@ -155,14 +154,3 @@ def test_the_state_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
     (folder / "pos.txt").write_text("good, really")
     assert state(folder) != first
     assert state(folder / "pos.txt") != state(tmp_path / "none") == ()
-
-
-def test_code_of_ones_own_is_known_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert own_code(own_code) is None  # the package's own, whose edition is counted
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "own_reader.py").write_text("def read():\n    return 1\n")
-    read = import_module("own_reader").read
-    first = own_code(read)
-    assert first is not None
-    (tmp_path / "own_reader.py").write_text("def read():\n    return 2\n")
-    assert own_code(read) not in (None, first)

@@ -47,7 +47,7 @@ def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named
         for form in formats.formats_read(entry.reads):
             data = {"train": "a.txt", "format": form.name}
             assert experiment({"task": task, "data": data}).data.format == form.name
-    with pytest.raises(UnknownName, match=r"unknown format 'cvs'\. Did you mean 'csv'"):
+    with pytest.raises(UnknownName, match=r"unknown reader 'cvs'\. Did you mean 'csv'"):
         FORMATS["cvs"]
 
 

@@ -14,7 +14,7 @@ from seqloom.spec.errors import PartWarning, RunError
 from seqloom.spec.folder import MANIFEST, Manifest, Part, read_manifest, write_manifest
 from seqloom.spec.names import ACTIVATIONS as NAMES
 from seqloom.spec.names import SCORES
-from seqloom.spec.registry import Origin
+from seqloom.spec.origin import Origin
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
@@ -58,7 +58,8 @@ def warning(run: Path) -> str:
 
 def uses_activation(name: str) -> Path:
     model = {"arch": "conv", "size": "tiny", "gate": "none", "activation": name}
-    create(Path("run"), experiment({"task": "classify", "model": model}), {}, {})
+    config = experiment({"task": "classify", "model": model})
+    create(Path("run"), config, {}, {}, parts_to_record(config))
     return Path("run")
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("forget_parts")
 
 REGISTERS = """
 from seqloom.spec.names import ACTIVATIONS
-from seqloom.spec.registry import Origin
+from seqloom.spec.origin import Origin
 class Mine: ...
 ACTIVATIONS.add("{name}", Origin.of(Mine))
 """
@@ -64,7 +64,7 @@ def test_a_file_registers_its_parts_under_the_module_of_its_name(folder: Path) -
     load_code(write("my_parts.py", MINE))
     origin = ACTIVATIONS.origin("mine")
     assert origin is not None
-    assert (origin.module, origin.file, origin.location) == ("my_parts", "my_parts.py", f"{folder / 'my_parts.py'}:4")
+    assert (origin.module, origin.file, origin.location) == ("my_parts", "my_parts.py", "my_parts.py:4")
     assert sys.modules["my_parts"].__file__ == str(folder / "my_parts.py")
     assert str(folder) not in sys.path
 
@@ -88,7 +88,7 @@ def test_a_file_imports_its_neighbors_and_one_of_them_may_be_named_too() -> None
 
 def test_a_file_that_registers_the_parts_of_a_neighbor_is_run_once() -> None:
     write("cells.py", "class Mine: ...")
-    text = "import cells\nfrom seqloom.spec.names import ACTIVATIONS\nfrom seqloom.spec.registry import Origin\n"
+    text = "import cells\nfrom seqloom.spec.names import ACTIVATIONS\nfrom seqloom.spec.origin import Origin\n"
     write("my_parts.py", f"{text}ACTIVATIONS.add('mine', Origin.of(cells.Mine))\n")
     load_code("my_parts.py")
     load_code("my_parts.py")
@@ -220,13 +220,13 @@ def test_registers_nothing() -> None:
     assert refused(write("my_parts.py", "a = 1")) == f"my_parts.py: registers nothing. {advice}."
 
 
-def test_registers_a_taken_name(folder: Path) -> None:
+def test_registers_a_taken_name() -> None:
     text = REGISTERS + 'from seqloom.spec.names import SCORES\nSCORES.add("dot", Origin.of(Mine))'
     write("my_parts.py", text.format(name="mine"))
     parts = user_defined()
     with pytest.raises(PartError) as caught:
         load_code("my_parts.py")
-    assert str(caught.value) == f"{folder / 'my_parts.py'}:4: the score 'dot' is taken. Give it another name."
+    assert str(caught.value) == "my_parts.py:4: the score 'dot' is taken. Give it another name."
     assert user_defined() == parts
     assert SCORES.origin("dot") is None
     assert "mine" not in ACTIVATIONS

@@ -15,7 +15,6 @@ CODE = "[a-z][a-z-]*"
 
 # Codes that several lines raise, since to who groups problems they are one.
 SHARED = {
-    "build-missing": "a run that records the function, and an older one that has only its place in the config",
     "part-misfit": "a part that does not fit, and a module that has none",
     "invalid-value": "a value of a wrong type, and none",
     "key-without-use": "a key that changes nothing, whatever decides that",

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from seqloom.runs.devices import device_of, device_words
+from seqloom.runs.devices import device_of, device_words, seed
 from seqloom.spec.errors import UserError
-from seqloom.training.devices import determinism, precision, seed
+from seqloom.training.devices import determinism, precision
 from tests.training.small import tiny
 
 CPU = torch.device("cpu")

@@ -1,7 +1,6 @@
 """Data made ready once: folders found by what went into them, so that the second run starts at once."""
 
 import hashlib
-import inspect
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,23 +78,6 @@ def create(key: Mapping[str, object]) -> Iterator[Path]:
     """A folder to fill from these ingredients, which `find` finds once the block has ended well."""
     with durable.new_folder(place_of(key)) as folder:
         yield folder
-
-
-def own_code(definition: object) -> str | None:
-    """A fingerprint of the file that defines a function or class outside of this package, which may change any time.
-
-    Of a definition without a file, as in a notebook, it is of its own source.
-    """
-    definition = inspect.unwrap(definition) if callable(definition) else definition
-    module = getattr(definition, "__module__", None)
-    if module is None or module.partition(".")[0] == __name__.partition(".")[0]:
-        return None
-    try:
-        file = Path(str(inspect.getsourcefile(definition)))  # type: ignore[arg-type]
-        source = inspect.getsource(definition) if not file.is_file() else None  # type: ignore[arg-type]
-        return sha256(file) if source is None else hashlib.sha256(source.encode()).hexdigest()
-    except (OSError, TypeError):
-        return None
 
 
 def place_of(key: Mapping[str, object]) -> Path:

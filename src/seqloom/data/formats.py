@@ -18,9 +18,10 @@ from seqloom.data.reads import Reads
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import DataError
+from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, each, misfit
 from seqloom.spec.problem import KeyName
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.registry import Registry, shown
 
 Cells = Sequence[object] | Mapping[str, object]
 """A record: cells in order, or an object of JSON."""
@@ -51,7 +52,7 @@ class Format:
 
 
 FORMATS: Registry[Format] = Registry(
-    "format",
+    "reader",
     {
         "csv": Format("csv", "table", csv_rows, (".csv",), ", comma, "),
         "tsv": Format("tsv", "table", tsv_rows, (".tsv", ".tab"), ", tab, "),
@@ -194,4 +195,4 @@ def register(
                     reason = f"gave {shown(record)}, not (Place(file, line), {expected})"
                     raise misfit("reader", name, part, reason, "Give that for each record")
 
-    FORMATS.register(name, Format(name, kind, read, tuple(suffixes), separator, keyed), Origin.of(part))
+    FORMATS.register(name, Format(name, kind, read, tuple(suffixes), separator, keyed), Origin.registered(part))

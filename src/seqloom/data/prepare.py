@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -12,7 +11,7 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Ragged, read
-from seqloom.data.cache import create, find, own_code
+from seqloom.data.cache import create, find
 from seqloom.data.examples import Place, Record, Value
 from seqloom.data.lines import Bad, skipped
 from seqloom.data.rows import Row, Within, files_beside, write_rows
@@ -166,10 +165,7 @@ def prepare(
 
     read: what gives the examples, if not the source itself; `key` is then what decides them besides
     """
-    learners = chain.from_iterable(learner.definitions() for learner in schema.learners.values())
-    kinds = (type(schema), *map(type, schema.columns), *learners)
-    code = sorted({each for kind in kinds if (each := own_code(kind)) is not None})
-    whole = {**source.cache_key(), "schema": repr(schema), "schema_code": code, **(key or {})}
+    whole = {**source.cache_key(), "schema": repr(schema), **(key or {})}
     folder = find(whole)
     if folder is None:
         with create(whole) as making:

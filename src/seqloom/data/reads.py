@@ -11,8 +11,9 @@ from seqloom.data.examples import Record
 from seqloom.data.fields import Field, text
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import UserError
+from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, each, misfit
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.registry import Registry, shown
 
 Made = Callable[..., Iterator[Any]]
 Parse = Callable[[Field, Any], object]
@@ -114,7 +115,7 @@ def register_corpus(name: str, part: object, several: Sequence[Reads], tokenizer
     function = as_function("corpus", name, part, "seed", "length", "examples")
     for reads in sorted(several, key=lambda reads: name not in reads.corpora):  # where it is taken, first
         corpus = EmbeddedCorpus(checked(name, function, reads), tokenizer=tokenizer)
-        reads.corpora.register(name, corpus, Origin.of(part))
+        reads.corpora.register(name, corpus, Origin.registered(part))
 
 
 def checked(name: str, function: Callable[..., object], reads: Reads) -> Made:

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from seqloom.data.arrays import smallest_type
 from seqloom.data.examples import Place, Value
-from seqloom.data.tokenisers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.data.tokenisers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.spec.config.data import TokenizedData
 from seqloom.spec.errors import ArgumentError, DataError
@@ -44,10 +44,6 @@ class Learner(ABC, Generic[Encoder]):
 
     roles: tuple[int, ...]
 
-    def definitions(self) -> tuple[object, ...]:
-        """The classes that decide what is learned: files outside of the package may change."""
-        return (type(self),)
-
     @abstractmethod
     def learn(self, values: Iterable[Value], counts: Counts) -> Encoder:
         """From these values of all training examples, or from the counts of all answers."""
@@ -70,9 +66,6 @@ class TokenizerLearner(Learner[Tokeniser]):
     min_count: int
     lowercase: bool
     sample: int
-
-    def definitions(self) -> tuple[object, ...]:
-        return (*super().definitions(), TOKENISERS[self.kind])
 
     def learn(self, values: Iterable[str], counts: Counts) -> Tokeniser:
         return train_tokeniser(

@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from seqloom.data.cache import State, fingerprints, own_code, state
+from seqloom.data.cache import State, fingerprints, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
 from seqloom.data.examples import Record, Value
 from seqloom.data.formats import Format, formats_of, refuse_twice
@@ -63,6 +63,7 @@ class DataSource:
     hashes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     states: dict[Path, State] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
+    code: tuple[str, ...] = ()
 
     @staticmethod
     def resolve(data: DataSection, reads: Reads, on_problem: OnProblem = raise_problem) -> "DataSource":
@@ -94,13 +95,16 @@ class DataSource:
         kept = {split: tuple(path for path, _ in files) for split, files in named.items()}
         return DataSource(reads, data, kept, corpus, tuple(inputs), states=states)
 
-    def hashed(self) -> "DataSource":
-        """With the SHA-256 of each file; no content may be in two splits, under whatever name."""
+    def hashed(self, code: Sequence[str] = ()) -> "DataSource":
+        """With the SHA-256 of each file; no content may be in two splits, under whatever name.
+
+        code: hashes of the user-defined parts that read these data
+        """
         if self.hashes:
             return self
         hashes = {split: tuple(fingerprints(paths)) for split, paths in self.files.items()}
         refuse_shared(self.files, hashes)
-        return replace(self, hashes=hashes)
+        return replace(self, hashes=hashes, code=tuple(code))
 
     # What there is ---------------------------------------------------------------------------------------------------
 
@@ -216,16 +220,8 @@ class DataSource:
             key["seed"] = self.data.seed  # else it decides nothing: no example is made, and none kept back by content
         if self.corpus:
             key |= {"corpus": self.corpus, "made_with": self.reads.made_with(self.corpus)}
-        key["code"] = self._code()
+        key["code"] = sorted(self.code)  # the package's own is counted by `cache.FORMAT`
         return key
-
-    def _code(self) -> list[str]:
-        """The files of readers and parsers that are not the package's own, whose edition `cache.FORMAT` counts."""
-        functions: list[object] = [each.format.read for each in self.inputs]
-        functions += [role.parse for role in self.reads.roles]
-        if self.corpus:
-            functions.append(self.reads.corpora[self.corpus].load())
-        return sorted({code for function in functions if (code := own_code(function)) is not None})
 
     def _forms(self, split: str) -> list[str]:
         """How each file is written, which its name may decide; of a class its name too, of a source its target."""

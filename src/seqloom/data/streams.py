@@ -10,7 +10,7 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.arrays import Writer, read, smallest_type
-from seqloom.data.cache import create, find, own_code
+from seqloom.data.cache import create, find
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched
@@ -37,8 +37,7 @@ class Streams:
 
 def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
     """Text made ready, from the cache or now; never from a file that changed meanwhile."""
-    code = sorted({each for kind in learner.definitions() if (each := own_code(kind)) is not None})
-    key = {**source.cache_key(), "learner": repr(learner), "learner_code": code}
+    key = {**source.cache_key(), "learner": repr(learner)}
     folder = find(key)
     if folder is None:
         with create(key) as making:

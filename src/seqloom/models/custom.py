@@ -1,17 +1,17 @@
 """Layers of one's own as a model: registered under a name (`seqloom.register.layer`), or given as `model=build`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pydantic import create_model
 
 from seqloom.models.family import Family, Use, cannot_generate
-from seqloom.spec import names
 from seqloom.spec.config.section import Values
 from seqloom.spec.errors import PartError
+from seqloom.spec.origin import location_of
+from seqloom.spec.part_checks import described
 from seqloom.spec.problem import Problem, describe_exception
-from seqloom.spec.registry import Origin, Registry
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -24,8 +24,6 @@ Build = Callable[..., object]
 checked each time (`built`)."""
 
 
-LAYERS: Registry[Build] = Registry(names.LAYERS, {})
-
 WIDTHS = {"tiny": 32, "small": 128, "base": 512}
 SIZES: Mapping[str, Values] = {
     size: {"width": width, "depth": 2 if size == "base" else 1} for size, width in WIDTHS.items()
@@ -37,6 +35,7 @@ class Custom(Family):
 
     sizes: ClassVar[Mapping[str, Values]] = SIZES
     builder: ClassVar[Build]
+    longest_input: ClassVar[int | None] = None
 
     @property
     def title(self) -> str:
@@ -60,7 +59,7 @@ class Custom(Family):
     def output_follows_input(self) -> bool:
         return self.widths == (self.width, 2 * self.width)
 
-    @property
+    @cached_property
     def widths(self) -> tuple[int, int]:
         """Of its output, over vectors as wide as the model's, and over others."""
         one, other = (self.width_over(each) for each in (self.width, 2 * self.width))
@@ -69,8 +68,12 @@ class Custom(Family):
     def width_over(self, width: int) -> int:
         """Of its output, over vectors of this width."""
         for _ in range(self.depth):
-            width = probed(type(self).builder, width, causal=type(self).generates).output_size
+            width = probe(type(self).builder, width, causal=type(self).generates).output_size
         return width
+
+    @property
+    def max_length(self) -> int | None:
+        return type(self).longest_input
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE and not self.generates:
@@ -126,13 +129,8 @@ def family_of(build: Build, base: type[Custom] = Custom) -> type[Custom]:
     family.builder = build
     family.generates, family.carries_state, family.begins_in_state = causal.causal, not causal.grows, causal.carries
     family.default_max_length = min([Custom.default_max_length, *limits])
+    family.longest_input = min(limits, default=None)
     return family
-
-
-@cache
-def unnamed(build: Build) -> type[Custom]:
-    """The family of `model=build`."""
-    return family_of(build, Unnamed)
 
 
 def builder_of(section: Family) -> Build | None:
@@ -153,7 +151,7 @@ def as_build(build: object) -> Build:
 
     from seqloom.nn.cells import Cell
 
-    location = Origin.of(build).location
+    location = location_of(build)
     if isinstance(build, type) and issubclass(build, Cell):
         name = build.__name__
         advice = f'Register it with seqloom.register.cell("{name.lower()}", {name}), and give model="{name.lower()}"'
@@ -162,7 +160,7 @@ def as_build(build: object) -> Build:
         advice = "Register it with seqloom.register.family, and give its name"
         raise PartError(f"{build.__name__} is a model family, and no function that builds layers", advice)
     if isinstance(build, nn.Module) or not callable(build):
-        what = f"{shown_type(build)} is no function that builds layers"
+        what = f"{described(build)} is no function that builds layers"
         raise PartError(what, "Give a function build(input_size, *, causal) that returns a layer", location=location)
     try:
         inspect.signature(build).bind(32, causal=True)
@@ -172,30 +170,28 @@ def as_build(build: object) -> Build:
     return build
 
 
-def shown_type(value: object) -> str:
-    """What kind of object it is, for a sentence."""
-    return f"an object of type {type(value).__name__}"
-
-
 def first_probe(build: Build, *, causal: bool) -> Probe:
     """What is known of its layers at the first of the usual widths that it takes."""
     wrong: PartError | None = None
     for width in WIDTHS.values():
         try:
-            return probed(build, width, causal=causal)
+            return probe(build, width, causal=causal)
         except PartError as error:
             wrong = wrong or error
     assert wrong is not None
     raise wrong
 
 
-@cache
-def probed(build: Build, width: int, *, causal: bool) -> Probe:
-    """What is known of its layer over vectors of this width; it is built without memory for its weights."""
+def probe(build: Build, width: int, *, causal: bool) -> Probe:
+    """What is known of its layer over vectors of this width; it is built without memory for its weights, if it can."""
     import torch
 
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        layer = built(build, width, causal=causal)
+    with torch.random.fork_rng(devices=[]):
+        try:
+            with torch.device("meta"):
+                layer = built(build, width, causal=causal)
+        except PartError:
+            layer = built(build, width, causal=causal)
     shapes, traits = layer.state_shapes(), layer.traits
     grows = any(None in shape for shape in shapes.values())
     return Probe(layer.output_size, traits.causal, bool(shapes), grows, traits.max_length)
@@ -205,7 +201,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
     """A layer over vectors of this width, checked."""
     from seqloom.nn.layer import Layer
 
-    location, call = Origin.of(build).location, f"{name_of(build)}({width}, causal={causal})"
+    location, call = location_of(build), f"{name_of(build)}({width}, causal={causal})"
     try:
         layer: object = build(width, causal=causal)
     except Exception as wrong:
@@ -213,7 +209,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
         raise PartError(f"{call} raised {describe_exception(wrong)}", advice, location=location) from wrong
     if not isinstance(layer, Layer):
         advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equal"
-        raise PartError(f"{call} returned {shown_type(layer)}, not a layer", advice, location=location)
+        raise PartError(f"{call} returned {described(layer)}, not a layer", advice, location=location)
     sizes = [getattr(layer, name, None) for name in ("input_size", "output_size")]
     if sizes[0] != width:
         what = f"{call} returned a layer of input_size {sizes[0]}"

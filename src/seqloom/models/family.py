@@ -143,6 +143,17 @@ class Family(Section):
         """The same of an encoder-decoder; `begins_by_itself` if a layer of it has a first state of its own."""
         yield from ()
 
+    def length_conflicts(self, key: str, length: int | None) -> Iterator[Problem]:
+        """Why it can't read sequences as long as this key of the config says, if it can't."""
+        limit, own = self.max_length, self.max_length_key
+        if limit is None or (length or 0) <= limit:
+            return
+        message = f"{KeyName(key)} is {length}, more than"
+        if own is None:
+            yield conflict(key, f"{message} the {limit} positions that the model's layers take", "Lower it")
+        else:
+            yield conflict(key, f"{message} {KeyName(f'model.{own}')}, {limit}", "Make them equal")
+
     # Sizes -----------------------------------------------------------------------------------------------------
 
     @property

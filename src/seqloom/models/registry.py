@@ -17,12 +17,14 @@ class Architecture:
     of: the family: its class, or the module that has it as `FAMILY`
     summary: what it is, in one line
     paper, url: who described it, and where
+    kind: what `seqloom.register` calls it: cell, layer or family
     """
 
     of: "str | type[Family]"
     summary: str
     paper: str = ""
     url: str = ""
+    kind: str = "family"
 
     @property
     def family(self) -> "type[Family]":

@@ -1,7 +1,8 @@
-"""Where to compute."""
+"""Where to compute, and with which random numbers."""
 
 from typing import TYPE_CHECKING
 
+from seqloom.data.order import number
 from seqloom.spec.errors import UserError
 from seqloom.spec.names import DEVICES
 from seqloom.spec.problem import KeyName
@@ -31,6 +32,13 @@ def device_of(name: str) -> "torch.device":
             "`seqloom doctor` says what there is",
         )
     return torch.device(name)
+
+
+def seed(*words: object) -> None:
+    """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
+    import torch
+
+    torch.manual_seed(number(*words))
 
 
 def device_words(device: "torch.device") -> str:

@@ -9,15 +9,20 @@ from safetensors.torch import save
 from torch import nn
 
 from seqloom.runs.places import refuse_taken
-from seqloom.runs.recorded_parts import parts_to_record
 from seqloom.spec import durable
 from seqloom.spec.config.toml import written
-from seqloom.spec.folder import EXPERIMENT, LOCAL, VOCABULARY, Manifest, read_manifest, sha256, versions
+from seqloom.spec.folder import EXPERIMENT, LOCAL, VOCABULARY, Manifest, Part, read_manifest, sha256, versions
 from seqloom.spec.folder import write_manifest as commit
 from seqloom.tasks.experiment import Experiment
 
 
-def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], local: Mapping[str, object]) -> None:
+def create(
+    folder: Path,
+    experiment: Experiment,
+    vocabulary: Mapping[str, str],
+    local: Mapping[str, object],
+    parts: tuple[Part, ...] = (),
+) -> None:
     """A run without weights yet: config, vocabulary, and where the data lay."""
     refuse_taken(folder)
 
@@ -31,7 +36,6 @@ def create(folder: Path, experiment: Experiment, vocabulary: Mapping[str, str], 
             names.append(f"{VOCABULARY}/{name}")
         files = {name: sha256(making / name) for name in names}
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        parts = parts_to_record(experiment)
         commit(making, Manifest(experiment.task, created, versions=versions(), files=files, parts=parts))
 
     durable.folder(folder, fill)

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from seqloom.data.source import DataSource
 from seqloom.data.wording import listed
-from seqloom.models.custom import Build
+from seqloom.models.custom import Build, name_of
 from seqloom.spec.errors import PartWarning, RunError
 from seqloom.spec.folder import Manifest, Part, check
+from seqloom.spec.origin import Origin
 from seqloom.spec.problem import Problem, format_problem
-from seqloom.spec.registry import Names, Origin
+from seqloom.spec.registry import Names
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.parts import kind_of, used_parts
 from seqloom.tasks.registry import task_of
@@ -20,9 +22,9 @@ MODEL = "model"  # the kind of the function of `model=build`: it is given, not r
 AS_IT_WAS = "Register what it was made with (--code names its file), or begin a new run"
 
 
-def parts_to_record(experiment: Experiment) -> tuple[Part, ...]:
-    """What the manifest of a run says of the parts that its experiment uses."""
-    return tuple(part_of(kind, name, origin) for kind, name, origin in used_parts(experiment))
+def parts_to_record(experiment: Experiment, source: DataSource | None = None) -> tuple[Part, ...]:
+    """What the manifest of a run says of the parts that its experiment and its data use."""
+    return tuple(part_of(kind, name, origin) for kind, name, origin in used_parts(experiment, source))
 
 
 def part_of(kind: str, name: str, origin: Origin) -> Part:
@@ -97,20 +99,29 @@ def missing_build(parts: Iterable[Part], folder: Path, build: Build | None) -> P
 
 
 def changed_parts(parts: Iterable[Part], folder: Path, build: Build | None = None) -> Problem | None:
-    """The parts that have another content than when the run was made, or, without a file, come from another module.
-
-    A part that is built in by now is what it was.
-    """
+    """The parts that have another content than when the run was made, or, without a file, come from another module."""
     now: dict[Part, Part] = {}
     for part in parts:
-        origin = origin_of(part) if part.kind != MODEL else None if build is None else Origin.of(build)
-        other = part_of(part.kind, part.name, origin) if origin is not None else part
-        if (part.sha256, part.module) != (other.sha256, other.module):
+        other = part_now(part, build)
+        if (part.name, part.sha256, part.module) != (other.name, other.sha256, other.module):
             now[part] = other
     if not now:
         return None
-    groups = group_by_source(now, lambda part: f"{exact_source(part)}, now of {exact_source(now[part])}")
+    groups = group_by_source(now, lambda part: f"{exact_source(part)}, now {of_source(part, now[part])}")
     return Problem("parts-changed", f"made with {', and '.join(groups)}", "Its results may differ", str(folder))
+
+
+def part_now(part: Part, build: Build | None) -> Part:
+    """What the part of this kind and name is now; one that is built in by now is what it was."""
+    if part.kind == MODEL:
+        return part if build is None else part_of(MODEL, name_of(build), Origin.of(build))
+    origin = origin_of(part)
+    return part if origin is None else part_of(part.kind, part.name, origin)
+
+
+def of_source(part: Part, other: Part) -> str:
+    """The source of what a part is now, with its name if that is another."""
+    return f"{'' if other.name == part.name else f'{other.name!r} '}of {exact_source(other)}"
 
 
 def holders(part: Part) -> list[Names]:

@@ -12,7 +12,7 @@ import torch
 
 from seqloom.models.family import Use
 from seqloom.nn.models import Writer
-from seqloom.runs.devices import device_of
+from seqloom.runs.devices import device_of, seed
 from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run_config import read_experiment
 from seqloom.runs.weights import restore
@@ -23,6 +23,7 @@ from seqloom.spec.folder import SCORES, VOCABULARY, Manifest, read_json, read_te
 from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys, keys_of
+from seqloom.tasks.parts import part_errors, used_parts
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Answer, Evaluation, Task
 
@@ -82,10 +83,22 @@ class Run:
                 location=self.folder,
             )
         with torch.inference_mode(False):  # ordinary weights, whoever asks first: one may want to train them on
-            with torch.device("meta"):
-                model = self.task.build()
+            model = self.build()
             restore(model, self.folder / name, self.device)
-        return model.eval()
+            return model.to(self.device).eval()
+
+    def build(self) -> Writer:
+        """The model, whose weights are yet to come from their file.
+
+        Built-in parts need no memory for that. A user-defined part may hold constants that no file has: it is built as
+        training built it.
+        """
+        if not used_parts(self.experiment):
+            with torch.device("meta"):
+                return self.task.build()
+        with torch.random.fork_rng(devices=[]):
+            seed("weights", self.experiment.seed)
+            return self.task.build()
 
     @property
     def scores(self) -> dict[str, Any]:
@@ -109,7 +122,7 @@ class Run:
                 raise TextError(number, message, "Split it", code="long-text")
         answers: list[Answer] = []
         answer = self.answering(attention, options)
-        with torch.inference_mode():
+        with torch.inference_mode(), part_errors(self.experiment):
             for start in range(0, len(texts), TOGETHER):
                 try:
                     answers += answer(texts[start : start + TOGETHER])
@@ -140,9 +153,10 @@ class Run:
             advice = f"Use `seqloom predict {self.folder}`"
             raise UserError(f"a run of {task.name} can't write", advice, location=self.folder)
         chosen = decode_options(self.experiment, options)
-        seed = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
-        for pieces in task.stream(self.model, [prompt], chosen, seed, self.device):
-            yield from pieces.values()
+        drawn_with = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
+        with part_errors(self.experiment):
+            for pieces in task.stream(self.model, [prompt], chosen, drawn_with, self.device):
+                yield from pieces.values()
 
     def evaluate(
         self,
@@ -165,7 +179,11 @@ class Run:
                 raise UserError(message, location="evaluate")
             chosen = chosen.model_copy(update={"decode": decode_options(chosen, decode)})
         task = self.task_by(chosen)
-        with tempfile.TemporaryDirectory(prefix="seqloom-") as folder, torch.inference_mode():
+        with (
+            tempfile.TemporaryDirectory(prefix="seqloom-") as folder,
+            torch.inference_mode(),
+            part_errors(self.experiment),
+        ):
             task.read(names, Path(folder))
             found = task.evaluate(self.model, "test", self.device)
             return Evaluation(found.scores, {**found.details, "data": task.describe()})

@@ -101,9 +101,6 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
 def with_build(folder: Path, model: object, build: Build | None) -> object:
     """The keys of the model with the function that builds its layers, which the run itself can't hold."""
     arch = model.get("arch") if isinstance(model, dict) else None
-    if arch == CUSTOM and build is None:
-        advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
-        raise RunError(f"{folder}: its layers were built by a function", advice, code="build-missing")
     if arch != CUSTOM and build is not None:
         what = f"{folder}: model={name_of(build)} is for a run whose layers a function built, and this one is {arch!r}"
         raise RunError(what, "Leave model out", code="build-useless")

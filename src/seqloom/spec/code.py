@@ -6,7 +6,6 @@ Only the user names them: no config and no run does, and none is taken from a ru
 import sys
 from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import CodeType, ModuleType
 
 from seqloom.spec.errors import PartError, UserError
 from seqloom.spec.folder import MANIFEST
+from seqloom.spec.origin import EXECUTED, code_hash
 from seqloom.spec.problem import describe_exception
 from seqloom.spec.registry import Names, all_or_nothing, user_defined
 from seqloom.spec.regular import NotRegular, open_regular
@@ -22,7 +22,7 @@ from seqloom.spec.regular import NotRegular, open_regular
 LARGEST = 16 << 20  # bytes of a file
 
 parts_by_content: dict[str, set[tuple[Names, str]]] = {}
-"""By the SHA-256 of a file's content: the parts that it registered."""
+"""By the hash of a file: the parts that it registered."""
 
 
 def load_code(file: str | Path) -> None:
@@ -34,13 +34,14 @@ def load_code(file: str | Path) -> None:
     refuse_name(path)
     source = read_source(path)
     refuse_run_folder(path)
-    digest = sha256(source).hexdigest()
+    digest = code_hash(path.absolute(), source)
     if is_loaded(digest):
         return
     refuse_other_module(path)
     code = compile_source(path, source)
     before = user_defined()
     with all_or_nothing(), importing(path) as module:
+        setattr(module, EXECUTED, digest)
         run_module(code, module, path)
         new = user_defined() - before
         if not new:
@@ -141,7 +142,7 @@ def importing(path: Path) -> Iterator[ModuleType]:
         yield module
     except BaseException:
         for each in neighbors(file.parent, set(sys.modules) - set(before)) | {name}:
-            del sys.modules[each]
+            sys.modules.pop(each, None)
         sys.modules.update({name: before[name]} if name in before else {})
         raise
     finally:

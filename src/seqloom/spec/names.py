@@ -82,23 +82,6 @@ Norm = Annotated[str, OneOf(NORMS)]
 HEADS = Names("head", "softmax")
 Head = Annotated[str, OneOf(HEADS)]
 
-CELLS = Names(
-    "cell",
-    "rnn",
-    "rnn-relu",
-    "rnn-sigmoid",
-    "rnn-linear",
-    "lstm",
-    "lstm-no-tanh",
-    "lstm-peephole",
-    "lstm-coupled",
-    "lstm-layer-norm",
-    "gru",
-    "gru-after",
-)
-LAYERS = Names("layer")
-"""User-defined ones; both are architectures too."""
-
 Pool = Literal["last", "mean", "max", "attention"]
 POOLS: tuple[str, ...] = get_args(Pool)
 

@@ -1,14 +1,14 @@
 """Checks of user-defined parts, and the errors for those that do not fit their kind."""
 
 import inspect
-import traceback
-from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
-from typing import TypeGuard, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from traceback import walk_tb
+from typing import TypeVar
 
 from seqloom.spec.errors import PartError, SeqloomError
+from seqloom.spec.origin import Origin, location_of, short_path
 from seqloom.spec.problem import describe_exception
-from seqloom.spec.registry import Origin, shown
+from seqloom.spec.registry import shown
 
 Base = TypeVar("Base")
 
@@ -19,21 +19,22 @@ def misfit(kind: str, name: str, part: object, reason: str, advice: str) -> Part
     >>> str(misfit("metric", "mine", misfit, "returned 'high'", "Return a number"))
     "...part_checks.py:...: the metric 'mine' returned 'high'. Return a number."
     """
-    return PartError(f"the {kind} {name!r} {reason}", advice, location=Origin.of(part).location, code="part-misfit")
+    return PartError(f"the {kind} {name!r} {reason}", advice, location=location_of(part), code="part-misfit")
 
 
-def failure(kind: str, name: str, part: object, error: Exception) -> PartError:
-    """The error for a part that raised one: located at the last line of its own file that the traceback has."""
-    part = inspect.unwrap(part) if callable(part) else part
-    defined = part if isinstance(part, type | FunctionType) else type(part)
-    try:
-        file = inspect.getsourcefile(defined)
-    except TypeError:
-        file = None
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    location = f"{file}:{lines[-1]}" if lines else Origin.of(part).location
-    message = f"the {kind} {name!r} raised {describe_exception(error)}"
-    return PartError(message, "Correct it", location=location, code="part-raised")
+def failure(what: str, part: object, error: Exception) -> PartError:
+    """The error for a part that raised one, at the last line of its own file that the traceback has.
+
+    what: which part, in the middle of a sentence
+    """
+    location = line_in({Origin.of(part).path}, error) or location_of(part)
+    return PartError(f"{what} raised {describe_exception(error)}", "Correct it", location=location, code="part-raised")
+
+
+def line_in(paths: Collection[str], error: BaseException) -> str | None:
+    """The last line of one of these files that the traceback of an error has."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((f"{short_path(path)}:{line}" for path, line in reversed(frames) if path and path in paths), None)
 
 
 def as_function(kind: str, name: str, part: object, *parameters: str) -> Callable[..., object]:
@@ -41,42 +42,55 @@ def as_function(kind: str, name: str, part: object, *parameters: str) -> Callabl
     advice = f"Write a function of ({', '.join(parameters)})"
     if isinstance(part, type) or not callable(part):
         raise misfit(kind, name, part, f"is {shown(part)}, not a function", advice)
-    try:
-        signature = inspect.signature(part)
-    except ValueError:  # one written in C has none: its first call shows whether it fits
-        return part
-    try:
-        signature.bind(*parameters)
-    except TypeError:
-        raise misfit(kind, name, part, f"takes {signature}, not ({', '.join(parameters)})", advice) from None
+    check_call(kind, name, part, part, parameters, advice=advice)
     return part
 
 
-def is_class(part: object, base: type[Base]) -> TypeGuard[type[Base]]:
-    """Whether a part is a class derived from another.
+def check_call(
+    kind: str,
+    name: str,
+    part: object,
+    function: Callable[..., object],
+    parameters: Sequence[str],
+    options: Sequence[str] = (),
+    advice: str = "",
+) -> None:
+    """Refuse a part if it, or a method of it, can't be called with these positional and keyword arguments."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # one written in C has none: its first call shows whether it fits
+        return
+    try:
+        signature.bind(*parameters, **dict.fromkeys(options))
+    except TypeError:
+        method = "" if function is part else f" a method {function.__name__}"
+        expected = ", ".join([*parameters, *(["*", *options] if options else [])])
+        reason = f"{'has' if method else 'takes'}{method} {signature}, not ({expected})"
+        raise misfit(kind, name, part, reason, advice or f"Write it with ({expected})") from None
 
-    >>> is_class(PartError, Exception), is_class(3, Exception)
-    (True, False)
-    """
-    return isinstance(part, type) and issubclass(part, base)
 
-
-def check_complete(kind: str, name: str, part: type) -> None:
-    """Refuse a class that leaves abstract methods unwritten."""
+def require_class(kind: str, name: str, part: object, base: type[Base], advice: str) -> type[Base]:
+    """The part, if it is a class derived from another that leaves no abstract method unwritten."""
+    if not (isinstance(part, type) and issubclass(part, base)):
+        raise misfit(kind, name, part, f"is {described(part)}", advice)
     missing = sorted(getattr(part, "__abstractmethods__", ()))
     if missing:
         raise misfit(kind, name, part, f"has no {', '.join(missing)}", f"Write {'it' if len(missing) == 1 else 'them'}")
+    return part
 
 
-def check_method(kind: str, name: str, part: type, method: str, *parameters: str) -> None:
-    """Refuse a class whose method can't be called with these positional arguments, `self` among them if it has one."""
-    signature = inspect.signature(getattr(part, method))
-    try:
-        signature.bind(*parameters)
-    except TypeError:
-        expected = f"({', '.join(parameters)})"
-        reason = f"has a method {method}{signature}, not {expected}"
-        raise misfit(kind, name, part, reason, f"Write it with {expected}") from None
+def described(value: object) -> str:
+    """What came in the place of a part, or of what it makes."""
+    return f"the class {value.__name__}" if isinstance(value, type) else f"an object of type {type(value).__name__}"
+
+
+def first_line(part: object) -> str:
+    """Of its docstring, without the full stop.
+
+    >>> first_line(first_line)
+    'Of its docstring, without the full stop'
+    """
+    return (getattr(part, "__doc__", None) or "").strip().partition("\n")[0].rstrip(".")
 
 
 def call(kind: str, name: str, part: object, run: Callable[[], Base]) -> Base:
@@ -91,7 +105,7 @@ def call(kind: str, name: str, part: object, run: Callable[[], Base]) -> Base:
     except SeqloomError:
         raise
     except Exception as error:
-        raise failure(kind, name, part, error) from error
+        raise failure(f"the {kind} {name!r}", part, error) from error
 
 
 def each(kind: str, name: str, part: object, run: Callable[[], object]) -> Iterator[object]:
@@ -104,4 +118,4 @@ def each(kind: str, name: str, part: object, run: Callable[[], object]) -> Itera
     except SeqloomError:
         raise
     except Exception as error:
-        raise failure(kind, name, part, error) from error
+        raise failure(f"the {kind} {name!r}", part, error) from error

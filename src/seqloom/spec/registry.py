@@ -3,57 +3,21 @@
 A registry is open in-process (`seqloom.register`) and closed to files: nothing that is read can add a name.
 """
 
-import inspect
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from types import FunctionType
 from typing import ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
 from seqloom.spec.errors import ArgumentError, PartError, UnknownName
 from seqloom.spec.near import near
+from seqloom.spec.origin import Origin
 from seqloom.spec.problem import KeyName, Problem
 
 Item = TypeVar("Item")
 LONGEST = 60  # characters of a wrong value that are shown, and of a name
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,59}")
 RESERVED = ("none", "auto", "custom")  # a config gives these words a meaning of their own
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a user-defined part comes from.
-
-    module: in which it is defined
-    file: the name of that module's file, without its folder; empty where there is none, as in a notebook
-    sha256: of the file
-    location: file and line of the definition, for messages; the module where there is no file
-    """
-
-    module: str
-    file: str = ""
-    sha256: str = ""
-    location: str = ""
-
-    @staticmethod
-    def of(part: object) -> "Origin":
-        """Of a class, a function or an object of a class."""
-        part = inspect.unwrap(part) if callable(part) else part  # of a decorated function, its own file
-        defined = part if isinstance(part, type | FunctionType) else type(part)
-        module = defined.__module__ or "__main__"
-        try:
-            file, line = inspect.getsourcefile(defined), inspect.getsourcelines(defined)[1]
-        except (OSError, TypeError):
-            file, line = getattr(sys.modules.get(module), "__file__", None), 0
-        if file is None or not Path(file).is_file():
-            return Origin(module, location=module)
-        path = Path(file)
-        return Origin(module, path.name, sha256(path.read_bytes()).hexdigest(), f"{path}:{line}" if line else str(path))
 
 
 class Names(Collection[str]):
@@ -85,7 +49,7 @@ class Names(Collection[str]):
         Names.changes += 1
 
     def check(self, name: str, origin: Origin, kind: str | None = None) -> None:
-        """Refuse a name that is taken, reserved, or that no config could hold.
+        """Refuse a name that is reserved, that no config could hold, or that another part has.
 
         kind: what the part is called, if not as the names are
         """
@@ -93,6 +57,9 @@ class Names(Collection[str]):
         if not isinstance(name, str) or NAME.fullmatch(name) is None:
             advice = "A name has at most 60 lower-case letters, digits, '.', '_' and '-', and begins with a letter"
             raise PartError(f"the {kind} is named {shown(name)}", advice, location=where, code="part-name")
+        known = self._origins.get(name)
+        if known is not None and known.is_again(origin):
+            return
         if name in self._origins or name in RESERVED:
             what = "taken" if name in self._origins else "a word that a config gives another meaning"
             raise PartError(f"the {kind} {name!r} is {what}", "Give it another name", location=where, code="part-taken")
@@ -196,7 +163,7 @@ class Registry(Mapping[str, Item], Generic[Item]):
         >>> colors["blue"]
         2
         """
-        self.names.add(name, origin or Origin.of(item))
+        self.names.add(name, origin or Origin.registered(item))
         self._items[name] = item
 
     def temporarily(self) -> AbstractContextManager[None]:

@@ -127,11 +127,7 @@ class Experiment(Section):
         if self.decode is not None:
             yield from self.decode.conflicts()
         yield from self.model.conflicts(self.use)
-        longest, limit = getattr(self.data, "max_length", None), self.model.max_length
-        if limit is not None and (longest or 0) > limit:
-            message = f"{KeyName('data.max_length')} is {longest}, more than"
-            name = KeyName(f"model.{self.model.max_length_key}")
-            yield conflict("data.max_length", f"{message} {name}, {limit}", "Make them equal")
+        yield from self.model.length_conflicts("data.max_length", getattr(self.data, "max_length", None))
 
     def data_conflicts(self) -> Iterator[Problem]:
         """The same, of files, corpora and splits."""

@@ -28,7 +28,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.parts import used_parts
 from seqloom.tasks.registry import experiment as experiment_of
 
-WIDTH, OTHER, CLASSES = 8, 12, 5  # of what is built to be asked
+WIDTH, OTHER, CLASSES = 32, 64, 5  # of what is built to be asked; some want multiples of their heads or groups
 KINDS: Mapping[str, Mapping[str, object]] = {
     "cell": CELLS,
     "norm": NORMS,
@@ -64,7 +64,7 @@ def first_breach(experiment: Experiment, kind: str, name: str) -> Breach | None:
     except SeqloomError as wrong:
         return Breach(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
     except Exception as wrong:
-        raise failure(kind, name, defined(experiment, kind, name), wrong) from wrong
+        raise failure(f"the {kind} {name!r}", defined(experiment, kind, name), wrong) from wrong
 
 
 def defined(experiment: Experiment, kind: str, name: str) -> object:
@@ -85,7 +85,7 @@ def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Breach
     elif kind == "activation":
         yield from activation_breaches(ACTIVATIONS[name]())
     elif kind == "score":
-        yield from score_breaches(SCORES[name](WIDTH, WIDTH))
+        yield from score_breaches(SCORES[name](WIDTH, WIDTH, heads=1, key_heads=1))
         yield from score_breaches(SCORES[name](WIDTH, WIDTH, heads=2, key_heads=1))
     elif kind == "head":
         yield from head_breaches(HEADS[name](WIDTH, CLASSES, smoothing=0.1), WIDTH, CLASSES)

@@ -1,17 +1,19 @@
 """The user-defined parts that an experiment uses: what a run records, and what must be registered to open it."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Annotated, get_args, get_origin
 
-from seqloom.data.formats import AUTO, FORMATS
-from seqloom.data.paths import without_gz
+from seqloom.data.formats import FORMATS
+from seqloom.data.source import DataSource
 from seqloom.models.custom import builder_of, name_of
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec import names
-from seqloom.spec.config.applicability import FILES
 from seqloom.spec.config.section import OneOf, Section
-from seqloom.spec.registry import Names, Origin, Registry
+from seqloom.spec.errors import PartError, SeqloomError
+from seqloom.spec.origin import Origin
+from seqloom.spec.part_checks import line_in
+from seqloom.spec.problem import describe_exception
+from seqloom.spec.registry import Names
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
@@ -19,25 +21,52 @@ UsedPart = tuple[str, str, Origin]
 """Kind, name, origin."""
 
 
-def used_parts(experiment: Experiment) -> list[UsedPart]:
-    """Each user-defined part that the experiment names, once; the function of `model=build` is one of kind model."""
+DATA_KINDS = ("reader", "corpus", "tokenizer", "task")
+
+
+def used_parts(experiment: Experiment, source: DataSource | None = None) -> list[UsedPart]:
+    """Each user-defined part that the experiment uses, once; the function of `model=build` is one of kind model.
+
+    source: its data; without them, a reader that is not named, but found by the names of files, is not among the parts
+    """
     used: dict[tuple[str, str], Origin] = {}
-    for kind, name, origin in parts_named(experiment):
+    for kind, name, origin in parts_named(experiment, source):
         used.setdefault((kind, name), origin)
     return [(kind, name, origin) for (kind, name), origin in used.items()]
 
 
-def parts_named(experiment: Experiment) -> Iterator[UsedPart]:
+def data_code(experiment: Experiment, source: DataSource) -> list[str]:
+    """The hashes of the user-defined parts that decide how the data are read."""
+    return [origin.sha256 for kind, _, origin in used_parts(experiment, source) if kind in DATA_KINDS]
+
+
+@contextmanager
+def part_errors(experiment: Experiment) -> Iterator[None]:
+    """Within: an exception that comes from the file of a user-defined part is one sentence with the line there."""
+    try:
+        yield
+    except SeqloomError:
+        raise
+    except Exception as error:
+        location = line_in({origin.path for _, _, origin in used_parts(experiment)}, error)
+        if location is None:
+            raise
+        raise PartError(describe_exception(error), "Correct it", location=location, code="part-error") from error
+
+
+def parts_named(experiment: Experiment, source: DataSource | None) -> Iterator[UsedPart]:
     """The same, but one that is named twice comes twice."""
     yield from of_names(TASKS.names, experiment.task)
     for _, section in experiment:
         if isinstance(section, Section):
             yield from parts_of(section)
-    for name in formats(experiment):
-        yield from of_names(FORMATS.names, name)
-    corpora, corpus = experiment.reads.corpora, experiment.data.corpus
-    if isinstance(corpora, Registry) and corpus is not None:
-        yield from of_names(corpora.names, corpus)
+    if experiment.data.format in FORMATS:
+        yield from of_names(FORMATS.names, experiment.data.format)
+    for each in source.inputs if source is not None else ():
+        yield from of_names(FORMATS.names, each.format.name)
+    corpus = experiment.data.corpus if source is None else source.corpus
+    if corpus is not None:
+        yield from of_names(experiment.reads.corpora.names, corpus)
     build = builder_of(experiment.model)
     if build is not None:
         yield "model", name_of(build), Origin.of(build)
@@ -72,16 +101,5 @@ def of_names(known: Names, name: str) -> Iterator[UsedPart]:
 
 
 def kind_of(known: Names, name: str) -> str:
-    """How `seqloom.register` calls it: an architecture is a cell, a layer or a family."""
-    if known is not ARCHITECTURES.names:
-        return known.kind
-    return next((each.kind for each in (names.CELLS, names.LAYERS) if name in each), "family")
-
-
-def formats(experiment: Experiment) -> Iterator[str]:
-    """The format that is named, or those that the names of the files tell."""
-    if experiment.data.format != AUTO:
-        yield experiment.data.format
-        return
-    for path in (Path(name) for split in FILES for name in getattr(experiment.data, split)):
-        yield from (name for name, each in FORMATS.items() if without_gz(path).suffix.lower() in each.suffixes)
+    """What `seqloom.register` calls it: an architecture is a cell, a layer or a family."""
+    return ARCHITECTURES[name].kind if known is ARCHITECTURES.names else known.kind

@@ -6,8 +6,9 @@ from types import ModuleType
 
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.errors import PartError, SeqloomError
-from seqloom.spec.part_checks import check_complete, failure, is_class, misfit
-from seqloom.spec.registry import Origin, Registry
+from seqloom.spec.origin import Origin
+from seqloom.spec.part_checks import failure, first_line, misfit, require_class
+from seqloom.spec.registry import Registry, all_or_nothing
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 from seqloom.tasks.row_task import RowTask
@@ -24,7 +25,7 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
         has all of them, as the folder of a task has
     """
     if isinstance(part, str):
-        module = import_module(part)
+        module = import_task(name, part)
         config, task = find(name, module, "config", "Config"), find(name, module, "task", "TASK")
         entry = TaskEntry(part, summary or summary_of(config))
     else:
@@ -32,19 +33,28 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
         entry = TaskEntry(getattr(part, "__module__", ""), summary or summary_of(config), {"task": part, **parts})
     check_task(name, task)
     check_config(name, task, config)
-    origin = Origin.of(task)
-    try:
-        with TASKS.temporarily():
-            TASKS.register(name, entry, origin)
+    with all_or_nothing():
+        TASKS.register(name, entry, Origin.registered(task))
+        try:
             experiment({"task": name})
-    except PartError:
-        raise
-    except SeqloomError as error:
-        message = error.problem.message.rstrip(".")
-        raise misfit("task", name, config, f"has a config that does not work: {message}", "Correct it") from None
-    except Exception as error:
-        raise failure("task", name, config, error) from error
-    TASKS.register(name, entry, origin)
+        except PartError:
+            raise
+        except SeqloomError as error:
+            message = f"has a config that does not work: {error.problem.message}"
+            raise misfit("task", name, config, message, error.problem.advice or "Correct it") from None
+        except Exception as error:
+            raise failure(f"the task {name!r}", config, error) from error
+
+
+def import_task(name: str, module: str) -> ModuleType:
+    """The module or package of a task."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and imports one that is not
+        message = f"the task {name!r} is to be in the module {module}, and there is none"
+        raise PartError(message, "Give the name of a module that can be imported", code="task-module") from None
 
 
 def find(name: str, module: ModuleType, part: str, constant: str) -> object:
@@ -70,21 +80,19 @@ def summary_of(config: object) -> str:
     >>> summary_of(Config)
     'count the words of a text'
     """
-    line = (config.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+    line = first_line(config)
     return line[:1].lower() + line[1:]
 
 
 def check_task(name: str, task: object) -> None:
     """Refuse a class that is not a whole task."""
-    if not (isinstance(task, type) and issubclass(task, Task)):
-        raise misfit("task", name, task, "is not a class derived from Task", "Derive it from RowTask or Task")
-    check_complete("task", name, task)
+    task = require_class("task", name, task, Task, "Derive a class from RowTask or Task")
     refuse_missing(name, task, ("higher_is_better", *(OF_ROW_TASKS if issubclass(task, RowTask) else ())))
 
 
 def check_config(name: str, task: object, config: object) -> None:
     """Refuse a config that does not say what a task needs."""
-    if not is_class(config, Experiment):
+    if not (isinstance(config, type) and issubclass(config, Experiment)):
         advice = "Pass config=Config, a class derived from Experiment"
         raise misfit("task", name, task, "has no config", advice)
     refuse_missing(name, config, OF_CONFIGS)

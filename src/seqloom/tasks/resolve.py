@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
-from seqloom.models.custom import CUSTOM, Build, as_build, unnamed
+from seqloom.models.custom import CUSTOM, Build, Unnamed, as_build, family_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.spec.config.applicability import has, useless, without
 from seqloom.spec.config.layers import merged, section_of
@@ -72,7 +72,7 @@ def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
             message = f"{KeyName('model.arch', CUSTOM)} is for a model whose layers a function builds"
             advice = "Give the function, in Python: seqloom.train(..., model=build)"
             raise ConfigError(message, f"{advice}; or register it with seqloom.register.layer", key="model.arch")
-        return config.with_family(unnamed(build))
+        return config.with_family(family_of(build, Unnamed))
     if not isinstance(arch, str) or arch not in ARCHITECTURES:
         raise ConfigError(*unknown(KeyName("model.arch"), arch, ARCHITECTURES), key="model.arch", code="unknown-name")
     return config.with_family(ARCHITECTURES[arch].family)

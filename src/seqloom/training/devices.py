@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 
-from seqloom.data.order import number
 from seqloom.spec.config.train import Train
 
 
@@ -15,11 +14,6 @@ def precision(part: Train, device: torch.device) -> AbstractContextManager[objec
     if part.precision == "bf16":
         return torch.autocast(device.type, dtype=torch.bfloat16)
     return nullcontext()
-
-
-def seed(*words: object) -> None:
-    """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
-    torch.manual_seed(number(*words))
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from seqloom.data.wording import counted
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import Writer
 from seqloom.nn.state import State
-from seqloom.runs.devices import device_words
+from seqloom.runs.devices import device_words, seed
 from seqloom.spec.errors import SeqloomError
 from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
-from seqloom.training.devices import precision, seed
+from seqloom.training.devices import precision
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
 from seqloom.training.gradients import read, ready
 from seqloom.training.optimisers import optimizer
@@ -60,6 +60,7 @@ class Trainer:
         self.part = experiment.train
         self.listeners = list(listeners)
         self.optimizer = optimizer(self.model, self.part)
+        self.lr_factors = [float(group["lr"]) / self.part.lr for group in self.optimizer.param_groups]
         self.parameters = list(self.model.parameters())
         saved = self.model.state_dict().keys()  # tables that never change are not among them
         self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in saved]
@@ -102,8 +103,8 @@ class Trainer:
         seed("step", self.experiment.seed, progress.step)
         some = range(progress.item, min(progress.item + part.accumulate, len(self.items)))
         lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr
+        for group, factor in zip(self.optimizer.param_groups, self.lr_factors, strict=True):
+            group["lr"] = lr * factor
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         before, losses, tokens = self.standing(), [], 0

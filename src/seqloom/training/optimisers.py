@@ -10,8 +10,9 @@ from torch.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 from seqloom.spec import names
 from seqloom.spec.config.train import Train
 from seqloom.spec.errors import PartError
+from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, call, misfit
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.registry import Registry, shown
 from seqloom.training.schedules import SAMPLE
 
 Groups = list[dict[str, Any]]
@@ -91,12 +92,34 @@ def register(name: str, part: object) -> None:
             raise misfit("optimizer", name, part, reason, "Return the optimizer of the groups")
         return built
 
-    weight = nn.Parameter(torch.zeros(2, 3))
-    weight.grad = torch.ones(2, 3)
-    tried = build([{"params": [weight]}], SAMPLE)
-    call("optimizer", name, part, tried.step)
-    call("optimizer", name, part, lambda: state_tensors(tried))
-    OPTIMISERS.register(name, build, Origin.of(part))
+    check_resumes(name, part, build)
+    OPTIMISERS.register(name, build, Origin.registered(part))
+
+
+def check_resumes(name: str, part: object, build: Build) -> None:
+    """A few steps, with a checkpoint between them or without, give the same weights; an error is the part's."""
+
+    def steps(weight: nn.Parameter, optimizer: Optimizer, numbers: range) -> None:
+        with torch.random.fork_rng(devices=[]):
+            for number in numbers:
+                torch.default_generator.manual_seed(number)  # it may draw noise
+                weight.grad = torch.full_like(weight, 1 + number)
+                call("optimizer", name, part, optimizer.step)
+
+    one, other = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
+    whole = build([{"params": [one]}], SAMPLE)
+    steps(one, whole, range(2))
+    saved = {key: value.clone() for key, value in call("optimizer", name, part, lambda: state_tensors(whole)).items()}
+    resumed = build([{"params": [other]}], SAMPLE)
+    with torch.no_grad():
+        other.copy_(one)
+    call("optimizer", name, part, lambda: restore_state(resumed, saved))
+    for weight, optimizer in ((one, whole), (other, resumed)):
+        steps(weight, optimizer, range(2, 4))
+    if not torch.equal(one, other):
+        reason = "goes on differently after its state was saved and restored"
+        advice = "Keep what changes from step to step in `self.state` or in its groups, as tensors and numbers"
+        raise misfit("optimizer", name, part, reason, advice)
 
 
 def with_rate(kind: Callable[..., Optimizer]) -> Build:
@@ -158,7 +181,7 @@ def restore_state(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
         first, name = rest.split(".", 1)
         number = int(first)
         if kind == "group":
-            groups[number][name] = tensor if isinstance(groups[number][name], Tensor) else tensor.item()
+            groups[number][name] = tensor if isinstance(groups[number].get(name), Tensor) else tensor.item()
             continue
         if type(optimizer) in BUILTIN and tensor.numel() != 1 and tensor.shape != weights[number].shape:
             raise ValueError(f"the optimizer's {key} is {list(tensor.shape)}")

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from seqloom.spec import names
 from seqloom.spec.config.train import Train
+from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, call, misfit
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.registry import Registry, shown
 
 SAMPLE = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # what a registration tries a part with
 
@@ -77,4 +78,4 @@ def register(name: str, part: object) -> None:
 
     for at in (Standing(0, 1, 0, 0), Standing(0, 100, 0, 0), Standing(50, 100, 2, 1), Standing(100, 100, 5, 3)):
         factor(at, SAMPLE)
-    SCHEDULES.register(name, factor, Origin.of(part))
+    SCHEDULES.register(name, factor, Origin.registered(part))

@@ -12,8 +12,9 @@ import torch
 
 from seqloom.data.source import DataSource
 from seqloom.nn.models import Writer
-from seqloom.runs.devices import device_of
+from seqloom.runs.devices import device_of, seed
 from seqloom.runs.making import create
+from seqloom.runs.recorded_parts import parts_to_record
 from seqloom.runs.run import Run, vocabulary_of
 from seqloom.runs.run_config import MOVED, portable
 from seqloom.spec import durable
@@ -21,11 +22,12 @@ from seqloom.spec.errors import RunError
 from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.part_conformance import check_parts
+from seqloom.tasks.parts import data_code, part_errors
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import checkpoints
 from seqloom.training.averaging import average
-from seqloom.training.devices import determinism, seed
+from seqloom.training.devices import determinism
 from seqloom.training.events import Average, End, Listener, Ready, Resume, plain
 from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
@@ -45,7 +47,8 @@ class Sitting:
     def of(experiment: Experiment, source: DataSource | None = None) -> "Sitting":
         """Read the data that the config names; `source`, if they are resolved already."""
         check_parts(experiment)
-        source = (source or DataSource.resolve(experiment.data, experiment.reads)).hashed()
+        source = source or DataSource.resolve(experiment.data, experiment.reads)
+        source = source.hashed(data_code(experiment, source))
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
         return Sitting(task.experiment, task, source, device_of(experiment.train.device))
@@ -59,7 +62,7 @@ class Sitting:
 def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
     """A new run in this folder, to its end."""
     config = portable(sitting.experiment)
-    create(folder, config, sitting.task.files(), local(sitting))
+    create(folder, config, sitting.task.files(), local(sitting), parts_to_record(config, sitting.source))
     return go_to_the_end(sitting, config, folder, listeners)
 
 
@@ -92,7 +95,8 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
             trainer.tell(Resume(trainer.progress.step, now()))
         else:
             disk.cut_log(0)
-        with disk.signals(), determinism(sitting.experiment.train), tracked(trainer, folder):
+        train = sitting.experiment.train
+        with part_errors(sitting.experiment), disk.signals(), determinism(train), tracked(trainer, folder):
             trainer.run(disk)
             averaged = average(trainer, disk, folder)
             run = Run(folder, str(sitting.device), check(folder), config)

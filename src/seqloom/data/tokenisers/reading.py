@@ -10,8 +10,9 @@ from seqloom.data.tokenisers.tokeniser import Tokeniser
 from seqloom.data.tokenisers.word import Word
 from seqloom.spec import names
 from seqloom.spec.errors import DataError, PartError, SeqloomError
-from seqloom.spec.part_checks import call, check_complete, check_method, misfit
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.origin import Origin
+from seqloom.spec.part_checks import call, check_call, misfit, require_class
+from seqloom.spec.registry import Registry, shown
 
 BUILTIN: tuple[type[LibraryTokeniser], ...] = (Character, Byte, Word, BPE)
 TOKENISERS: Registry[type[Tokeniser]] = Registry(names.TOKENISERS, {kind.kind: kind for kind in BUILTIN})
@@ -73,22 +74,19 @@ def read_own(name: object, state: object, place: object) -> Tokeniser:
 
 def register(name: str, part: object) -> None:
     """Add a user-defined tokenizer: a class derived from Tokeniser."""
-    if not (isinstance(part, type) and issubclass(part, Tokeniser)):
-        raise misfit("tokenizer", name, part, "is not a class derived from Tokeniser", "Derive it from Tokeniser")
-    if issubclass(part, LibraryTokeniser):
+    kind = require_class("tokenizer", name, part, Tokeniser, "Derive a class from seqloom.data.tokenisers.Tokeniser")
+    if issubclass(kind, LibraryTokeniser):
         reason = "derives from a built-in one, whose file does not say another kind"
-        raise misfit("tokenizer", name, part, reason, "Derive it from Tokeniser, and use the built-in one inside")
-    check_complete("tokenizer", name, part)
-    check_method("tokenizer", name, part, "train", "texts", "vocabulary", "min_count", "lowercase")
-    check_method("tokenizer", name, part, "from_state", "state")
-    for method, *parameters in (("ids", "text"), ("decode", "ids"), ("tokens", "ids"), ("state",)):
-        check_method("tokenizer", name, part, method, "self", *parameters)
-    if part in TOKENISERS.values():
-        raise misfit(
-            "tokenizer", name, part, f"is registered already, as {part.kind!r}", "Derive another class from it"
-        )
-    TOKENISERS.register(name, part, Origin.of(part))
-    part.kind = name
+        raise misfit("tokenizer", name, kind, reason, "Derive it from Tokeniser, and use the built-in one inside")
+    check_call("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
+    check_call("tokenizer", name, kind, kind.from_state, ("state",))
+    for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
+        check_call("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
+    if kind in TOKENISERS.values() and kind.kind != name:
+        reason = f"is registered already, as {kind.kind!r}"
+        raise misfit("tokenizer", name, kind, reason, "Derive another class from it")
+    TOKENISERS.register(name, kind, Origin.registered(kind))
+    kind.kind = name
 
 
 def check_trained(name: str, made: object, text: str) -> Tokeniser:

@@ -4,11 +4,10 @@ from seqloom.nn.cells.cell import Cell
 from seqloom.nn.cells.gru import GRU, GRUAfter, flip_update
 from seqloom.nn.cells.lstm import LSTM, LSTMCoupled, LSTMLayerNorm, LSTMNoTanh, LSTMPeephole
 from seqloom.nn.cells.rnn import RNN, LinearRNN, ReluRNN, SigmoidRNN
-from seqloom.spec import names
 from seqloom.spec.registry import Registry
 
 CELLS: Registry[type[Cell]] = Registry(
-    names.CELLS,
+    "cell",
     {
         "rnn": RNN,
         "rnn-relu": ReluRNN,

@@ -111,11 +111,7 @@ class Config(Experiment):
         if train.carry and not model.carries_state:
             message = f"{KeyName('train.carry')} would let a {model.arch}'s cache grow without end"
             yield conflict("train.carry", message, f"Leave it out, or take an {self.architecture}")
-        if model.max_length is not None and train.bptt > model.max_length:
-            longest = f"{KeyName(f'model.{model.max_length_key}')}, {model.max_length}"
-            yield conflict(
-                "train.bptt", f"{KeyName('train.bptt')} is {train.bptt}, more than {longest}", "Make them equal"
-            )
+        yield from model.length_conflicts("train.bptt", train.bptt)
         own = keys(model, LanguageModel)
         if own.tied:
             yield from tied_conflicts(own.head)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import SupportsFloat
 
 from seqloom.spec import names
+from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, call, misfit
-from seqloom.spec.registry import Origin, Registry, shown
+from seqloom.spec.registry import Registry, shown
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
 
@@ -41,7 +42,7 @@ METRICS: Registry[Metric] = Registry(
 def register(name: str, part: object, *, higher_is_better: bool) -> None:
     """Add a user-defined metric."""
     function = as_function("metric", name, part, "answers", "references")
-    METRICS.register(name, Metric(function, higher_is_better), Origin.of(part))
+    METRICS.register(name, Metric(function, higher_is_better), Origin.registered(part))
 
 
 class Compared:
