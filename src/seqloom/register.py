@@ -12,11 +12,15 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+from seqloom.spec.errors import PartError
+from seqloom.spec.origin import location_of
+
 if TYPE_CHECKING:
     from seqloom.tasks.experiment import Experiment
     from seqloom.tasks.report import TaskReport
     from seqloom.tasks.row_check import Check
 
+MISSING = object()
 Part = TypeVar("Part")
 Options = ParamSpec("Options")
 
@@ -34,12 +38,17 @@ def decorator_too(register: Callable[Concatenate[str, object, Options], None]) -
     """A function that registers a part, as a decorator and as a plain call."""
 
     @wraps(register)
-    def both(name: str, part: object = None, *args: Options.args, **options: Options.kwargs) -> object:
+    def both(name: object, part: object = MISSING, *args: Options.args, **options: Options.kwargs) -> object:
+        if not isinstance(name, str):
+            kind = register.__name__
+            advice = f'Name it: @seqloom.register.{kind}("mine")'
+            raise PartError(f"a {kind} without a name", advice, location=location_of(name), code="part-unnamed")
+
         def decorate(part: Part) -> Part:
             register(name, part, *args, **options)
             return part
 
-        return decorate if part is None else decorate(part)
+        return decorate if part is MISSING else decorate(part)
 
     return both  # type: ignore[return-value]
 
@@ -48,7 +57,7 @@ def decorator_too(register: Callable[Concatenate[str, object, Options], None]) -
 
 
 @decorator_too
-def cell(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
+def cell(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A cell: a subclass of `seqloom.nn.Cell` that takes (input_size, hidden_size, *, bias); a name for `model.arch`.
 
     summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
@@ -59,7 +68,7 @@ def cell(name: str, part: object = None, *, summary: str = "", paper: str = "", 
 
 
 @decorator_too
-def layer(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
+def layer(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A function or class build(input_size, *, causal) that returns a layer; a name for `model.arch`.
 
     A model has `model.depth` of them, each over the output of the one before, with dropout between.
@@ -72,7 +81,7 @@ def layer(name: str, part: object = None, *, summary: str = "", paper: str = "",
 
 
 @decorator_too
-def family(name: str, part: object = None, *, summary: str = "", paper: str = "", url: str = "") -> None:
+def family(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A model family: a subclass of `seqloom.models.family.Family` with `sizes` and `build`; a name for `model.arch`.
 
     summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
@@ -83,7 +92,7 @@ def family(name: str, part: object = None, *, summary: str = "", paper: str = ""
 
 
 @decorator_too
-def score(name: str, part: object = None) -> None:
+def score(name: str, part: object = MISSING) -> None:
     """A score: a subclass of `seqloom.nn.Score` that takes (query_size, key_size, *, heads, key_heads); a name for
     `model.attention` and `model.score`.
     """
@@ -93,7 +102,7 @@ def score(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def activation(name: str, part: object = None) -> None:
+def activation(name: str, part: object = MISSING) -> None:
     """An activation: a function of one tensor, or a class of `torch.nn.Module` that is built without arguments; a name
     for `model.activation`.
     """
@@ -103,7 +112,7 @@ def activation(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def norm(name: str, part: object = None) -> None:
+def norm(name: str, part: object = MISSING) -> None:
     """A norm: a function or class that is called with the width and returns a layer of it; a name for `model.norm`."""
     from seqloom.models.registration import register_norm
 
@@ -111,7 +120,7 @@ def norm(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def head(name: str, part: object = None) -> None:
+def head(name: str, part: object = MISSING) -> None:
     """A head: a subclass of `seqloom.nn.heads.ClassHead` that takes (size, classes, *, smoothing); a name for
     `model.head`.
     """
@@ -124,7 +133,7 @@ def head(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def optimizer(name: str, part: object = None) -> None:
+def optimizer(name: str, part: object = MISSING) -> None:
     """An optimizer, for `train.optimizer`: a `torch.optim.Optimizer`, called as `part(groups, lr=train.lr)`, or a
     function of (groups, train) that returns one. Registration tries a step.
 
@@ -136,7 +145,7 @@ def optimizer(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def schedule(name: str, part: object = None) -> None:
+def schedule(name: str, part: object = MISSING) -> None:
     """A learning rate schedule, for `train.schedule`: a function of (at, train) that returns a factor of `train.lr`.
 
     at: a `seqloom.training.schedules.Standing`: step, total, epoch, plateaus
@@ -151,7 +160,7 @@ def schedule(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def metric(name: str, part: object = None, *, higher_is_better: bool = True) -> None:
+def metric(name: str, part: object = MISSING, *, higher_is_better: bool = True) -> None:
     """A metric, for `train.metrics`: a function of (answers, references) that returns a number for a whole split.
 
     It is called with two lists, an item of each for each example:
@@ -172,7 +181,7 @@ def metric(name: str, part: object = None, *, higher_is_better: bool = True) -> 
 @decorator_too
 def reader(
     name: str,
-    part: object = None,
+    part: object = MISSING,
     *,
     suffixes: Sequence[str] = (),
     kind: str = "table",
@@ -204,7 +213,7 @@ def reader(
 
 
 @decorator_too
-def tokenizer(name: str, part: object = None) -> None:
+def tokenizer(name: str, part: object = MISSING) -> None:
     """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenisers.Tokeniser`.
 
     A run keeps its name and its state as JSON; who opens the run registers it again.
@@ -218,7 +227,7 @@ def tokenizer(name: str, part: object = None) -> None:
 
 
 @decorator_too
-def corpus(name: str, part: object = None, *, task: str | Sequence[str], tokenizer: str | None = None) -> None:
+def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], tokenizer: str | None = None) -> None:
     """A corpus that needs no file, for `data.corpus` of one task or several: a generator of (seed, length, examples).
 
     It yields a `Record(values, Place(name, number))` for each example, its values as the task has them; of the task
@@ -236,16 +245,20 @@ def corpus(name: str, part: object = None, *, task: str | Sequence[str], tokeniz
             yield Record((" ".join(bits), (label,)), Place("parity", number))
     """
     from seqloom.data.reads import register_corpus
+    from seqloom.spec.part_checks import misfit
     from seqloom.tasks.registry import TASKS
 
-    several = [TASKS[each].reads for each in ([task] if isinstance(task, str) else task)]
+    tasks = [task] if isinstance(task, str) else list(task)
+    for unlisted in (each for each in tasks if each not in TASKS):
+        raise misfit("corpus", name, part, f"is for the task {unlisted!r}, which is not registered", "Name another")
+    several = [TASKS[each].reads for each in tasks]
     register_corpus(name, part, several, tokenizer)
 
 
 @decorator_too
 def task(
     name: str,
-    part: object = None,
+    part: object = MISSING,
     *,
     config: "type[Experiment] | None" = None,
     report: "type[TaskReport] | None" = None,

@@ -14,7 +14,7 @@ from seqloom.data.examples import Place
 from seqloom.data.lines import Bad, Skipped, is_directory, read_lines, refuse
 from seqloom.data.parallel_text import pair_up, read_parallel
 from seqloom.data.paths import split_named, without_gz
-from seqloom.data.reads import Reads
+from seqloom.data.reads import Reads, unlike_kind
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import DataError
@@ -186,9 +186,12 @@ def register(
     def read(paths: Sequence[Path], data: object, bad: Bad) -> Records:
         for record in each("reader", name, part, lambda: function(paths, data, bad)):
             match record:
-                case (Place() as place, Mapping() as values) if keyed:
+                case (Place(file=str(), line=int()) as place, Mapping() as values) if keyed:
                     yield place, values
-                case (Place() as place, list() | tuple() as cells) if not keyed:
+                case (Place(file=str(), line=int()) as place, list() | tuple() as cells) if not keyed:
+                    if (wanted := unlike_kind(kind, cells)) is not None:
+                        reason = f"gave {shown(cells)}, and examples of the kind {kind} are {wanted}"
+                        raise misfit("reader", name, part, reason, "Give that")
                     yield place, cells
                 case _:
                     expected = "a mapping" if keyed else "a list of cells"

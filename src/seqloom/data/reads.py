@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import Any, Literal
 
 from seqloom.data.corpora.versions import made_with
-from seqloom.data.examples import Record
-from seqloom.data.fields import Field, text
+from seqloom.data.examples import Place, Record
+from seqloom.data.fields import Field, stripped_text, text
 from seqloom.spec.config.data import DataSection
 from seqloom.spec.errors import UserError
+from seqloom.spec.names import TOKENISERS
 from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import as_function, each, misfit
 from seqloom.spec.registry import Registry, shown
@@ -113,6 +114,9 @@ class Reads:
 def register_corpus(name: str, part: object, several: Sequence[Reads], tokenizer: str | None) -> None:
     """Add a user-defined corpus to what each of several tasks reads: to all of them, or to none."""
     function = as_function("corpus", name, part, "seed", "length", "examples")
+    if tokenizer is not None and tokenizer not in TOKENISERS:
+        advice = f"Give one of {', '.join(TOKENISERS)}, or register it first"
+        raise misfit("corpus", name, part, f"has the tokenizer {tokenizer!r}, which is not registered", advice)
     for reads in sorted(several, key=lambda reads: name not in reads.corpora):  # where it is taken, first
         corpus = EmbeddedCorpus(checked(name, function, reads), tokenizer=tokenizer)
         reads.corpora.register(name, corpus, Origin.registered(part))
@@ -123,11 +127,15 @@ def checked(name: str, function: Callable[..., object], reads: Reads) -> Made:
 
     @wraps(function)
     def made(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
+        empty = True
         for example in each("corpus", name, function, lambda: function(seed, length, examples)):
             if (expected := unlike(example, reads)) is not None:
                 reason = f"gave {shown(example)}, and {reads.task} reads {expected}"
                 raise misfit("corpus", name, function, reason, "Give that")
+            empty = False
             yield example
+        if empty:
+            raise misfit("corpus", name, function, "gave no examples", "Yield some")
 
     return made
 
@@ -135,14 +143,49 @@ def checked(name: str, function: Callable[..., object], reads: Reads) -> Made:
 def unlike(example: object, reads: Reads) -> str | None:
     """What a task reads instead, if it does not read this; None if it does."""
     if "text" in reads.kinds:
-        return None if isinstance(example, str) else "texts, chunk by chunk"
-    if not isinstance(example, Record) or not isinstance(example.values, tuple):
-        return "Record(values, Place(name, number)), its values a tuple"
+        return None if are_texts([example]) else "texts, chunk by chunk"
+    match example:
+        case Record(values=tuple() as values, place=Place(file=str(), line=int())):
+            pass
+        case _:
+            return "Record(values, Place(name, number)), its values a tuple"
     if not reads.roles:
-        return None if all(isinstance(value, tuple) for value in example.values) else "tuples, one for each word"
-    if len(example.values) != len(reads.roles):
+        return unlike_kind("conll", values)
+    if len(values) != len(reads.roles):
         return f"{len(reads.roles)} values ({', '.join(role.name for role in reads.roles)})"
-    for role, value in zip(reads.roles, example.values, strict=True):
-        if role.guess == "label" and not isinstance(value, tuple):
-            return f"the {role.name} as a tuple, of one or several"
+    for role, value in zip(reads.roles, values, strict=True):
+        if role.guess == "label" and not (isinstance(value, tuple) and are_texts(value)):
+            return f"the {role.name} as a tuple of texts, of one or several"
+        if role.parse in (text, stripped_text) and not are_texts([value]):
+            return f"the {role.name} as a text"
     return None
+
+
+def unlike_kind(kind: str, values: Sequence[object]) -> str | None:
+    """What the values of an example of a kind of file are, if they are not these."""
+    match kind, tuple(values):
+        case "conll", (list() | tuple() as words, list() | tuple() as tags):
+            fits = are_texts([*words, *tags]) and len(words) == len(tags) > 0
+        case "folder", (str() as one, list() | tuple() as labels):
+            fits = are_texts([one, *labels])
+        case "parallel", (str() as one, str() as other):
+            fits = are_texts([one, other])
+        case _:
+            fits = kind not in VALUES
+    return None if fits else VALUES[kind]
+
+
+VALUES = {
+    "conll": "words and as many tags: two tuples of texts",
+    "folder": "a text and a tuple of labels",
+    "parallel": "two texts",
+}
+"""Of an example, by the kind of its file."""
+
+
+def are_texts(values: Sequence[object]) -> bool:
+    """Whether all are strings that can be written as UTF-8: half of a surrogate pair can't."""
+    try:
+        return all(isinstance(value, str) and value.encode() is not None for value in values)
+    except UnicodeEncodeError:
+        return False

@@ -33,6 +33,12 @@ def register_cell(name: str, part: object, *, summary: str, paper: str, url: str
     """A cell, and the architecture of the recurrent family that has it."""
     kind = require_class("cell", name, part, Cell, "Derive a class from seqloom.nn.Cell")
     check_call("cell", name, part, kind, ("input_size", "hidden_size"), ("bias",))
+    names_of_parts: object = getattr(kind, "parts", None)
+    if not isinstance(names_of_parts, tuple) or not all(isinstance(each, str) for each in names_of_parts):
+        reason = f"has parts {shown(names_of_parts)}, not a tuple of names"
+        raise misfit("cell", name, part, reason, 'Write parts = ("candidate",), a name for each block of its weights')
+    if len(set(names_of_parts)) < len(names_of_parts) or not all(map(str.isidentifier, names_of_parts)):
+        raise misfit("cell", name, part, f"has parts {shown(names_of_parts)}", "Give each an identifier of its own")
     cell = tried("cell", name, part, lambda: kind(WIDTH, OTHER, bias=True))
     if (cell.input_size, cell.hidden_size) != (WIDTH, OTHER):
         reason = f"has input_size {cell.input_size} and hidden_size {cell.hidden_size} when built with {WIDTH}, {OTHER}"
@@ -123,8 +129,9 @@ def register_norm(name: str, part: object) -> None:
     norm = tried("norm", name, part, lambda: part(WIDTH))
     if not isinstance(norm, Layer):
         raise misfit("norm", name, part, f"built {described(norm)}", "Build a seqloom.nn.Layer")
-    if (norm.input_size, norm.output_size) != (WIDTH, WIDTH):
-        reason = f"built a layer from {norm.input_size} to {norm.output_size} for the width {WIDTH}"
+    sizes = getattr(norm, "input_size", None), getattr(norm, "output_size", None)
+    if sizes != (WIDTH, WIDTH):
+        reason = f"built a layer from {sizes[0]} to {sizes[1]} for the width {WIDTH}"
         raise misfit("norm", name, part, reason, "Build one that keeps the width")
     NORMS.register(name, part, Origin.registered(part))
     names.NORMS_OVER_TIME.mark(name, not norm.traits.causal)
@@ -135,8 +142,19 @@ def register_head(name: str, part: object) -> None:
     kind = require_class("head", name, part, ClassHead, "Derive a class from seqloom.nn.heads.ClassHead")
     check_call("head", name, part, kind, ("size", "classes"), ("smoothing",))
     build: Callable[..., ClassHead] = kind  # as was just checked
-    tried("head", name, part, lambda: build(WIDTH, 3, smoothing=0.0))
+    exact = tried("head", name, part, lambda: is_likelihood(build(WIDTH, 3, smoothing=0.0)))
     HEADS.register(name, build, Origin.registered(part))
+    names.LIKELIHOODS.mark(name, exact)
+
+
+def is_likelihood(head: ClassHead) -> bool:
+    """Whether the loss is −log p of the target; a head that can't say either is refused before training."""
+    y, target = torch.randn(2, 4, head.input_size), torch.randint(head.classes, (2, 4))
+    try:
+        p = head.eval().probabilities(y).gather(2, target.unsqueeze(2))
+        return bool(torch.isclose(head.loss(y, target).total, -p.log().sum(), rtol=1e-3))
+    except Exception:
+        return False
 
 
 def tried(kind: str, name: str, part: object, run: Callable[[], Value]) -> Value:

@@ -23,18 +23,24 @@ from seqloom.nn.state import State
 ROWS, STEPS, MORE = 4, 6, 3
 LENGTHS = (4, 6, 0, 1)
 NEAR = 1e-11  # in float64
+NEAR_FLOAT32 = 1e-4
 
 
 class Breach(NamedTuple):
-    """What a part does that it must not do, after its name, and what to do about it."""
+    """What a part does that it must not do, after its name, and what to do about it.
+
+    declare: the trait by which a layer says that it does so; the layers around a cell have traits of their own
+    """
 
     message: str
     advice: str
+    declare: str = ""
 
 
 MASK = "Mask what lies beyond `lengths`, or set needs_zeros = True on the class for zeros there"
 TWO_RESULTS = Breach(
-    "gave two results for one input in eval mode", "Draw random numbers only where self.training holds"
+    "gave two results for one input in eval mode",
+    "Draw random numbers only where self.training holds, and keep nothing on self between calls",
 )
 
 
@@ -53,12 +59,14 @@ class Trial:
 
     x, lengths: a batch with random values on padding too
     begin: the state to begin with for so many rows, of a layer that looks at a memory; the same each time
+    atol: how far two results may be apart that should be equal
     """
 
     layer: Layer
     x: Shaped[Tensor, "batch time *dim"]
     lengths: Int[Tensor, " batch"]
     begin: Callable[[Layer, int], State | None] = lambda layer, rows: None
+    atol: float = NEAR
 
     @staticmethod
     def of(layer: Layer) -> "Trial":
@@ -67,7 +75,10 @@ class Trial:
         moved_off(layer)
         steps = min(STEPS, layer.traits.max_length or STEPS)
         x = torch.randn(ROWS, steps, layer.input_size, dtype=torch.float64)
-        return Trial(layer, x, torch.tensor(LENGTHS).clamp(max=steps))
+        trial = Trial(layer, x, torch.tensor(LENGTHS).clamp(max=steps))
+        y, _ = trial.run(lengths=trial.lengths)
+        in_float32 = isinstance(y, Tensor) and torch.equal(y, y.float().double())  # inside, whatever x is
+        return replace(trial, atol=NEAR_FLOAT32) if in_float32 else trial
 
     @property
     def padding(self) -> Tensor:
@@ -120,7 +131,7 @@ def weigh(values: Tensor) -> Tensor:
     """Σ w ⊙ values, with w the same for the same place in a row, however many steps or rows there are."""
     generator = torch.Generator().manual_seed(5)
     dims = torch.randn(values.shape[-1], generator=generator, dtype=torch.float64)
-    steps = torch.randn(512, generator=generator, dtype=torch.float64)[: values.shape[1]] if values.dim() > 2 else None
+    steps = torch.arange(values.shape[1], dtype=torch.float64).mul(1.7).cos() if values.dim() > 2 else None
     weights = dims if steps is None else steps.reshape(-1, *[1] * (values.dim() - 3), 1) * dims
     return (values * weights.to(values)).sum()
 
@@ -179,6 +190,17 @@ def gives_what_it_declares(trial: Trial) -> Breach | None:
     return None
 
 
+def keeps_its_type(trial: Trial) -> Breach | None:
+    """A layer whose weights are in float32 computes in float32."""
+    layer = deepcopy(trial.layer).float()
+    begin = trial.begin(layer, trial.x.shape[0])
+    y, state = layer(trial.x.float() if trial.x.is_floating_point() else trial.x, trial.lengths, begin)
+    for name, came in {"y": y, **{f"state {each!r}": state[each] for each in fixed_names(layer)}}.items():
+        if came.dtype == torch.float64:
+            return Breach(f"gave {name} in torch.float64 for x in torch.float32", "Make new tensors of the type of x")
+    return None
+
+
 def draws_nothing_in_eval(trial: Trial) -> Breach | None:
     """Random numbers are for training mode."""
     first, second = (trial.ask(trial.x, trial.lengths, seed) for seed in (1, 2))
@@ -209,7 +231,7 @@ def ignores_more_padding(trial: Trial) -> Breach | None:
     longer = torch.cat([trial.x, trial.x[:, :1].expand(-1, MORE, *trial.x.shape[2:])], dim=1)
     long = trial.ask(longer, trial.lengths)
     short = long._replace(y=long.y[:, :steps], to_x=long.to_x[:, :steps])
-    if changed := difference(short, trial.ask(trial.x, trial.lengths), layer):
+    if changed := difference(short, trial.ask(trial.x, trial.lengths), layer, 10 * trial.atol):
         return Breach(f"must ignore padding, but {changed} changed when there was more of it", MASK)
     return None
 
@@ -222,11 +244,12 @@ def rows_apart(trial: Trial) -> Breach | None:
     for row, length in enumerate(trial.lengths.tolist()):
         begin, mine = trial.begin(trial.layer, trial.x.shape[0]), torch.tensor([row])
         alone = ask(trial.layer, trial.x[row : row + 1, :length], None, begin and begin.select(mine))
-        same = near(alone.y[0], together.y[row, :length]) and near(alone.to_x[0], together.to_x[row, :length])
-        if not (same and states_near(alone.state, together.state.select(mine), trial.layer)):
-            what = f"has rows_independent in its traits, but row {row + 1} gave other values when it was alone"
-            advice = "Let rows not see each other, and steps beyond `lengths` not be seen; or declare it False"
-            return Breach(what, advice)
+        same = near(alone.y[0], together.y[row, :length], trial.atol)
+        same = same and near(alone.to_x[0], together.to_x[row, :length], trial.atol)
+        if not (same and states_near(alone.state, together.state.select(mine), trial.layer, trial.atol)):
+            what = f"must compute each row by itself, but row {row + 1} gave other values when it was alone"
+            advice = "Let rows not see each other, and steps beyond `lengths` not be seen"
+            return Breach(what, advice, "rows_independent=False")
     return None
 
 
@@ -245,12 +268,16 @@ def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Breach | 
             y, state = trial.layer(piece, None, state)
             ys.append(y)
         came = "step by step" if len(each) == steps - 1 else f"in calls of {lengths_of(each, steps)} steps"
-        advice = "Carry in the state all that later steps need, or declare traits causal=False"
-        if not near(torch.cat(ys, dim=1), whole):
-            step = first_other(torch.cat(ys, dim=1), whole)
-            return Breach(f"is causal, but y at step {step} was another {came} than in one call", advice)
-        if state is not None and not states_near(state, end, trial.layer):
-            return Breach(f"is causal, but its state after {came} was another than after one call", advice)
+        advice = "Carry in the state all that later steps need"
+        if not near(torch.cat(ys, dim=1), whole, trial.atol):
+            step = first_other(torch.cat(ys, dim=1), whole, trial.atol)
+            return Breach(
+                f"is causal, but y at step {step} was another {came} than in one call", advice, "causal=False"
+            )
+        if state is not None and not states_near(state, end, trial.layer, trial.atol):
+            return Breach(
+                f"is causal, but its state after {came} was another than after one call", advice, "causal=False"
+            )
     return None
 
 
@@ -267,11 +294,13 @@ def sees_no_future(trial: Trial) -> Breach | None:
     before, _ = trial.run()
     now = steps // 2
     after, _ = trial.run(torch.cat([trial.x[:, :now], trial.x.roll(1, dims=0)[:, now:]], dim=1))
-    if near(after[:, :now], before[:, :now]):
+    if near(after[:, :now], before[:, :now], trial.atol):
         return None
-    step = first_other(after[:, :now], before[:, :now])
-    advice = "Let each step see only itself and earlier ones, or declare traits causal=False"
-    return Breach(f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice)
+    step = first_other(after[:, :now], before[:, :now], trial.atol)
+    advice = "Let each step see only itself and earlier ones"
+    return Breach(
+        f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice, "causal=False"
+    )
 
 
 def keeps_waiting_rows(trial: Trial) -> Breach | None:
@@ -300,6 +329,7 @@ def gradients_are_finite(trial: Trial) -> Breach | None:
 
 LAYER_QUESTIONS: tuple[Question, ...] = (
     gives_what_it_declares,
+    keeps_its_type,
     gradients_are_finite,
     draws_nothing_in_eval,
     sees_no_future,
@@ -311,10 +341,10 @@ LAYER_QUESTIONS: tuple[Question, ...] = (
 )
 
 
-def difference(came: Result, expected: Result, layer: Layer, atol: float = 10 * NEAR) -> str:
+def difference(came: Result, expected: Result, layer: Layer, atol: float) -> str:
     """What differs between two results; nothing if they are the same."""
     if not near(came.y, expected.y, atol):
-        return f"y at step {first_other(came.y, expected.y)}"
+        return f"y at step {first_other(came.y, expected.y, atol)}"
     if not states_near(came.state, expected.state, layer, atol):
         return "the state"
     if not near(came.to_x, expected.to_x, atol):
@@ -323,9 +353,9 @@ def difference(came: Result, expected: Result, layer: Layer, atol: float = 10 * 
     return next((f"the gradient to {name}" for name in weights), "")
 
 
-def first_other(came: Float[Tensor, "batch time dim"], expected: Float[Tensor, "batch time dim"]) -> int:
+def first_other(came: Float[Tensor, "batch time dim"], expected: Float[Tensor, "batch time dim"], atol: float) -> int:
     """The first step, from 1, at which two outputs differ."""
-    close = torch.isclose(came, expected, rtol=0, atol=NEAR).all(dim=2).all(dim=0)
+    close = torch.isclose(came, expected, rtol=0, atol=atol).all(dim=2).all(dim=0)
     return int(close.int().argmin()) + 1
 
 

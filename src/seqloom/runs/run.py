@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from seqloom.data.split import TEST, VALID
 from seqloom.models.family import Use
 from seqloom.nn.models import Writer
 from seqloom.runs.devices import device_of, seed
@@ -26,6 +27,7 @@ from seqloom.tasks.keys import all_keys, keys_of
 from seqloom.tasks.parts import part_errors, used_parts
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.task import Answer, Evaluation, Task
+from seqloom.views import tolerant
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
@@ -104,7 +106,8 @@ class Run:
     def scores(self) -> dict[str, Any]:
         """The final figures, once the run is finished."""
         path = self.folder / SCORES
-        return read_json(path) if path.exists() else {}
+        scores = read_json(path) if path.exists() else {}
+        return scores | {split: with_numbers(scores[split]) for split in (VALID, TEST) if split in scores}
 
     def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[Answer]:
         """An answer for each text, in order; where a run is about images, texts are their paths.
@@ -204,6 +207,12 @@ def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -
     return chosen.model_copy(
         update={"data": chosen.data.model_copy(update={name: getattr(said, name) for name in data})}
     )
+
+
+def with_numbers(scores: object) -> dict[str, float]:
+    """The scores of a split, infinite ones too, which a file has as words."""
+    numbers = {name: tolerant.number(value) for name, value in tolerant.table(scores).items()}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:

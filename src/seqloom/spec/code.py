@@ -6,15 +6,16 @@ Only the user names them: no config and no run does, and none is taken from a ru
 import sys
 from collections.abc import Iterator, Set
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
-from traceback import walk_tb
 from types import CodeType, ModuleType
 
-from seqloom.spec.errors import PartError, UserError
+from seqloom.spec.errors import PartError, SeqloomError, UserError
 from seqloom.spec.folder import MANIFEST
 from seqloom.spec.origin import EXECUTED, code_hash
+from seqloom.spec.part_checks import line_in
 from seqloom.spec.problem import describe_exception
 from seqloom.spec.registry import Names, all_or_nothing, user_defined
 from seqloom.spec.regular import NotRegular, open_regular
@@ -164,8 +165,11 @@ def run_module(code: CodeType, module: ModuleType, path: Path) -> None:
     except (PartError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit too: only the command line ends the command
-        lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == code.co_filename]
-        where = f"{path}:{lines[-1]}" if lines else str(path)
+        where = line_in({code.co_filename}, error) or str(path)
+        if isinstance(error, SeqloomError):
+            problem = error.problem
+            message = f"{problem.location}: {problem.message}" if problem.location else problem.message
+            raise UserError.of(replace(problem, location=where, message=message)) from error
         what = f"importing it raised {describe_exception(error)}"
         advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
         raise UserError(what, advice, location=where, code="code-raises") from error

@@ -80,6 +80,8 @@ NORMS_OVER_TIME = Marked(NORMS, "group", "instance")
 Norm = Annotated[str, OneOf(NORMS)]
 
 HEADS = Names("head", "softmax")
+LIKELIHOODS = Marked(HEADS, "softmax")
+"""Heads whose loss is −log p of the target, so that its exponential is a perplexity."""
 Head = Annotated[str, OneOf(HEADS)]
 
 Pool = Literal["last", "mean", "max", "attention"]

@@ -19,10 +19,12 @@ from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.kernels.linear import Packing
 from seqloom.models import encoder_decoder
+from seqloom.models.encoder_decoder import EncoderDecoderKeys
 from seqloom.nn.heads.loss import Loss
 from seqloom.nn.models import EncoderDecoder
 from seqloom.nn.record import over_memory, record
 from seqloom.nn.state import State
+from seqloom.spec import names
 from seqloom.spec.config.decode import Decode, DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.tasks.attention_penalty import doubly_stochastic
@@ -208,7 +210,8 @@ class GenerationTask(RowTask[EncoderDecoder]):
 
     def likelihood(self, model: EncoderDecoder, part: Split, device: torch.device) -> dict[str, float]:
         """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
-        measured, right, count = Likelihood(), 0, 0
+        exact = keys(self.experiment.model, EncoderDecoderKeys).head in names.LIKELIHOODS
+        measured, right, count = Likelihood(exact=exact), 0, 0
         for batch in (each.to(device) for each in self.all_of(part)):
             y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
             loss = model.head.loss(y, batch.target, batch.target_lengths)

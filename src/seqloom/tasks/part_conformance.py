@@ -47,8 +47,10 @@ def check_parts(experiment: Experiment) -> None:
         breach = first_breach(experiment, kind, name)
         if breach is not None:
             title = f"the layer of {name}" if kind == "model" else f"the {kind} {name!r}"
-            message = f"{title} {breach.message}"
-            raise PartError(message, breach.advice, location=origin.location, code="part-breach")
+            message, advice = f"{title} {breach.message}", breach.advice
+            if breach.declare and kind != "cell":
+                advice += f"; or declare {breach.declare} in its traits"
+            raise PartError(message, advice, location=origin.location, code="part-breach")
     if isinstance(experiment.model, Custom):
         _ = experiment.model.widths  # that its layers fit one over the other
 

@@ -23,6 +23,7 @@ from seqloom.nn.heads.positions import PerPosition
 from seqloom.nn.heads.registry import HEADS
 from seqloom.nn.models import Model
 from seqloom.nn.state import State
+from seqloom.spec import names
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import NotFinite, UserError
@@ -113,7 +114,7 @@ class Language(Task[Model, Stretch]):
 
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         whole = self.data.tokens[part]
-        measured, unknown = Likelihood(), 0
+        measured, unknown = self.empty_likelihood(), 0
         state: State | None = None
         for item in evaluation_stretches(len(whole), self.experiment):
             batch = stretch(whole, item)
@@ -133,11 +134,15 @@ class Language(Task[Model, Stretch]):
         unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
         """
         told = measured.scores()
-        if told and characters > 0 and self.tokenizer.lossless:
+        if measured.exact and told and characters > 0 and self.tokenizer.lossless:
             known = len(self.tokenizer) - 1
             measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
             told["bits_per_character"] = measured.scores()["bits_per_character"]
         return told
+
+    def empty_likelihood(self) -> Likelihood:
+        """To measure what the model's head says."""
+        return Likelihood(exact=keys(self.experiment.model, LanguageModel).head in names.LIKELIHOODS)
 
     def unknown_among(self, tokens: Tensor) -> int:
         """How many of these stand for something unknown."""
@@ -151,7 +156,7 @@ class Language(Task[Model, Stretch]):
 
     def likelihood(self, text: str, row: list[int], told: Scored) -> Answer:
         """The scores of one text, and the tokens that may well follow it."""
-        measured = Likelihood()
+        measured = self.empty_likelihood()
         measured.add(told.nats, len(row) - len(told.given))
         characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in told.given)
         unknown = self.unknown_among(torch.tensor(row)) - self.unknown_among(torch.tensor(told.given))

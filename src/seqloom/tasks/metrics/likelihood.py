@@ -17,13 +17,16 @@ class Likelihood:
     stand for, not from the tokens, so models whose tokenisers lose nothing can be compared by them. Where text is lost,
     in words or lower case, less has to be predicted: don't count characters there, and they are not among the scores.
 
+    exact: whether what is added is −log p: the loss of a user-defined head may be another, and then it is the one score
+
     >>> text = Likelihood()
     >>> text.add(nats=4 * math.log(2), tokens=4, characters=8)
     >>> text.scores()
     {'loss': 0.693..., 'perplexity': 2.0, 'bits_per_character': 0.5}
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact: bool = True) -> None:
+        self.exact = exact
         self.nats = 0.0
         self.tokens = self.characters = 0
 
@@ -41,6 +44,8 @@ class Likelihood:
         if not self.tokens:
             return {}
         loss = self.nats / self.tokens
+        if not self.exact:
+            return {"loss": loss}
         scores = {"loss": loss, "perplexity": perplexity(loss)}
         if self.characters:
             scores["bits_per_character"] = self.nats / (self.characters * math.log(2))
