@@ -203,7 +203,7 @@ def test_a_changed_corpus_is_not_resumed() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (("a text", "odd"), "and classify reads the label as a tuple, of one or several. Give that."),
+        (("a text", "odd"), "and classify reads the label as a tuple of texts, of one or several. Give that."),
         (("a text",), "and classify reads 2 values (text, label). Give that."),
         ("a text", "and classify reads Record(values, Place(name, number)), its values a tuple. Give that."),
     ],

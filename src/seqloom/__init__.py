@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seqloom import data, decoding, kernels, lens, nn, register, runs, spec, tasks, training, views
     from seqloom.nn.record import record
-    from seqloom.verbs import load, resume, train
+    from seqloom.verbs import check, load, resume, train
 
 __version__ = "0.1.0"
 __all__ = [
     "__version__",
+    "check",
     "data",
     "decoding",
     "kernels",
@@ -35,6 +36,7 @@ __all__ = [
 _verbs = {
     "record": "seqloom.nn.record",
     "train": "seqloom.verbs",
+    "check": "seqloom.verbs",
     "resume": "seqloom.verbs",
     "load": "seqloom.verbs",
 }

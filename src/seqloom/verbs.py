@@ -1,4 +1,4 @@
-"""The verbs that stand at the top: `seqloom.train`, `seqloom.resume`, `seqloom.load`; the command line calls them too.
+"""The verbs that stand at the top: `seqloom.train`, `check`, `resume`, `load`; the command line calls them too.
 
 What can be refused without torch, whose import takes seconds, is refused before it is imported.
 """
@@ -22,11 +22,13 @@ from seqloom.spec.config.toml import written
 from seqloom.spec.errors import PartError, SeqloomError, UserError
 from seqloom.spec.folder import SCORES
 from seqloom.spec.problem import KeyName
+from seqloom.tasks.data_check import check_data
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Listener, Reading
 
 if TYPE_CHECKING:
+    from seqloom.data.inspection.report import Inspection
     from seqloom.runs.run import Run
     from seqloom.training.session import Sitting
 
@@ -62,15 +64,39 @@ def train(
     listeners: called with each event (`seqloom.training.events`)
     """
     said = dict(model or {}) if model is None or isinstance(model, Mapping) else {"arch": model}
-    given = {"train": [str(file) for file in files], "valid": paths(valid), "test": paths(test)}
     raw = {
         "task": task,
         "seed": seed,
-        "data": merged({name: found for name, found in given.items() if found}, data or {}),
+        "data": with_files(files, valid, test, data),
         "model": said if size is None else {"size": size, **said},
         "train": dict(train or {}),
     }
     return start(experiment(raw if decode is None else {**raw, "decode": decode}), out, listeners)
+
+
+def check(
+    task: str,
+    *files: str | Path,
+    valid: str | Path | Sequence[str] = (),
+    test: str | Path | Sequence[str] = (),
+    data: Mapping[str, object] | None = None,
+) -> "Inspection":
+    """What training on these files would refuse, and what else there is to know about them.
+
+    seqloom.check("classify", "reviews.csv").ok
+    """
+    return check_data(experiment({"task": task, "data": with_files(files, valid, test, data)}))
+
+
+def with_files(
+    files: Sequence[str | Path],
+    valid: str | Path | Sequence[str],
+    test: str | Path | Sequence[str],
+    data: Mapping[str, object] | None,
+) -> dict[str, object]:
+    """The `data` section with the files of each split."""
+    splits = {"train": [str(file) for file in files], "valid": paths(valid), "test": paths(test)}
+    return merged({split: names for split, names in splits.items() if names}, data or {})
 
 
 def paths(given: str | Path | Sequence[str]) -> list[str]:

@@ -115,7 +115,7 @@ def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "which task"),
+        ([], "no task is named"),
         (["clasify"], "Did you mean classify"),
         (["nonsense"], "unknown task 'nonsense'"),
     ],

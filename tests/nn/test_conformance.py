@@ -137,7 +137,7 @@ BROKEN: dict[type[Layer], str] = {
     Forgetful: "is causal, but y at step 2 was another step by step than in one call",
     OtherState: "declares the states ['sum'] in state_shapes, but returned ['total']",
     OtherShape: "declares state 'sum' of shape ['rows', 5], but returned [4, 2]",
-    AcrossRows: "has rows_independent in its traits, but row 1 gave other values when it was alone",
+    AcrossRows: "must compute each row by itself, but row 1 gave other values when it was alone",
     CountsPadding: "must ignore padding, but y at step 1 changed when there was more of it",
     Waits: "must ignore padding, but the state changed when there was more of it",
     Rough: "has a gradient to x that is not finite",

@@ -81,7 +81,7 @@ def test_names_that_stand_for_no_class_are_few() -> None:
     """Recurrent, Attention, PooledContext, record and the config know these by themselves."""
     known = {"INITIAL_STATES", "WEIGHTINGS", "SUMMARIES", "RECORDS", "SIZES", "DEVICES"}
     marked = {name for name, value in tuples.items() if isinstance(value, Marked)}
-    assert marked == {"SAME_WIDTH", "ROTATABLE", "NORMS_OVER_TIME"}
+    assert marked == {"SAME_WIDTH", "ROTATABLE", "NORMS_OVER_TIME", "LIKELIHOODS"}
     assert set(tuples) - set(registries) == known | marked
 
 

@@ -56,7 +56,7 @@ def test_an_error_is_shown_as_its_reader_calls_keys() -> None:
 @pytest.mark.parametrize("kind", [ConfigError, DataError, RunError, TextError])
 def test_an_error_is_made_of_a_problem(kind: type[ConfigError]) -> None:
     problem = Problem("a", "it is empty", "Name another", "a.csv", values={"rows": 0})
-    assert kind.of(problem).problem is problem
+    assert kind.of(problem).problem == problem
     assert isinstance(kind.of(problem), kind)
 
 

@@ -4,7 +4,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +29,16 @@ INDENT = 9  # columns: as wide as the longest word at the left, and a space
 QUIET = 0.5  # seconds that may pass before a wait is shown
 
 
+class Output(Console):
+    """A console that raises when nobody reads any more: rich would end the command with an exit code of its own."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def output() -> Console:
     """Standard output. Nothing that a file or a model holds is read as markup."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+    return Output(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 
 def errors() -> Console:
@@ -59,7 +66,7 @@ def say(console: Console, word: str, told: str | Text, style: str = "bold cyan")
 
 def say_exactly(console: Console, word: str, told: str) -> None:
     """The same for what is copied: a command or a path stays in one piece, however narrow the terminal is."""
-    console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), told), soft_wrap=True)
+    console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), rendered(told)), soft_wrap=True)
 
 
 def show(console: Console, shown: "Shown", widest: int = 120) -> None:
@@ -87,9 +94,14 @@ def command(*words: object) -> str:
     >>> command("predict", "runs/my run", "a text").endswith("seqloom predict 'runs/my run' 'a text'")
     True
     """
+    return shlex.join([program(), *map(str, words), *(word for file in code_given() for word in (CODE, file))])
+
+
+def code_given() -> Sequence[str]:
+    """The code files that the present command was given."""
     context = click.get_current_context(silent=True)
-    files = context.meta.get(CODE, ()) if context is not None else ()
-    return shlex.join([program(), *map(str, words), *(word for file in files for word in (CODE, file))])
+    files: Sequence[str] = context.meta.get(CODE, ()) if context is not None else ()
+    return files
 
 
 def program() -> str:

@@ -1,7 +1,6 @@
 """`seqloom evaluate`: how good a run is on other files."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -60,23 +59,18 @@ def evaluate(
       $ seqloom evaluate runs/tagger test.conllu --json
       $ seqloom evaluate runs/translator test.en test.de --beam 5
     """
+    from seqloom import verbs
     from seqloom.cli.naming import dotted_option, naming_options
     from seqloom.data.paths import expand
-    from seqloom.runs.devices import check_device
-    from seqloom.runs.recorded_parts import open_manifest
 
-    manifest = open_manifest(Path(run))
-    check_device(device)
+    opened, console = verbs.load(run, device), output()
     expand(files)  # a file that is missing is told at once
-    console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.runs.run import Run
         from seqloom.tasks.metrics.score_names import readable
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import plain
         from seqloom.views.figure import Table
 
-        opened = Run(run, device, manifest)
         _ = opened.model  # a run without weights is refused before anything is read
     data = {each.key.name: options.pop(str(each.name), None) for each in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
@@ -92,6 +86,6 @@ def evaluate(
     say(console, "run", f"{run}, on {', '.join(files)}")
     say(console, "data", str(found.details["data"]))
     rows = tuple((readable(name), value) for name, value in found.scores.items())
-    details = TASKS[manifest.task].report(plain(found.scores), plain(found.details))
+    details = TASKS[opened.manifest.task].report(plain(found.scores), plain(found.details))
     for shown in (Table("", ("score", "value"), rows), *details.evaluation()):
         show(console, shown, WIDEST)

@@ -52,7 +52,7 @@ def failure(wrong: BaseException) -> Failure:
 
 def sentence(wrong: SeqloomError) -> str:
     """What an error says, with the options of the command line for config keys."""
-    return format_problem(wrong.problem, wrong.naming or usual_naming)
+    return format_problem(wrong.template, wrong.naming or usual_naming)
 
 
 def is_memory(wrong: BaseException) -> bool:

@@ -1,9 +1,7 @@
 """`seqloom generate`: let a language model write."""
 
 import json
-import random
 import sys
-from pathlib import Path
 
 import rich_click as click
 from rich.text import Text
@@ -45,33 +43,24 @@ def generate(
       $ seqloom generate runs/writer
       $ seqloom generate runs/writer --prompt "def " --temperature 0.5 --seed 1
     """
+    from seqloom import verbs
     from seqloom.cli.naming import naming_options
     from seqloom.models.family import Use
-    from seqloom.runs.devices import check_device
-    from seqloom.runs.recorded_parts import open_manifest
-    from seqloom.tasks.registry import TASKS, experiment
 
-    manifest = open_manifest(Path(run))
-    task = manifest.task
-    if TASKS[task].config.use is not Use.GENERATE:
-        raise UserError(f"{run}: a run of {task} can't write. Use `seqloom predict {run}`.")
-    check_device(device)
+    asked, console = verbs.load(run, device), output()
+    if asked.experiment.use is not Use.GENERATE:
+        advice = f"Use `seqloom predict {run}`"
+        raise UserError(f"a run of {asked.manifest.task} can't write", advice, location=run)
     chosen = said(options)
     with naming_options(option_of):
-        experiment({"task": task, "decode": chosen})  # a wrong value is told at once
-    console = output()
+        how = asked.decode_options(chosen)
     with waiting(console, "starting torch …"):
         from seqloom.cli.unseen import Unseen
-        from seqloom.runs.run import Run, decode_options
         from seqloom.views.text import visible
 
-        asked = Run(run, device, manifest)
-        _ = asked.model  # a run without weights is refused before anything is read
-    with naming_options(option_of):
-        how = decode_options(asked.experiment, chosen)
-    drawn = how.beam == 1
-    if drawn:
-        chosen["seed"] = how.seed if how.seed is not None else random.randrange(1 << 32)
+        _ = asked.model  # a run without weights is refused before anything is written
+    if how.seed is not None:
+        chosen["seed"] = how.seed
     beginning = prompt if prompt is not None else how.prompt
     unseen = Unseen(asked.task)
     unseen.look([beginning])
@@ -79,7 +68,7 @@ def generate(
     pieces = asked.stream(beginning, **chosen)
     if as_json:
         told: dict[str, object] = {"prompt": beginning, "text": "".join(pieces)}
-        told |= {"seed": chosen["seed"]} if drawn else {}
+        told |= {"seed": how.seed} if how.seed is not None else {}
         click.echo(json.dumps(told, ensure_ascii=False))
         return
     first = next(pieces, "")  # whatever may go wrong does so before anything is shown
@@ -91,5 +80,5 @@ def generate(
         sys.stdout.flush()
     sys.stdout.write("\n")
     sys.stdout.flush()
-    if drawn and options["seed"] is None:
-        errors().print(Text(f"seed {chosen['seed']}", "dim"))
+    if how.seed is not None and options["seed"] is None:
+        errors().print(Text(f"seed {how.seed}", "dim"))

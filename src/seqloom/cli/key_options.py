@@ -82,8 +82,11 @@ def words_of(key: Key) -> str:
     """The words that a key takes, in brief."""
     if key.dotted == "model.arch":
         return "(seqloom list models)"
-    shown = key.choices if len(key.choices) <= MANY + 1 else (*key.choices[:MANY], "…")
-    return f"({', '.join(shown)})"
+    if len(key.choices) <= MANY + 1:
+        return f"({', '.join(key.choices)})"
+    own = [name for name in key.choices if any(names.origin(name) for names in Names.all)]
+    first = [name for name in key.choices if name not in own]
+    return f"({', '.join([*first[:MANY], '…', *own])})"
 
 
 def described(key: Key) -> str:

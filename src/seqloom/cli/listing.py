@@ -5,26 +5,29 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import output
+from seqloom.cli.console import output, say
 from seqloom.cli.help_text import Command
+
+KINDS = ("tasks", "models", "corpora", "parts")
 
 
 @click.command("list", cls=Command, short_help="List the models, tasks and corpora.")
-@click.argument(
-    "kind", metavar="[models|tasks|corpora]", type=click.Choice(["models", "tasks", "corpora"]), required=False
-)
+@click.argument("kind", metavar=f"[{'|'.join(KINDS)}]", type=click.Choice(KINDS), required=False)
 def listing(kind: str | None) -> None:
-    """List what you can choose from: the models for --model, the tasks, and the corpora that need no download; all of
-    them, unless you name one of the three.
+    """List what you can choose from: the tasks, the models for --model, the corpora that need no download, and the
+    parts of your own that --code registers; all of them, unless you name one of the four.
 
     \b
     Examples:
       $ seqloom list
       $ seqloom list models
+      $ seqloom list parts --code my_parts.py
       $ seqloom train language --data.corpus brackets
     """
-    console, kinds = output(), {"tasks": tasks, "models": models, "corpora": corpora}
-    for number, name in enumerate([kind] if kind else kinds):
+    from seqloom.spec.registry import user_defined
+
+    console, kinds = output(), {"tasks": tasks, "models": models, "corpora": corpora, "parts": parts}
+    for number, name in enumerate([kind] if kind else KINDS if user_defined() else KINDS[:-1]):
         if number:
             click.echo()
         kinds[name](console)
@@ -73,6 +76,17 @@ def corpora(console: Console) -> None:
         (name, f"{summary.split('. ')[0].rstrip('.')}.", ", ".join(tasks[name])) for name, summary in summaries.items()
     ]
     show(console, ("--data.corpus", "what it holds", "tasks"), rows)
+
+
+def parts(console: Console) -> None:
+    """Parts of the user's own, with file and line."""
+    from seqloom.tasks.parts import registered_parts
+
+    rows = [(name, kind, origin.location) for kind, name, origin in registered_parts()]
+    if rows:
+        show(console, ("part", "kind", "defined in"), rows)
+    else:
+        say(console, "none", "--code FILE.py registers parts of your own (docs/guides/own-parts.md)")
 
 
 def show(console: Console, header: tuple[str, str, str], rows: list[tuple[str, str, str]]) -> None:

@@ -14,7 +14,11 @@ SHORT = {
     "data.test": "--test",
     "train.device": "--device",
 }
-ARGUMENTS = {"out": "--out", "data": "--data"}  # of a command and of its function in Python, but not of a config
+ARGUMENTS = {
+    "out": "--out",
+    "data": "--data",
+    "device": "--device",
+}  # of a command and of its function in Python, but not of a config
 
 
 @contextmanager

@@ -1,14 +1,12 @@
 """`seqloom predict`: ask a run about texts."""
 
 import json
-import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import rich_click as click
@@ -72,43 +70,36 @@ def predict(
       $ seqloom predict runs/translator "They are watching ." --beam 5 --n-best 3 --show attention
       $ seqloom predict runs/captions photo.jpg
     """
+    from seqloom import verbs
     from seqloom.cli.naming import naming_options
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
-    from seqloom.runs.devices import check_device
-    from seqloom.runs.recorded_parts import open_manifest
     from seqloom.tasks.registry import TASKS
 
-    manifest, chosen = open_manifest(Path(run)), said(options)
-    task = manifest.task
-    check_device(device)
-    entry = TASKS[task]
-    config = entry.config
-    generates = config.use is Use.DECODE
-    if (chosen or draw) and not generates:
+    asked, chosen = verbs.load(run, device), said(options)
+    config, task = asked.experiment, asked.manifest.task
+    if (chosen or draw) and config.use is not Use.DECODE:
         name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
-        raise UserError(f"{name} is for runs that generate their answers, and {run} is one of {task}. Leave it out.")
+        message = f"{name} is for runs that generate their answers, and {run} is one of {task}"
+        raise UserError(message, "Leave it out", code="option-without-use")
+    if config.use is Use.DECODE:
+        with naming_options(option_of):
+            how = asked.decode_options(chosen)
+        if how.seed is not None:
+            chosen["seed"] = how.seed
     expand(file for file in files if file != "-")  # one that is missing is told at once
     if not texts and not files:
         if sys.stdin.isatty():
-            raise UserError(
-                f'nothing to read. Give a text (`seqloom predict {run} "a text"`), a --file, or standard input.'
-            )
+            advice = f'Give a text (`seqloom predict {run} "a text"`), a --file, or standard input'
+            raise UserError("nothing to read", advice, code="no-input")
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
         from seqloom.cli.unseen import Unseen
-        from seqloom.runs.run import Run, decode_options
         from seqloom.training.events import plain
 
-        asked = Run(run, device, manifest)
         _ = asked.model  # a run without weights is refused before anything is read
-    answer_lines = entry.report.answer_lines
-    if generates:
-        with naming_options(option_of):
-            how = decode_options(asked.experiment, chosen)
-        if how.temperature > 0 and how.seed is None:
-            chosen["seed"] = random.randrange(1 << 32)
+    answer_lines = TASKS[task].report.answer_lines
     unseen = Unseen(asked.task)
     for places, some in batches(chain(given(texts, config.help), *(lines_of(file, config.help) for file in files))):
         unseen.look(some)
@@ -116,7 +107,7 @@ def predict(
             with naming_options(option_of):
                 answers = asked.predict(some, attention=draw == "attention", **chosen)
         except TextError as wrong:
-            wrong.problem = replace(wrong.problem, location=places[wrong.number - 1])
+            wrong.template = replace(wrong.template, location=places[wrong.number - 1])
             raise
         for answer in answers:
             if as_json:
@@ -136,7 +127,7 @@ def given(texts: Sequence[str], advice: "Help") -> Iterator[Placed]:
     """The texts of the command line."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
-            raise UserError(f"text {number} is empty. {advice.input_advice}.")
+            raise UserError(f"text {number} is empty", advice.input_advice, code="empty-input")
         if text == "-":  # as elsewhere
             yield from lines_of(text, advice)
         else:

@@ -11,6 +11,7 @@ from seqloom.spec.config.layers import merged
 from seqloom.spec.config.toml import line_of, placed, read_values, text_of
 from seqloom.spec.errors import ConfigError, UserError
 from seqloom.spec.near import near
+from seqloom.spec.problem import Problem
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import Key, all_keys, sized_keys
 from seqloom.tasks.registry import TASKS, experiment
@@ -59,14 +60,13 @@ class Request:
         if "task" in file:
             return str(file["task"]), self.words
         if not self.words:
-            raise UserError(
-                f"which task? Name one: {listed(tuple(TASKS), 'or')}. (seqloom list tasks says what each does)"
-            )
-        raise UserError(not_a_task(self.words[0]))
+            advice = f"Name one: {listed(tuple(TASKS), 'or')} (seqloom list tasks says what each does)"
+            raise UserError("no task is named", advice, code="no-task")
+        raise UserError.of(not_a_task(self.words[0]))
 
     def located(self, wrong: ConfigError) -> ConfigError:
         """With the line of the config file, if what is wrong stands there and not on the command line."""
-        key = wrong.problem.key
+        key = wrong.template.key
         if self.config is None or (key is not None and self.has_typed(key)):
             return wrong
         in_file = key is None or line_of(text_of(self.config), key) is not None
@@ -105,10 +105,12 @@ def without_overruled(file: Values, options: Values) -> Values:
     return {**file, **changed}
 
 
-def not_a_task(word: str) -> str:
+def not_a_task(word: str) -> Problem:
     """The first word should have been a task."""
-    close = near(word, TASKS)
+    close, values = near(word, TASKS), {"value": word, "choices": list(TASKS)}
     if not close and Path(word).exists():
-        return f"which task is {word} for? Name it before the file: {listed(tuple(TASKS), 'or')}."
-    meant = f" Did you mean {close}?" if close else ""
-    return f"unknown task {word!r}.{meant} There are {listed(tuple(TASKS))}. (seqloom list tasks says what each does)"
+        advice = f"Name it before the file: {listed(tuple(TASKS), 'or')}"
+        return Problem("file-without-task", f"no task is named for {word}", advice, values=values)
+    meant = f"Did you mean {close}? " if close else ""
+    advice = f"{meant}There are {listed(tuple(TASKS))} (seqloom list tasks says what each does)"
+    return Problem("unknown-task", f"unknown task {word!r}", advice, values=values)

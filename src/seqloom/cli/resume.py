@@ -31,11 +31,10 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
       $ seqloom resume runs/reviews --device cpu
     """
     from seqloom import verbs
-    from seqloom.cli.naming import naming_options
     from seqloom.cli.progress import Progress
 
     console = output()
-    with Progress(console) as progress, naming_options({"train.device": "--device"}.get):
+    with Progress(console) as progress:
         done = verbs.resume(run, moved, [progress], device)
     if progress.session is None:
         say(console, "finished", f"{run} is complete: there is nothing left to do")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import command, output, say, say_exactly
+from seqloom.cli.console import CODE, code_given, command, output, say, say_exactly
 from seqloom.cli.help_text import Command
 from seqloom.spec.problem import format_problem
 
@@ -55,10 +55,17 @@ def runs(folder: str) -> None:
     for run in listed:
         if run.problem is not None:
             say(console, DAMAGED, format_problem(run.problem), "bold red")
-    for run in [run for run in known if not run.finished and run.problem is None][-1:]:
-        say_exactly(console, "next", command("resume", run.folder))
+    for run in [run for run in known if not run.finished and run.problem is None and is_resumable(run)][-1:]:
+        files = dict.fromkeys(part.file for part in run.parts)
+        code = () if code_given() else [word for file in files for word in (CODE, file)]
+        say_exactly(console, "next", command("resume", run.folder, *code))
     if not listed:
         say(console, "none", f"no folder in {folder} is a run")
+
+
+def is_resumable(run: "RunSummary") -> bool:
+    """Whether the command line can go on with a run: one that was made with `model=build` goes on in Python."""
+    return all(part.file and part.kind != "model" for part in run.parts)
 
 
 def cells(run: "RunSummary") -> tuple[str, ...]:

@@ -303,7 +303,8 @@ def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, val
     nearest = get_close_matches(value, some, n=1) or get_close_matches(value.lower(), some, n=1)
     advice = f"The nearest is {nearest[0]!r}; name it with {name}" if nearest else f"Name one of them with {name}"
     message = f"no column {value!r} (columns: {listed(names)})"
-    raise DataError(Place(str(path), 1), message, advice, code="unknown-column")
+    values = {"column": value, "columns": list(names)}
+    raise DataError(Place(str(path), 1), message, advice, code="unknown-column", values=values)
 
 
 # The values of rows ------------------------------------------------------------------------------------------------

@@ -103,7 +103,8 @@ def conll_reader(column: str | None) -> Read:
             return fields[0], fields[tag]
         if line.startswith("#") and not begun:
             return None
-        raise UserError(f"{counted(len(fields), 'column')}, expected {width} as in the first row", code="conll-columns")
+        message = f"{counted(len(fields), 'column')}, expected {width} as in the first row"
+        raise UserError(message, code="conll-columns", values={"columns": len(fields), "expected": width})
 
     return read
 
@@ -148,7 +149,7 @@ class Begun:
             if word is not None:
                 self._check(word)
         except UserError as error:
-            problem = error.problem
+            problem = error.template
             advice = f"Correct the row, {OR_SKIP} (which skips its sentence)"
             self._break(DataError(Place(str(self.path), number), problem.message, advice, code=problem.code))
             return

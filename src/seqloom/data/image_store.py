@@ -124,7 +124,7 @@ class ImageExamples:
 
         def note(error: DataError) -> None:
             bad(error)
-            file.write(json.dumps((None, None, None, asdict(error.problem))) + "\n")
+            file.write(json.dumps((None, None, None, asdict(error.template))) + "\n")
 
         for each in self.source.inputs:
             for example in self.source.read(each, note):
@@ -290,9 +290,9 @@ class ImageWriter:
             values, content = read_source(path, self.size), fingerprint(path)
             self.numbers[real] = self._write(image, values)
         except DataError as error:
-            message = f"{image!r} {error.problem.message}"
+            message = f"{image!r} {error.template.message}"
             if not self.options.skip:
-                raise DataError(example.place, message, self._advice(image), code=error.problem.code) from None
+                raise DataError(example.place, message, self._advice(image), code=error.template.code) from None
             self.numbers[real], content = None, "none"
             self.why = self.why or message
         self.contents.update(f"{content}\n".encode())

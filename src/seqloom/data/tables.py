@@ -118,7 +118,7 @@ def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Ite
             try:
                 record = _object(line)
             except UserError as error:
-                problem, advice = error.problem, f"Write one JSON object per line, {OR_SKIP}"
+                problem, advice = error.template, f"Write one JSON object per line, {OR_SKIP}"
                 bad(DataError(Place(name, number), problem.message, advice, code=problem.code))
                 continue
             yield Place(name, number), record

@@ -145,8 +145,9 @@ class Report:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'
 
 
-def report(folder: Path) -> Report:
+def report(folder: str | Path) -> Report:
     """Read a run folder. What is missing, cut short or unreadable is left out and noted; weights are never opened."""
+    folder = Path(folder)
     if not folder.is_dir():
         raise RunError("no such folder", "`seqloom runs` lists the runs here", location=folder)
     if not any((folder / part).exists() for part in PARTS):
@@ -175,9 +176,9 @@ def part_notes(parts: object, folder: Path) -> list[str]:
     return [warn(problem) for problem in found if problem is not None]
 
 
-def write_report(folder: Path) -> Report:
+def write_report(folder: str | Path) -> Report:
     """report.html, from what the folder holds; beside it the drawings of the run's task, such as attention.svg."""
-    found = report(folder)
+    folder, found = Path(folder), report(folder)
     durable.write(folder / REPORT, found.html())
     for name, drawing in found.details.drawings().items():
         durable.write(folder / name, svg.alone(drawing))

@@ -37,6 +37,7 @@ class Breach(NamedTuple):
     declare: str = ""
 
 
+NOT_CAUSAL = "causal=False"
 MASK = "Mask what lies beyond `lengths`, or set needs_zeros = True on the class for zeros there"
 TWO_RESULTS = Breach(
     "gave two results for one input in eval mode",
@@ -271,13 +272,9 @@ def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Breach | 
         advice = "Carry in the state all that later steps need"
         if not near(torch.cat(ys, dim=1), whole, trial.atol):
             step = first_other(torch.cat(ys, dim=1), whole, trial.atol)
-            return Breach(
-                f"is causal, but y at step {step} was another {came} than in one call", advice, "causal=False"
-            )
+            return Breach(f"is causal, but y at step {step} was another {came} than in one call", advice, NOT_CAUSAL)
         if state is not None and not states_near(state, end, trial.layer, trial.atol):
-            return Breach(
-                f"is causal, but its state after {came} was another than after one call", advice, "causal=False"
-            )
+            return Breach(f"is causal, but its state after {came} was another than after one call", advice, NOT_CAUSAL)
     return None
 
 
@@ -298,9 +295,7 @@ def sees_no_future(trial: Trial) -> Breach | None:
         return None
     step = first_other(after[:, :now], before[:, :now], trial.atol)
     advice = "Let each step see only itself and earlier ones"
-    return Breach(
-        f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice, "causal=False"
-    )
+    return Breach(f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice, NOT_CAUSAL)
 
 
 def keeps_waiting_rows(trial: Trial) -> Breach | None:

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from seqloom.data.order import number
 from seqloom.spec.errors import UserError
 from seqloom.spec.names import DEVICES
 from seqloom.spec.problem import KeyName
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 def check_device(name: str) -> None:
     """Refuse a device that exists nowhere; whether this machine has it, `device_of` knows, which needs torch."""
     if name not in DEVICES:
-        raise UserError(*unknown(KeyName("train.device"), name, DEVICES), code="unknown-name")
+        raise UserError(*unknown(KeyName("device"), name, DEVICES), code="unknown-name")
 
 
 def device_of(name: str) -> "torch.device":
@@ -28,7 +27,7 @@ def device_of(name: str) -> "torch.device":
         name = next(each for each in ("cuda", "mps", "cpu") if there[each])
     if not there[name]:
         raise UserError(
-            f"{KeyName('train.device', name)}: there is none here that torch can use",
+            f"{KeyName('device', name)}: there is none here that torch can use",
             "`seqloom doctor` says what there is",
         )
     return torch.device(name)
@@ -37,6 +36,8 @@ def device_of(name: str) -> "torch.device":
 def seed(*words: object) -> None:
     """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
     import torch
+
+    from seqloom.data.order import number
 
     torch.manual_seed(number(*words))
 

@@ -85,7 +85,7 @@ def missing_parts(parts: Iterable[Part], folder: Path) -> Problem | None:
     else:
         advice = f"Register {them} first (on the command line, from a file that --code names)"
     message = f"made with {listed(group_by_source(gone, source))}, which {verb} not registered"
-    return Problem("parts-missing", message, advice, str(folder))
+    return Problem("parts-missing", message, advice, str(folder), values={"parts": [part.name for part in gone]})
 
 
 def missing_build(parts: Iterable[Part], folder: Path, build: Build | None) -> Problem | None:
@@ -108,7 +108,8 @@ def changed_parts(parts: Iterable[Part], folder: Path, build: Build | None = Non
     if not now:
         return None
     groups = group_by_source(now, lambda part: f"{exact_source(part)}, now {of_source(part, now[part])}")
-    return Problem("parts-changed", f"made with {', and '.join(groups)}", "Its results may differ", str(folder))
+    message, values = f"made with {', and '.join(groups)}", {"parts": [part.name for part in now]}
+    return Problem("parts-changed", message, "Its results may differ", str(folder), values=values)
 
 
 def part_now(part: Part, build: Build | None) -> Part:

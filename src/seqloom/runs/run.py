@@ -1,4 +1,4 @@
-"""A run that is there: open it, ask it, measure it."""
+"""A run that is there: open it, ask it, measure it. Torch is imported once the model is needed."""
 
 import random
 import tempfile
@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from seqloom.data.split import TEST, VALID
 from seqloom.models.family import Use
-from seqloom.nn.models import Writer
-from seqloom.runs.devices import device_of, seed
+from seqloom.runs.devices import check_device, device_of, seed
 from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run_config import read_experiment
-from seqloom.runs.weights import restore
 from seqloom.spec.config.decode import DecodeSection
 from seqloom.spec.config.section import keys
 from seqloom.spec.errors import DataError, RunError, TextError, UserError
@@ -26,8 +22,13 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import all_keys, keys_of
 from seqloom.tasks.parts import part_errors, used_parts
 from seqloom.tasks.registry import TASKS, experiment
-from seqloom.tasks.task import Answer, Evaluation, Task
 from seqloom.views import tolerant
+
+if TYPE_CHECKING:
+    import torch
+
+    from seqloom.nn.models import Writer
+    from seqloom.tasks.task import Answer, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
 LONGEST_TEXT = 1_000_000  # characters
@@ -51,19 +52,25 @@ class Run:
         experiment: its resolved config, if that has just been read
         """
         self.folder = Path(folder)
-        self.device = device_of(device)
         self.manifest: Manifest = open_manifest(self.folder) if manifest is None else manifest
+        check_device(device)
+        self.device_name = device
         self.experiment: Experiment = read_experiment(self.folder) if experiment is None else experiment
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"
 
     @cached_property
-    def task(self) -> Task[Writer, object]:
+    def device(self) -> "torch.device":
+        """Where to compute."""
+        return device_of(self.device_name)
+
+    @cached_property
+    def task(self) -> "Task[Writer, object]":
         """The task, with the run's vocabularies."""
         return self.task_by(self.experiment)
 
-    def task_by(self, chosen: Experiment) -> Task[Writer, object]:
+    def task_by(self, chosen: Experiment) -> "Task[Writer, object]":
         """The run's task with its vocabularies, by this config."""
         try:
             return TASKS[chosen.task].task.from_files(chosen, vocabulary_of(self.folder, self.manifest))
@@ -71,12 +78,16 @@ class Run:
             folder = self.folder / VOCABULARY
             raise RunError(f"{missing} is missing", "Restore the folder from a copy", location=folder) from None
         except (DataError, RunError) as damaged:  # its location is the file's name
-            path = self.folder / VOCABULARY / damaged.problem.location
-            raise RunError.of(replace(damaged.problem, location=str(path))) from None
+            path = self.folder / VOCABULARY / damaged.template.location
+            raise RunError.of(replace(damaged.template, location=str(path))) from None
 
     @cached_property
-    def model(self) -> Writer:
+    def model(self) -> "Writer":
         """The best weights, ready to answer."""
+        import torch
+
+        from seqloom.runs.weights import restore
+
         name = self.manifest.model
         if name is None:
             raise RunError(
@@ -89,12 +100,14 @@ class Run:
             restore(model, self.folder / name, self.device)
             return model.to(self.device).eval()
 
-    def build(self) -> Writer:
+    def build(self) -> "Writer":
         """The model, whose weights are yet to come from their file.
 
         Built-in parts need no memory for that. A user-defined part may hold constants that no file has: it is built as
         training built it.
         """
+        import torch
+
         if not used_parts(self.experiment):
             with torch.device("meta"):
                 return self.task.build()
@@ -109,12 +122,14 @@ class Run:
         scores = read_json(path) if path.exists() else {}
         return scores | {split: with_numbers(scores[split]) for split in (VALID, TEST) if split in scores}
 
-    def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> list[Answer]:
+    def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> "list[Answer]":
         """An answer for each text, in order; where a run is about images, texts are their paths.
 
         A run that generates its answers says with `attention` where it looked, and takes as `options` the keys of
         `decode`: beam, n_best, temperature, prompt, ...
         """
+        import torch
+
         if isinstance(texts, str):
             raise UserError("give a list of texts, even of one: predict([text])", location="predict")
         for number, text in enumerate(texts, 1):
@@ -133,16 +148,16 @@ class Run:
                     raise wrong.after(start) from None
         return answers
 
-    def answering(self, attention: bool, options: Mapping[str, Any]) -> Callable[[Sequence[str]], list[Answer]]:
+    def answering(self, attention: bool, options: Mapping[str, object]) -> "Callable[[Sequence[str]], list[Answer]]":
         """What answers some texts, as the options say; a sentence where they have no use."""
         task = self.task
         if self.experiment.use is Use.DECODE:
-            chosen = decode_options(self.experiment, options)
+            chosen = self.decode_options(options)
             return lambda some: task.answer(self.model, some, chosen, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
             message = f"{name} is for runs that generate their answers, and this is one of {task.name}"
-            raise UserError(message, location=self.folder)
+            raise UserError(message, location=self.folder, code="option-without-use")
         return lambda some: task.predict(self.model, some, self.device)
 
     def generate(self, prompt: str = "", **options: Any) -> str:
@@ -151,22 +166,28 @@ class Run:
 
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
         """The same, piece by piece as it is written."""
-        task = self.task
         if self.experiment.use is not Use.GENERATE:
             advice = f"Use `seqloom predict {self.folder}`"
-            raise UserError(f"a run of {task.name} can't write", advice, location=self.folder)
-        chosen = decode_options(self.experiment, options)
-        drawn_with = chosen.seed if chosen.seed is not None else random.randrange(1 << 32)
+            message = f"a run of {self.manifest.task} can't write"
+            raise UserError(message, advice, location=self.folder, code="cannot-write")
+        chosen = self.decode_options(options)
         with part_errors(self.experiment):
-            for pieces in task.stream(self.model, [prompt], chosen, drawn_with, self.device):
+            for pieces in self.task.stream(self.model, [prompt], chosen, chosen.seed or 0, self.device):
                 yield from pieces.values()
+
+    def decode_options(self, options: Mapping[str, object]) -> DecodeSection:
+        """How the run generates, with these keys of `decode` given anew; with a seed, if it samples."""
+        chosen = decode_options(self.experiment, options)
+        if chosen.seed is None and chosen.beam == 1 and chosen.temperature > 0:
+            return chosen.model_copy(update={"seed": random.randrange(1 << 32)})
+        return chosen
 
     def evaluate(
         self,
         files: str | Path | Sequence[str | Path],
         data: Mapping[str, Any] | None = None,
         decode: Mapping[str, Any] | None = None,
-    ) -> Evaluation:
+    ) -> "Evaluation":
         """Scores on another file, or several; its details say under `data` what was read.
 
         decode: how a run that generates its answers should do so, where not as it was trained to: beam, ...
@@ -174,6 +195,10 @@ class Run:
             label_separator, tag, source, target, max_characters; and what to do with what can't be read: on_bad_line,
             on_bad_image. A None lets it be guessed again.
         """
+        import torch
+
+        from seqloom.tasks.task import Evaluation
+
         names = [str(file) for file in ([files] if isinstance(files, str | Path) else files)]
         chosen = reading(self.experiment, names, data or {})
         if decode:
@@ -221,7 +246,7 @@ def vocabulary_of(folder: Path, manifest: Manifest) -> dict[str, str]:
     return {Path(name).name: read_text(folder / name) for name in inside}
 
 
-def decode_options(chosen: Experiment, options: Mapping[str, Any]) -> DecodeSection:
+def decode_options(chosen: Experiment, options: Mapping[str, object]) -> DecodeSection:
     """How to write, as the run says, with some keys said anew.
 
     A beam undoes the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 undo nothing.

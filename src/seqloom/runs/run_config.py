@@ -93,7 +93,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
     try:
         return experiment(values)
     except ConfigError as wrong:
-        damaged = RunError.of(replace(wrong.problem, location=str(folder / EXPERIMENT)))
+        damaged = RunError.of(replace(wrong.template, location=str(folder / EXPERIMENT)))
         damaged.naming = as_key  # they are keys of this file, whoever opens it
         raise damaged from None
 

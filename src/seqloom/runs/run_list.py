@@ -8,7 +8,7 @@ from pathlib import Path
 from seqloom.spec.config.layers import section_of
 from seqloom.spec.config.toml import read_values
 from seqloom.spec.errors import RunError, UserError
-from seqloom.spec.folder import CHECKPOINTS, EXPERIMENT, MANIFEST, SCORES, Manifest, read_json, read_manifest
+from seqloom.spec.folder import CHECKPOINTS, EXPERIMENT, MANIFEST, SCORES, Manifest, Part, read_json, read_manifest
 from seqloom.spec.problem import Problem
 
 RESTORE = "Restore the folder from a copy"
@@ -21,6 +21,7 @@ class RunSummary:
     score: name and value of the score by which the best weights were chosen, on the test split if there is one
     size: bytes of the folder
     created: when, in ISO 8601
+    parts: the user-defined parts that it was made with
     finished: whether its last step is over
     step: of its last checkpoint
     problem: what is wrong; of a folder of which little can be read, there is nothing else
@@ -33,6 +34,7 @@ class RunSummary:
     parameters: int = 0
     size: int = 0
     created: str = ""
+    parts: tuple[Part, ...] = ()
     finished: bool = False
     step: int | None = None
     problem: Problem | None = None
@@ -65,7 +67,7 @@ def summarize(folder: Path) -> RunSummary:
     try:
         return read_summary(folder)
     except UserError as error:
-        return RunSummary(folder, problem=error.problem)
+        return RunSummary(folder, problem=error.template)
     except (OSError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         return RunSummary(folder, problem=Problem("unreadable-run", str(error), RESTORE, str(folder)))
 
@@ -82,6 +84,7 @@ def read_summary(folder: Path) -> RunSummary:
         manifest.parameters,
         sum(map(size_of, folder.rglob("*"))),
         manifest.created,
+        manifest.parts,
         (folder / SCORES).exists(),
         last_step(folder),
     )

@@ -167,7 +167,7 @@ def run_module(code: CodeType, module: ModuleType, path: Path) -> None:
     except BaseException as error:  # SystemExit too: only the command line ends the command
         where = line_in({code.co_filename}, error) or str(path)
         if isinstance(error, SeqloomError):
-            problem = error.problem
+            problem = error.template
             message = f"{problem.location}: {problem.message}" if problem.location else problem.message
             raise UserError.of(replace(problem, location=where, message=message)) from error
         what = f"importing it raised {describe_exception(error)}"

@@ -15,6 +15,8 @@ class SeqloomError(Exception):
     """
 
     default_code: ClassVar[str] = "error"
+    template: Problem
+    """What is wrong, with config keys that are still to be named as the reader does."""
     naming: Naming | None = None
     """What the reader calls a config key, if who shows the error says so."""
 
@@ -29,7 +31,7 @@ class SeqloomError(Exception):
         values: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
-        self.problem = Problem(code or self.default_code, message, advice, str(location), key, values or {})
+        self.template = Problem(code or self.default_code, message, advice, str(location), key, values or {})
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
@@ -40,11 +42,19 @@ class SeqloomError(Exception):
         """
         error = cls.__new__(cls)
         SeqloomError.__init__(error, problem.message)
-        error.problem = problem
+        error.template = problem
         return error
 
+    @property
+    def problem(self) -> Problem:
+        """What is wrong, as data: a program reads this, and not the sentence."""
+        return self.template.rendered()
+
     def __str__(self) -> str:
-        return format_problem(self.problem, self.naming or as_key)
+        return format_problem(self.template, self.naming or as_key)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
 
 class UserError(SeqloomError, ValueError):
@@ -85,7 +95,8 @@ class TextError(DataError):
 
     def after(self, others: int) -> "TextError":
         """The same, where so many texts came before."""
-        return TextError(others + self.number, self.problem.message, self.problem.advice, code=self.problem.code)
+        problem = self.template
+        return TextError(others + self.number, problem.message, problem.advice, code=problem.code)
 
 
 class ConfigError(UserError):

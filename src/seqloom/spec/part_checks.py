@@ -17,7 +17,7 @@ def misfit(kind: str, name: str, part: object, reason: str, advice: str) -> Part
     """The error for a part that does not fit its kind.
 
     >>> str(misfit("metric", "mine", misfit, "returned 'high'", "Return a number"))
-    "...part_checks.py:...: the metric 'mine' returned 'high'. Return a number."
+    "...: the metric 'mine' returned 'high'. Return a number."
     """
     return PartError(f"the {kind} {name!r} {reason}", advice, location=location_of(part), code="part-misfit")
 

@@ -8,7 +8,7 @@ shows the error names it as the reader does, as a key in Python and in a config 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text has, around a key's name
 MARKED = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
@@ -44,6 +44,10 @@ class Problem:
     location: str = ""
     key: str | None = None
     values: Mapping[str, object] = field(default_factory=dict)
+
+    def rendered(self) -> "Problem":
+        """The same as Python shows it: keys by their own names, and nothing that does something to a terminal."""
+        return replace(self, message=rendered(self.message), advice=rendered(self.advice))
 
 
 def conflict(key: str, message: str, advice: str = "") -> Problem:

@@ -226,7 +226,17 @@ def not_a_choice(key: str, came: object, words: Sequence[str]) -> Problem:
     """A value of a config key that is none of the words that it takes; which of them was likely meant."""
     meant = near(str(came), words)
     message = f"{KeyName(key)} is {shown(came)}; expected one of {', '.join(words)}"
-    return Problem("not-a-choice", message, f"Did you mean {meant}?" if meant else "", key=key)
+    values = {"value": came, "choices": list(words)}
+    advice = f"Did you mean {meant}?" if meant else PERHAPS_OWN if can_be_own(words) else ""
+    return Problem("not-a-choice", message, advice, key=key, values=values)
+
+
+PERHAPS_OWN = "A part of your own is there once --code FILE.py (in Python, an import) has registered it"
+
+
+def can_be_own(words: Sequence[str]) -> bool:
+    """Whether these are the names of one kind of part, to which anyone may add."""
+    return any(len(names) and set(names) <= set(words) for names in Names.all)
 
 
 def shown(came: object) -> str:

@@ -13,7 +13,7 @@ from seqloom.spec.errors import PartError, SeqloomError
 from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import line_in
 from seqloom.spec.problem import describe_exception
-from seqloom.spec.registry import Names
+from seqloom.spec.registry import Names, user_defined
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
@@ -33,6 +33,12 @@ def used_parts(experiment: Experiment, source: DataSource | None = None) -> list
     for kind, name, origin in parts_named(experiment, source):
         used.setdefault((kind, name), origin)
     return [(kind, name, origin) for (kind, name), origin in used.items()]
+
+
+def registered_parts() -> list[UsedPart]:
+    """Each user-defined part that is registered, by kind and name."""
+    parts = {part for names, name in user_defined() for part in of_names(names, name)}
+    return sorted(parts, key=lambda part: part[:2])
 
 
 def data_code(experiment: Experiment, source: DataSource) -> list[str]:

@@ -40,8 +40,8 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
         except PartError:
             raise
         except SeqloomError as error:
-            message = f"has a config that does not work: {error.problem.message}"
-            raise misfit("task", name, config, message, error.problem.advice or "Correct it") from None
+            message = f"has a config that does not work: {error.template.message}"
+            raise misfit("task", name, config, message, error.template.advice or "Correct it") from None
         except Exception as error:
             raise failure(f"the task {name!r}", config, error) from error
 

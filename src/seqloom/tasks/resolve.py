@@ -10,8 +10,9 @@ from seqloom.spec.config.applicability import has, useless, without
 from seqloom.spec.config.layers import merged, section_of
 from seqloom.spec.config.section import NONE, spelt_out
 from seqloom.spec.errors import ConfigError
+from seqloom.spec.near import near
 from seqloom.spec.problem import KeyName
-from seqloom.spec.registry import not_a_choice, unknown
+from seqloom.spec.registry import PERHAPS_OWN, not_a_choice, unknown
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.keys import Key, all_keys, without_aliases
 from seqloom.tasks.registry import TASKS
@@ -74,7 +75,11 @@ def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
             raise ConfigError(message, f"{advice}; or register it with seqloom.register.layer", key="model.arch")
         return config.with_family(family_of(build, Unnamed))
     if not isinstance(arch, str) or arch not in ARCHITECTURES:
-        raise ConfigError(*unknown(KeyName("model.arch"), arch, ARCHITECTURES), key="model.arch", code="unknown-name")
+        message, advice = unknown(KeyName("model.arch"), arch, ARCHITECTURES)
+        if near(str(arch), ARCHITECTURES) is None:
+            advice += f". {PERHAPS_OWN}"
+        values = {"value": arch, "choices": list(ARCHITECTURES)}
+        raise ConfigError(message, advice, key="model.arch", code="unknown-name", values=values)
     return config.with_family(ARCHITECTURES[arch].family)
 
 

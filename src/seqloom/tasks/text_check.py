@@ -94,7 +94,7 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
             if not bad_lines:
                 inspection.refuse(error)
     if good:
-        tally = Tally(len(empty), [error.problem.location for error in empty[:FEW]])
+        tally = Tally(len(empty), [error.template.location for error in empty[:FEW]])
         message = f"{counted(len(empty), 'file')} without text"
         inspection.add("note", tally, Problem("empty-files", message, "Nothing; empty files are skipped"))
         return tuple(good), length
@@ -108,7 +108,7 @@ def unreadable_lines(path: Path) -> BadLines:
     bad_lines = BadLines()
 
     def on_bad_line(error: DataError) -> None:
-        if error.problem.code != LINE_LENGTH:
+        if error.template.code != LINE_LENGTH:
             bad_lines(error)
 
     try:

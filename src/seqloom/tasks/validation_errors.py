@@ -58,7 +58,9 @@ def explained(wrong: ValidationError, raw: Mapping[str, object], config: type[Ex
         return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
     value = "missing" if kind == "missing" else shown(error["input"])
-    return ConfigError(f"{KeyName(key)} is {value}; expected {expected}", key=key, code="invalid-value")
+    return ConfigError(
+        f"{KeyName(key)} is {value}; expected {expected}", key=key, code="invalid-value", values={"expected": expected}
+    )
 
 
 def counted(context: Mapping[str, object]) -> dict[str, object]:
@@ -89,7 +91,8 @@ def unknown_key(key: str, raw: Mapping[str, object]) -> Problem:
     guess = f"Did you mean {KeyName(meant)}? " if meant else ""
     lists_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
     advice = lists_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
-    return Problem("unknown-key", f"unknown key {KeyName(key)}", f"{guess}{advice}", key=key)
+    values = {"nearest": meant}
+    return Problem("unknown-key", f"unknown key {KeyName(key)}", f"{guess}{advice}", key=key, values=values)
 
 
 def has_no_use(key: Key, task: str) -> Problem:

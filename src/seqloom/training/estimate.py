@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from seqloom.spec.folder import CHECKPOINTS
+from seqloom.tasks.parts import part_errors
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Sitting, peak_memory
@@ -36,6 +37,12 @@ def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
 
     all = steps · step + validations · (valid + sample + checkpoint) + valid + test, and once more valid for an average
     """
+    with part_errors(sitting.experiment):
+        return measure(sitting, shown)
+
+
+def measure(sitting: Sitting, shown: int) -> Estimate:
+    """The same; what a user-defined part raises is not yet located."""
     trainer = sitting.trainer([])
     items = trainer.items
     first = tuple(islice(sitting.task.show(sitting.task.batch(items[0])), shown))

@@ -138,7 +138,9 @@ def alignment(answer: Mapping[str, object], image: "NDArray[np.uint8] | None" = 
     ('deux', '</s>')
     """
     if not answer.get("attention"):
-        raise UserError("this answer has no attention", "Ask for it (--show attention), of a model that attends")
+        raise UserError(
+            "this answer has no attention", "Ask for it (attention=True, or --show attention), of a model that attends"
+        )
     attended = Attended.model_validate(answer)
     weights, written = attended.attention, attended.tokens
     if len(weights) == len(written) + 1:

@@ -12,7 +12,7 @@ NOTE = Finding("note", REPEATED, 2, ("a.tsv:7", "b.tsv:9"))
 
 
 def test_lines() -> None:
-    inspection = Inspection("classify", summary=[("train", "9 texts")], others=[NOTE, ERROR])
+    inspection = Inspection("classify", summary_lines=[("train", "9 texts")], others=[NOTE, ERROR])
     assert list(inspection.lines()) == [
         "train         9 texts",
         "",
@@ -24,7 +24,7 @@ def test_lines() -> None:
 
 
 def test_json_says_all() -> None:
-    inspection = Inspection("tag", summary=[("train", "9 sentences")], others=[NOTE])
+    inspection = Inspection("tag", summary_lines=[("train", "9 sentences")], others=[NOTE])
     values = json.loads(json.dumps(inspection.as_json()))
     assert values["ok"] is True
     assert values["summary"] == [{"name": "train", "value": "9 sentences"}]
@@ -35,7 +35,7 @@ def test_json_says_all() -> None:
 
 def test_a_config_key_is_an_option_for_who_reads_options() -> None:
     problem = Problem("cut", "3 texts are cut", f"Pass a larger {KeyName('data.max_length')}")
-    inspection = Inspection("classify", summary=[("columns", f"text ({KeyName('data.text')} names another)")])
+    inspection = Inspection("classify", summary_lines=[("columns", f"text ({KeyName('data.text')} names another)")])
     inspection.others.append(Finding("note", problem, 3, ()))
 
     def option(key: str, _: str | None) -> str:
@@ -50,7 +50,7 @@ def test_a_config_key_is_an_option_for_who_reads_options() -> None:
 
 
 def test_nothing_from_outside_does_something_to_a_terminal() -> None:
-    inspection = Inspection("classify", summary=[("train files", "a\x1b[31m.csv (csv)")])
+    inspection = Inspection("classify", summary_lines=[("train files", "a\x1b[31m.csv (csv)")])
     inspection.bad_lines(DataError("a\n.csv:7", "label 'x\x1b[2J\u202e' is not known", "Remove it", code="unknown"))
     assert list(inspection.lines()) == [
         r"train files   a\x1b[31m.csv (csv)",

@@ -24,14 +24,19 @@ class Finding:
     """
 
     kind: Kind
-    problem: Problem
+    template: Problem
     count: int
     locations: tuple[str, ...]
 
+    @property
+    def problem(self) -> Problem:
+        """What is wrong, as data."""
+        return self.template.rendered()
+
     def line(self, naming: Naming = as_key) -> str:
         """All of it in one line."""
-        location, message = (self.locations or ("",))[0], f"{self.problem.message}{self._also()}"
-        sentence = format_problem(replace(self.problem, location=location, message=message), naming)
+        location, message = (self.locations or ("",))[0], f"{self.template.message}{self._also()}"
+        sentence = format_problem(replace(self.template, location=location, message=message), naming)
         return f"{self.kind:<8} {sentence}"
 
     def _also(self) -> str:
@@ -76,7 +81,7 @@ class BadLines:
         self.by_code: dict[str, tuple[Problem, Tally]] = {}
 
     def __call__(self, error: DataError) -> None:
-        problem = error.problem
+        problem = error.template
         self.by_code.setdefault(problem.code, (problem, Tally()))[1].add(problem.location)
 
     def findings(self, kind: Kind) -> list[Finding]:
@@ -116,20 +121,24 @@ class InspectionJson(TypedDict):
 class Inspection:
     """What a check says about the data of a task, gathered while they are read.
 
-    summary: names and values, in the order in which they are shown
     bad_lines: what readers hand bad lines to
     bad_line: what a bad line is: an error, or a warning where training would skip it
     """
 
     task: str
     bad_line: Kind = "error"
-    summary: list[tuple[str, str]] = field(default_factory=list)
+    summary_lines: list[tuple[str, str]] = field(default_factory=list)
     bad_lines: BadLines = field(default_factory=BadLines)
     others: list[Finding] = field(default_factory=list)  # all findings but bad lines, in the order they came
 
     def summarize(self, name: str, value: str) -> None:
         """Add a line to the summary."""
-        self.summary.append((name, value))
+        self.summary_lines.append((name, value))
+
+    @property
+    def summary(self) -> list[tuple[str, str]]:
+        """Names and values, in the order in which they are shown."""
+        return [(name, rendered(value)) for name, value in self.summary_lines]
 
     def add(self, kind: Kind, tally: Tally, problem: Problem) -> None:
         """Add a finding, if it was seen at all."""
@@ -138,8 +147,8 @@ class Inspection:
 
     def refuse(self, error: UserError) -> None:
         """Add an error that training would end with."""
-        location = error.problem.location
-        self.others.append(Finding("error", error.problem, 1, (location,) if location else ()))
+        location = error.template.location
+        self.others.append(Finding("error", error.template, 1, (location,) if location else ()))
 
     @property
     def refused(self) -> bool:
@@ -163,28 +172,28 @@ class Inspection:
             {
                 "kind": finding.kind,
                 "code": finding.problem.code,
-                "what": named(finding.problem.message, naming),
+                "what": named(finding.template.message, naming),
                 "count": finding.count,
                 "places": list(finding.locations),
-                "do": named(finding.problem.advice, naming),
+                "do": named(finding.template.advice, naming),
             }
             for finding in self.findings
         ]
-        summary = [{"name": name, "value": named(value, naming)} for name, value in self.summary]
+        summary = [{"name": name, "value": named(value, naming)} for name, value in self.summary_lines]
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
     def lines(self, naming: Naming = as_key) -> Iterator[str]:
         """The same as plain text: the summary, a finding a line, the verdict.
 
-        >>> for line in Inspection("sort", summary=[("train", "12 sentences")]).lines():
+        >>> for line in Inspection("sort", summary_lines=[("train", "12 sentences")]).lines():
         ...     print(line)
         train         12 sentences
         <BLANKLINE>
         no problems found: these data can be trained on
         """
-        for name, value in self.summary:
+        for name, value in self.summary_lines:
             yield rendered(f"{name:<13} {value}".rstrip(), naming)
-        if self.summary:
+        if self.summary_lines:
             yield ""
         findings = self.findings
         for finding in findings:

@@ -112,7 +112,7 @@ def check_trained(name: str, made: object, text: str) -> Tokeniser:
     try:
         again = read(file, "its file")
     except DataError as error:
-        raise unfit(f"is not read again: {error.problem.message}", "Match `state` and `from_state`") from None
+        raise unfit(f"is not read again: {error.template.message}", "Match `state` and `from_state`") from None
     if len(again) != size or again.encode(text).tolist() != ids.tolist():
         raise unfit("encodes a text differently once it was saved and read", "Keep all that it learned in `state`")
     return made

@@ -93,8 +93,8 @@ def names_of(path: str) -> list[str]:
 
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
-    line = line_of(text_of(path), wrong.problem.key) if wrong.problem.key else None
-    return ConfigError.of(replace(wrong.problem, location=f"{path}:{line}" if line else str(path)))
+    line = line_of(text_of(path), wrong.template.key) if wrong.template.key else None
+    return ConfigError.of(replace(wrong.template, location=f"{path}:{line}" if line else str(path)))
 
 
 def written(experiment: Section, *, comments: bool = False) -> str:

@@ -69,7 +69,7 @@ class Images:
         try:
             read_source(path, SMALL)
         except DataError as error:
-            message = f"{image!r} {error.problem.message}"
-            self.bad(DataError(location, message, "Replace it, or leave it out", code=error.problem.code))
+            message = f"{image!r} {error.template.message}"
+            self.bad(DataError(location, message, "Replace it, or leave it out", code=error.template.code))
             return False
         return True

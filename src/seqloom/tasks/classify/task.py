@@ -217,7 +217,7 @@ def for_several(chosen: Experiment) -> Experiment:
     no head that chooses one."""
     head = keys(chosen.model, ClassifyModel).head
     if head != ClassifyModel.model_fields["head"].default:
-        what = f"model.head {head} chooses one label, and here a text may have several"
+        what = f"{KeyName('model.head', head)} chooses one label, and here a text may have several"
         raise ConfigError(what, "Leave it out", key="model.head")
     usual, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, chosen.train.label_smoothing
     if smoothing not in (0, usual):
