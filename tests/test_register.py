@@ -1,9 +1,11 @@
 """Parts of one's own: each kind is registered, trained under its config key, and refused where it does not fit."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 import torch
@@ -17,12 +19,12 @@ from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Bidirectional, Cell, Layer, LayerNorm, Recurrent, Score
 from seqloom.nn.activations import ACTIVATIONS
-from seqloom.nn.cells import CELLS
+from seqloom.nn.cells import CELLS, LinearRNN
 from seqloom.nn.heads import ClassHead, Loss, PerPosition
 from seqloom.nn.heads.head import pad_beyond, real_steps
 from seqloom.nn.heads.registry import HEADS
 from seqloom.nn.heads.targets import class_target
-from seqloom.nn.layer import Pointwise
+from seqloom.nn.layer import Pointwise, Traits
 from seqloom.nn.linear import Linear
 from seqloom.nn.normalisation import NORMS
 from seqloom.nn.scores import SCORES, SameSize
@@ -30,7 +32,7 @@ from seqloom.nn.state import State
 from seqloom.runs.run import Run
 from seqloom.spec import names
 from seqloom.spec.config.section import Values
-from seqloom.spec.errors import ConfigError, PartError, RunError
+from seqloom.spec.errors import ConfigError, PartError, PartWarning, RunError
 from seqloom.tasks.parts import used_parts
 from seqloom.tasks.registry import experiment
 
@@ -350,3 +352,217 @@ def test_what_is_no_such_function_is_one_sentence(capsys: pytest.CaptureFixture[
         RunError, match="run: model=gru is for a run whose layers a function built, and this one is 'ls"
     ):
         seqloom.load("run", model=gru).predict(["one"])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_another_function_than_the_run_was_made_with_is_not_taken_for_it() -> None:
+    train_little("classify", gru, "run")
+
+    def other(input_size: int, *, causal: bool) -> Layer:
+        return Recurrent(LinearRNN(input_size, 24))
+
+    with pytest.raises(RunError, match=rf"the model 'gru' of {HERE} .*, now '.*other' of {HERE}.*\. Register what it"):
+        seqloom.resume("run", model=other)
+    with pytest.warns(PartWarning, match=r"the model 'gru' of .*, now '.*other' of"):
+        seqloom.load("run", model=other)
+    for wrong in ("lstm", 3):
+        with pytest.raises(PartError, match=r"an object of type \w+ is no function that builds layers"):
+            seqloom.load("run", model=cast("Any", wrong))
+
+
+def test_a_function_is_asked_anew_each_time() -> None:
+    """What it builds may depend on what changes between two trainings, as in a notebook."""
+    width = 16
+
+    def build(input_size: int, *, causal: bool) -> Layer:
+        return Recurrent(GRU(input_size, width))
+
+    assert train_little("translate", build, "narrow").predict(["one"])
+    width = 24
+    assert train_little("translate", build, "wide").predict(["one"])
+
+
+def test_an_object_that_builds_need_not_be_hashable() -> None:
+    @dataclass
+    class Build:
+        width: int
+
+        def __call__(self, input_size: int, *, causal: bool) -> Layer:
+            return Recurrent(GRU(input_size, self.width))
+
+    assert train_little("classify", Build(8), "run").predict(["one"])
+
+
+# What parts may do ------------------------------------------------------------------------------------------------
+
+
+class Leaky(Mine):
+    """A cell with a constant that is no weight, and with random features that are none either."""
+
+    def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
+        super().__init__(input_size, hidden_size, bias=bias)
+        self.decay = torch.linspace(0.1, 0.9, hidden_size).numpy().tolist()
+        self.features = torch.randn(hidden_size)
+        self.register_buffer("table", torch.rand(hidden_size), persistent=False)
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        y, after = super().step(projected, state)
+        fixed = y.new_tensor(self.decay) + self.features.to(y) + self.table
+        return y, State(hidden=after["hidden"] * fixed.tanh())
+
+
+def test_a_part_may_hold_constants_that_no_file_has() -> None:
+    register.cell("mine", Leaky)
+    run = train_little("language", "mine", "run")
+    torch.manual_seed(5)
+    expected = run.predict(["(())"])
+    assert seqloom.load("run").predict(["(())"]) == expected
+    Path("corpus.txt").write_text("(())()" * 50, encoding="utf-8")
+    assert run.evaluate("corpus.txt").scores == seqloom.load("run").evaluate("corpus.txt").scores
+
+
+class InFloat32(Pointwise):
+    """x / rms(x), computed in float32 whatever x is."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+
+    def each(self, x: Tensor) -> Tensor:
+        inside = x.float()
+        return (inside * torch.rsqrt(inside.square().mean(dim=-1, keepdim=True) + 1e-5)).to(x.dtype)
+
+
+class Grouped(Pointwise):
+    """Group norm of each step by itself, in groups of 16."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+        self.norm = nn.GroupNorm(16, size)
+
+    def each(self, x: Tensor) -> Tensor:
+        return self.norm(x.flatten(0, -2)).view_as(x)
+
+
+@pytest.mark.parametrize("norm", [InFloat32, Grouped])
+def test_a_norm_may_compute_in_float32_and_want_many_groups(norm: type[Pointwise]) -> None:
+    register.norm("mine", norm)
+    assert train_little("classify", {"arch": "transformer", "norm": "mine"}, "run").predict(["one"])
+
+
+class Tenth(PerPosition):
+    """A tenth of the usual loss."""
+
+    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        loss = super().measure(scores, target, lengths)
+        return Loss(loss.total / 10, loss.count)
+
+
+def test_only_a_loss_that_is_a_likelihood_gives_a_perplexity() -> None:
+    register.head("mine", PerPosition)
+    register.head("tenth", Tenth)
+    assert list(names.LIKELIHOODS) == ["softmax", "mine"]
+    for head, has_it in (("mine", True), ("tenth", False)):
+        for task, model in (("language", {"head": head}), ("translate", {"arch": "transformer", "head": head})):
+            run = train_little(task, model, f"{task}-{head}")
+            assert "loss" in run.scores["valid"]
+            assert ("perplexity" in run.scores["valid"]) == has_it
+            assert ("bits_per_character" in run.scores["valid"]) == (has_it and task == "language")
+            assert run.predict(["a"])
+
+
+def test_a_layer_that_takes_few_steps_is_not_given_more() -> None:
+    class Short(Pointwise):
+        traits = Traits(causal=True, max_length=4)
+
+        def __init__(self, size: int) -> None:
+            super().__init__()
+            self.input_size = self.output_size = size
+
+        def each(self, x: Tensor) -> Tensor:
+            return x.tanh()
+
+    register.layer("mine", lambda size, *, causal: Short(size))
+    assert experiment({"task": "classify", "model": {"arch": "mine"}}).data.model_dump()["max_length"] == 4
+    with pytest.raises(ConfigError, match=r"data\.max_length is 5, more than the 4 positions that the model's layers"):
+        experiment({"task": "classify", "data": {"max_length": 5}, "model": {"arch": "mine"}})
+    with pytest.raises(ConfigError, match=r"train\.bptt is 64, more than the 4 positions"):
+        experiment({"task": "language", "model": {"arch": "mine"}})
+
+
+def test_a_registration_needs_a_name() -> None:
+    with pytest.raises(PartError, match=rf"{HERE}:{line_of('class Mine')}: a cell without a name\. Name it: @seq"):
+        register.cell(cast("Any", Mine))
+    with pytest.raises(PartError, match="the cell 'mine' is an object of type NoneType"):
+        register.cell("mine", cast("Any", None))
+
+
+def test_a_definition_may_be_registered_again() -> None:
+    first = register.cell("mine", Mine)
+    assert register.cell("mine", Mine) is first
+    with pytest.raises(PartError, match="the cell 'mine' is taken"):
+        register.cell("mine", Leaky)
+
+
+LATE = """
+import seqloom
+from seqloom.nn import GRU
+
+@seqloom.register.cell("late")
+class Late(GRU):
+    calls = 0
+
+    def step(self, projected, state):
+        Late.calls += 1
+        if Late.calls > 2000 and len(projected) > 4:       # more rows than the check before training has
+            raise ValueError("too late")
+        return super().step(projected, state)
+"""
+
+
+@pytest.mark.usefixtures("forget_parts")
+def test_what_a_part_raises_in_training_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("late.py").write_text(LATE, encoding="utf-8")
+    tiny = ["--size", "tiny", "--data.examples", "60", "--train.steps", "300", "--device", "cpu"]
+    words = ["train", "classify", "--model", "late", *tiny, "--code", "late.py"]
+    assert main([*words, "--out", "run"]) == 2
+    assert capsys.readouterr().err == "seqloom: late.py:12: ValueError: too late. Correct it.\n"
+    assert Path("run/report.html").exists()
+    assert main([*words, "--dry-run"]) == 2
+    assert capsys.readouterr().err == "seqloom: late.py:12: ValueError: too late. Correct it.\n"
+    sys.modules["late"].Late.calls = 0
+    assert main(["resume", "run", "--code", "late.py"]) == 2
+    with pytest.raises(PartError, match="ValueError: too late") as caught:
+        seqloom.load("run").predict(["one"] * 8)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.usefixtures("forget_parts")
+def test_resume_is_told_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("late.py").write_text(LATE, encoding="utf-8")
+    tiny = ["--size", "tiny", "--data.examples", "60", "--train.steps", "300", "--device", "cpu"]
+    main(["train", "classify", "--model", "late", *tiny, "--code", "late.py", "--out", "runs/one"])
+    capsys.readouterr()
+    for code in ([], ["--code", "late.py"]):
+        assert main(["runs", *code]) == 0
+        assert capsys.readouterr().out.endswith("seqloom resume runs/one --code late.py\n")
+
+
+def test_the_parts_that_are_registered_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "parts"]) == 0
+    assert capsys.readouterr().out.startswith("none     --code FILE.py registers parts of your own")
+    register.cell("mine", Mine)
+    register.norm("mine", Scaled)
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out
+    assert "mine  cell  " in listed
+    assert f"{HERE}:{line_of('class Scaled')}" in listed
+
+
+def test_a_name_that_is_not_there_may_be_one_s_own(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--model"], ["--model", "conv", "--model.activation"], ["--train.schedule"]):
+        assert main(["train", "classify", *words, "frobnicator"]) == 2
+        assert "A part of your own is there once --code FILE.py" in capsys.readouterr().err
+    assert main(["train", "classify", "--model", "lsmt"]) == 2
+    assert "--code" not in capsys.readouterr().err

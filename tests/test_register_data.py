@@ -1,9 +1,12 @@
 """User-defined readers, corpora and tasks: names like any other, in Python, in a config file, in the help."""
 
+import importlib
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +16,7 @@ from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS
 from seqloom.data.lines import Bad, read_lines
 from seqloom.data.reads import Reads
+from seqloom.spec.code import load_code
 from seqloom.spec.config.data import RowData
 from seqloom.spec.errors import ConfigError, PartError, RunError, UserError
 from seqloom.tasks.registry import TASKS, experiment
@@ -292,3 +296,120 @@ def test_a_task_that_does_not_fit_is_refused(part: Any, options: Mapping[str, An
     assert f"the task 'count' {message}" in str(error.value)
     assert ".py" in str(error.value)
     assert "count" not in TASKS
+
+
+# What a reader and a corpus give, and what depends on their code ------------------------------------------------------
+
+
+def gives(kind: str, values: object) -> Callable[..., Iterator[tuple[Place, Any]]]:
+    def read(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, Any]]:
+        for number in range(40):
+            yield Place(str(paths[0]), number + 1), values
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "values", "expected"),
+    [
+        ("tag", "conll", (("a", "dog"),), "words and as many tags: two tuples of texts"),
+        ("tag", "conll", (("a", "dog"), ("DET",)), "words and as many tags"),
+        ("tag", "conll", (("a", 7), ("DET", "NUM")), "words and as many tags"),
+        ("classify", "folder", ("a film", "good"), "a text and a tuple of labels"),
+        ("classify", "folder", ("half \ud800", ("good",)), "a text and a tuple of labels"),
+        ("translate", "parallel", ("one", 1), "two texts"),
+    ],
+)
+def test_a_reader_of_other_kinds_gives_their_values(task: str, kind: str, values: object, expected: str) -> None:
+    seqloom.register.reader("odd", gives(kind, values), kind=kind, suffixes=(".odd",))
+    for name in ("a.odd", "b.odd"):
+        Path(name).write_text("x\n", encoding="utf-8")
+    with pytest.raises(PartError, match=rf"the reader 'odd' gave \(.*, and examples of the kind {kind} are {expected}"):
+        seqloom.train(task, "a.odd", *(["b.odd"] if kind == "parallel" else []), out="run", **TINY)
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((7, ("odd",)), "the text as a text"),
+        (("half \ud800", ("odd",)), "the text as a text"),
+        (("a text", (1,)), "the label as a tuple of texts, of one or several"),
+    ],
+)
+def test_a_corpus_gives_texts(values: tuple[Any, ...], expected: str) -> None:
+    @seqloom.register.corpus("mine", task="classify")
+    def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
+        yield from (Record(values, Place("mine", number)) for number in range(1, 50))
+
+    with pytest.raises(PartError, match=f"gave Record.* and classify reads {expected}"):
+        seqloom.train("classify", data={"corpus": "mine"}, out="run", **TINY)
+    assert not seqloom.check("classify", data={"corpus": "mine"}).ok
+
+
+def test_a_corpus_that_gives_nothing_or_lines_that_are_no_numbers() -> None:
+    seqloom.register.corpus("empty", lambda seed, length, examples: iter(()), task="classify")
+    with pytest.raises(PartError, match=r"the corpus 'empty' gave no examples\. Yield some"):
+        seqloom.train("classify", data={"corpus": "empty"}, out="run", **TINY)
+    record = Record(("a text", ("odd",)), Place("lines", cast("Any", "one")))
+    seqloom.register.corpus("lines", lambda seed, length, examples: iter([record]), task="classify")
+    with pytest.raises(PartError, match=r"the corpus 'lines' gave .* reads Record\(values, Place\(name, number\)\)"):
+        seqloom.train("classify", data={"corpus": "lines"}, out="run", **TINY)
+
+
+def test_what_a_corpus_names_is_registered() -> None:
+    with pytest.raises(PartError, match=r"the corpus 'mine' has the tokenizer 'chars', which is not registered\. Give"):
+        seqloom.register.corpus("mine", parity, task="classify", tokenizer="chars")
+    with pytest.raises(PartError, match="the corpus 'mine' is for the task 'clasify', which is not registered"):
+        seqloom.register.corpus("mine", parity, task="clasify")
+    with pytest.raises(PartError, match="the task 'count' is to be in the module not_there_at_all, and there is none"):
+        seqloom.register.task("count", "not_there_at_all")
+
+
+READER = """
+import seqloom
+from seqloom.data.examples import Place
+from seqloom.data.lines import read_lines
+from letters import change
+
+@seqloom.register.reader("bars", suffixes=(".bars",))
+def read(paths, data, bad):
+    for path in paths:
+        for number, line in read_lines(path, data.max_characters, bad):
+            yield Place(str(path), number), [cell.strip() for cell in (change(line) if number > 1 else line).split("|")]
+"""
+
+
+@pytest.mark.usefixtures("forget_parts")
+def test_data_are_read_anew_after_a_neighbor_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path("own_reader.py").write_text(READER, encoding="utf-8")
+    Path("films.bars").write_text(ROWS, encoding="utf-8")
+    labels = []
+    for change in ("lower", "upper"):
+        Path("letters.py").write_text(f"def change(line):\n    return line.{change}()\n", encoding="utf-8")
+        importlib.invalidate_caches()
+        load_code("own_reader.py")
+        run = seqloom.train("classify", "films.bars", out=change, **TINY)
+        labels.append(run.predict(["a bore"])[0]["label"])
+        FORMATS.names.remove("bars")
+        del sys.modules["own_reader"], sys.modules["letters"]
+        shutil.rmtree("__pycache__", ignore_errors=True)
+    assert labels[0] in ("good", "bad")
+    assert labels[1] in ("GOOD", "BAD")
+
+
+def test_a_reader_that_a_pattern_leads_to_is_recorded() -> None:
+    seqloom.register.reader("bars", bars, suffixes=(".bars",))
+    Path("films.bars").write_text(ROWS, encoding="utf-8")
+    run = seqloom.train("classify", "films.b*", out="run", **TINY)
+    assert [(part.kind, part.name) for part in run.manifest.parts] == [("reader", "bars")]
+
+
+def test_a_check_is_had_from_python() -> None:
+    Path("films.tsv").write_text("a film\tgood\nanother\tbad\tno\n" * 20, encoding="utf-8")
+    inspection = seqloom.check("classify", "films.tsv", data={"text": "1", "label": "2"})
+    assert not inspection.ok
+    problem = inspection.findings[0].problem
+    assert "\ufdd0" not in f"{problem.message}{problem.advice}{inspection.summary}"
+    assert "data.on_bad_line skip" in problem.advice

@@ -16,9 +16,11 @@ from torch.optim import LBFGS, SGD, Adafactor, Optimizer
 import seqloom
 from seqloom.cli.main import main
 from seqloom.spec.config.toml import written
+from seqloom.spec.config.train import Train
 from seqloom.spec.errors import ConfigError, PartError
 from seqloom.tasks.metrics.registry import METRICS
 from seqloom.tasks.registry import TASKS, experiment
+from seqloom.training.events import Saved
 from seqloom.training.optimisers import OPTIMISERS
 from seqloom.training.schedules import SCHEDULES
 from tests.toys import training_parts
@@ -352,3 +354,113 @@ def test_a_metric_says_which_way_is_better() -> None:
 
     assert METRICS["mine"].summary == "How bad it is (lower is better)"
     assert METRICS["word-error-rate"].summary.endswith("(lower is better)")
+
+
+# What an optimizer and a metric may do --------------------------------------------------------------------------------
+
+
+class Counting(SGD):
+    """Its rate falls with a count that it keeps on itself, which no checkpoint has."""
+
+    count = 0
+
+    def step(self, closure: Any = None) -> Any:
+        self.count += 1
+        for group in self.param_groups:
+            group["lr"] = 0.1 / self.count
+        return super().step()
+
+
+class Momenta(SGD):
+    """Its momentum, a tuple in its groups, changes."""
+
+    def __init__(self, groups: Any, lr: float) -> None:
+        super().__init__(groups, lr=lr)
+        for group in self.param_groups:
+            group["momenta"] = (0.5, 0.5)
+
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            group["momenta"] = (group["momenta"][0] * 0.9, 0.5)
+            group["lr"] = group["momenta"][0]
+        return super().step()
+
+
+class InGroups(SGD):
+    """Its count is a number in its groups, which is there after the first step."""
+
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            group["count"] = group.get("count", 0) + 1
+            group["dampening"] = 1 / group["count"]
+        return super().step()
+
+
+class Noisy(SGD):
+    """It draws noise."""
+
+    def step(self, closure: Any = None) -> Any:
+        with torch.no_grad():
+            for group in self.param_groups:
+                for weight in group["params"]:
+                    weight.add_(torch.randn_like(weight), alpha=0.01)
+        return super().step()
+
+
+def test_an_optimizer_that_would_resume_differently_is_refused() -> None:
+    for part in (Counting, Momenta):
+        with pytest.raises(
+            PartError, match=r"'mine' goes on differently after its state was saved and restored\."
+        ):
+            seqloom.register.optimizer("mine", part)
+    for number, part in enumerate((InGroups, Noisy, torch.optim.Adamax, torch.optim.NAdam, Adafactor)):
+        seqloom.register.optimizer(f"fine-{number}", part)
+
+
+@pytest.mark.parametrize("part", [InGroups, Noisy])
+def test_it_resumes_to_the_bit(part: type[Optimizer]) -> None:
+    seqloom.register.optimizer("mine", part)
+    values = TINY | {"train": TINY["train"] | {"optimizer": "mine"}}
+    whole = seqloom.train("tag", **values, out="whole")
+
+    def stop(event: object) -> None:
+        if isinstance(event, Saved) and event.step == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        seqloom.train("tag", **values, out="stopped", listeners=[stop])
+    assert seqloom.resume("stopped").manifest.model == whole.manifest.model
+
+
+def test_the_rates_of_groups_keep_their_ratios() -> None:
+    rates: list[list[float]] = []
+
+    class Watched(SGD):
+        def step(self, closure: Any = None) -> Any:
+            rates.append([float(group["lr"]) for group in self.param_groups])
+            return super().step()
+
+    @seqloom.register.optimizer("two-rates")
+    def two_rates(groups: list[dict[str, Any]], train: Train) -> Optimizer:
+        weights = [weight for group in groups for weight in group["params"]]
+        first = {"params": weights[:1], "lr": train.lr / 10}
+        return Watched([first, {"params": weights[1:]}] if weights[1:] else [first], lr=train.lr)
+
+    rates.clear()
+    values = TINY | {"train": TINY["train"] | {"optimizer": "two-rates", "schedule": "cosine", "lr": 0.1}}
+    seqloom.train("tag", **values, out="run")
+    assert rates[0] == pytest.approx([0.01, 0.1])
+    assert [low / high for low, high in rates] == pytest.approx([0.1] * len(rates))
+    assert rates[-1][1] < 0.1
+
+
+def test_a_metric_may_be_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    @seqloom.register.metric("no-number")
+    def no_number(answers: Sequence[object], references: Sequence[object]) -> float:
+        return math.nan
+
+    values = TINY | {"train": TINY["train"] | {"metrics": ["no-number"]}}
+    assert math.isnan(seqloom.train("tag", **values, out="run").scores["valid"]["no-number"])
+    words = ["--size", "tiny", "--data.examples", "60", "--train.steps", "2", "--device", "cpu"]
+    assert main(["train", "classify", *words, "--train.metrics", "no-number", "--out", "again"]) == 0
+    assert "no-number not a number" in capsys.readouterr().out

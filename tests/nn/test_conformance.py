@@ -130,6 +130,11 @@ class Single(Rough):
         return x.float(), State()
 
 
+class Doubled(Rough):
+    def mix(self, x: Tensor, lengths: Tensor | None, state: State) -> tuple[Tensor, State]:
+        return x.double(), State()
+
+
 BROKEN: dict[type[Layer], str] = {
     Mean: "is causal, but y at step 1 changed when steps 4 to 6 did",
     Wide: "declares output_size 5, but gave y of shape [4, 6, 10] for x [4, 6, 5]",
@@ -143,6 +148,7 @@ BROKEN: dict[type[Layer], str] = {
     Rough: "has a gradient to x that is not finite",
     Infinite: "gave values of y that are not finite",
     Single: "gave y in torch.float32 for x in torch.float64",
+    Doubled: "gave y in torch.float64 for x in torch.float32",
 }
 
 

@@ -15,6 +15,7 @@ CODE = "[a-z][a-z-]*"
 
 # Codes that several lines raise, since to who groups problems they are one.
 SHARED = {
+    "option-without-use": "of the command line, and of Python",
     "part-misfit": "a part that does not fit, and a module that has none",
     "invalid-value": "a value of a wrong type, and none",
     "key-without-use": "a key that changes nothing, whatever decides that",

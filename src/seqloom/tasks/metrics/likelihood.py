@@ -43,9 +43,9 @@ class Likelihood:
         """loss, perplexity, bits_per_character; nothing if nothing was counted."""
         if not self.tokens:
             return {}
-        loss = self.nats / self.tokens
         if not self.exact:
-            return {"loss": loss}
+            return {"loss": self.nats / self.tokens}
+        loss = self.nats / self.tokens
         scores = {"loss": loss, "perplexity": perplexity(loss)}
         if self.characters:
             scores["bits_per_character"] = self.nats / (self.characters * math.log(2))
