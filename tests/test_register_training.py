@@ -409,9 +409,7 @@ class Noisy(SGD):
 
 def test_an_optimizer_that_would_resume_differently_is_refused() -> None:
     for part in (Counting, Momenta):
-        with pytest.raises(
-            PartError, match=r"'mine' goes on differently after its state was saved and restored\."
-        ):
+        with pytest.raises(PartError, match=r"'mine' goes on differently after its state was saved and restored\."):
             seqloom.register.optimizer("mine", part)
     for number, part in enumerate((InGroups, Noisy, torch.optim.Adamax, torch.optim.NAdam, Adafactor)):
         seqloom.register.optimizer(f"fine-{number}", part)

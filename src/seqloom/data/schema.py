@@ -222,7 +222,7 @@ class AnswerEncoder(ColumnEncoder):
                 if answer not in self.names:
                     message = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
                     advice = f"Remove the {self.example}, or train on examples of it"
-                    raise DataError(place, message, advice, code="unknown-answer", values={"answer": answer})
+                    raise DataError(place, message, advice, code="unknown-answer", values={"value": answer})
         return [self.names.numbers(answers) for answers in values]
 
 
