@@ -538,6 +538,33 @@ def test_what_a_part_raises_in_training_is_one_sentence(capsys: pytest.CaptureFi
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_what_is_short_of_memory_is_no_mistake_of_the_part(capsys: pytest.CaptureFixture[str]) -> None:
+    class Hungry(Mine):
+        def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+            if len(projected) > 4:
+                raise MemoryError
+            return super().step(projected, state)
+
+    register.cell("mine", Hungry)
+    words = ["--size", "tiny", "--data.examples", "60", "--train.steps", "9", "--device", "cpu"]
+    assert main(["train", "classify", "--model", "mine", *words]) == 1
+    assert capsys.readouterr().err == "seqloom: out of memory. Lower --train.batch, or take a smaller --size.\n"
+
+
+def test_a_cell_that_can_t_be_built_so_large_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    class Small(Mine):
+        def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
+            if hidden_size > 100:
+                raise ValueError("at most 100 units")
+            super().__init__(input_size, hidden_size, bias=bias)
+
+    register.cell("mine", Small)
+    words = ["--data.examples", "60", "--train.steps", "9", "--device", "cpu"]
+    assert main(["train", "classify", "--model", "mine", *words, "--model.hidden", "200"]) == 2
+    assert f"{HERE}:" in (said := capsys.readouterr().err)
+    assert "ValueError: at most 100 units. Correct it.\n" in said
+
+
 @pytest.mark.usefixtures("forget_parts")
 def test_resume_is_told_with_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     Path("late.py").write_text(LATE, encoding="utf-8")

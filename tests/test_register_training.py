@@ -18,7 +18,7 @@ from seqloom.cli.main import main
 from seqloom.spec.config.toml import written
 from seqloom.spec.config.train import Train
 from seqloom.spec.errors import ConfigError, PartError
-from seqloom.tasks.metrics.registry import METRICS
+from seqloom.tasks.metrics.registry import METRICS, Compared
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
 from seqloom.training.optimisers import OPTIMISERS
@@ -450,6 +450,37 @@ def test_the_rates_of_groups_keep_their_ratios() -> None:
     assert rates[0] == pytest.approx([0.01, 0.1])
     assert [low / high for low, high in rates] == pytest.approx([0.1] * len(rates))
     assert rates[-1][1] < 0.1
+
+
+def test_an_object_is_where_it_was_registered() -> None:
+    class Longest:
+        def __call__(self, answers: Sequence[object], references: Sequence[object]) -> object:
+            return "high"
+
+    seqloom.register.metric("mine", Longest())
+    with pytest.raises(PartError) as error:
+        Compared(["mine"]).scores()
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    line = lines.index('    seqloom.register.metric("mine", Longest())') + 1
+    assert error.value.problem.location == f"{__file__}:{line}"
+
+
+class NoRate(Optimizer):
+    """Its groups have no rate."""
+
+    def __init__(self, groups: Any) -> None:
+        super().__init__(groups, {"step": 1e-3})
+
+    def step(self, closure: Any = None) -> Any:
+        with torch.no_grad():
+            for group in self.param_groups:
+                for weight in group["params"]:
+                    weight.sub_(weight.grad, alpha=group["step"])
+
+
+def test_groups_need_no_rate() -> None:
+    seqloom.register.optimizer("mine", lambda groups, train: NoRate(groups))
+    seqloom.train("tag", **TINY | {"train": TINY["train"] | {"optimizer": "mine"}}, out="run")
 
 
 def test_a_metric_may_be_no_number(capsys: pytest.CaptureFixture[str]) -> None:

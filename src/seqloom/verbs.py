@@ -14,7 +14,8 @@ from seqloom.lens.report import write_report
 from seqloom.models.custom import Build, as_build
 from seqloom.runs.devices import check_device
 from seqloom.runs.places import RUNS, claim, free_name, refuse_taken
-from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume
+from seqloom.runs.recorded_parts import open_manifest_to_resume
+from seqloom.runs.run import Run
 from seqloom.runs.run_config import on_device, read_experiment, with_data
 from seqloom.spec import durable
 from seqloom.spec.config.layers import merged
@@ -29,7 +30,6 @@ from seqloom.training.events import Listener, Reading
 
 if TYPE_CHECKING:
     from seqloom.data.inspection.report import Inspection
-    from seqloom.runs.run import Run
     from seqloom.training.session import Sitting
 
 CONFIG_HEADER = """\
@@ -53,7 +53,7 @@ def train(
     decode: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     listeners: Sequence[Listener] = (),
-) -> "Run":
+) -> Run:
     """Learn a task from files (or from the task's embedded corpus), and give the run.
 
     seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
@@ -104,7 +104,7 @@ def paths(given: str | Path | Sequence[str]) -> list[str]:
     return [str(given)] if isinstance(given, str | Path) else [str(each) for each in given]
 
 
-def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Run":
+def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
     """Make a run of an experiment, and its report."""
     named = Path(out) if out is not None else None
     sitting = prepare(chosen, out, listeners)
@@ -139,7 +139,7 @@ def resume(
     listeners: Sequence[Listener] = (),
     device: str | None = None,
     model: Build | None = None,
-) -> "Run":
+) -> Run:
     """Continue a run from its last checkpoint, wherever it was stopped; one that is finished stays as it is.
 
     data: where moved files are now
@@ -152,7 +152,6 @@ def resume(
         check_device(device)
     config = read_experiment(folder, model)
     if (folder / SCORES).exists():
-        from seqloom.runs.run import Run
         from seqloom.training.session import tidy
 
         with durable.alone(folder):
@@ -164,7 +163,7 @@ def resume(
     return reported(folder, lambda: go_to_the_end(sitting, config, folder, listeners))
 
 
-def reported(folder: Path, work: "Callable[[], Run]") -> "Run":
+def reported(folder: Path, work: Callable[[], Run]) -> Run:
     """Do the work and write the report, even if the work ends before its time."""
     try:
         run = work()
@@ -193,15 +192,9 @@ def write_config(chosen: Experiment, path: str | Path) -> None:
     durable.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + config)
 
 
-def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> "Run":
+def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
     """A run, checked, ready to predict.
 
     model: the function that it was made with, if it was made with `model=build`
     """
-    model = None if model is None else as_build(model)
-    manifest = open_manifest(Path(folder), model)
-    check_device(device)
-    config = read_experiment(Path(folder), model)
-    from seqloom.runs.run import Run
-
-    return Run(folder, device, manifest, config)
+    return Run(folder, device, build=None if model is None else as_build(model))

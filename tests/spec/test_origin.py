@@ -82,6 +82,19 @@ def test_the_hash_is_of_the_neighbors_too(folder: Path) -> None:
     assert code_hash(folder / "own_parts.py") not in hashes
 
 
+def test_a_package_may_import_itself_by_its_name() -> None:
+    write("own/__init__.py", "")
+    write("own/parts.py", "from own.parse import parse\n")
+    write("own/parse.py", "def parse(): ...\n")
+    write("loose/parts.py", "import loose.parse\n")
+    write("loose/parse.py", "def parse(): ...\n")
+    for path, module in (("own/parts.py", ""), ("own/parts.py", "own.parts"), ("loose/parts.py", "loose.parts")):
+        before = code_hash(Path(path), module=module)
+        neighbor = Path(path).with_name("parse.py")
+        write(str(neighbor), neighbor.read_text() + "# changed\n")
+        assert code_hash(Path(path), module=module) != before
+
+
 def test_the_hash_is_of_what_ran() -> None:
     text = REGISTERS.format(before=f"{SCHEDULE}from pathlib import Path\nPath(__file__).write_text('1')", part="mine")
     path = write("own_parts.py", text)
@@ -115,6 +128,14 @@ def test_a_definition_without_a_file_is_of_its_module() -> None:
     exec(REGISTERS.format(before=SCHEDULE, part="mine"), namespace)  # a notebook's cell, run again
     with pytest.raises(PartError, match="the schedule 'mine' is taken"):
         exec(REGISTERS.format(before="def other(at, train):\n    return 1.0", part="other"), namespace)
+
+
+def test_what_a_factory_makes_is_not_the_same_part() -> None:
+    factory = "def factory(factor):\n    def mine(at, train):\n        return factor\n    return mine"
+    load_code(write("own_parts.py", REGISTERS.format(before=factory, part="factory(1.0)")))
+    text = "import seqloom, own_parts\nseqloom.register.schedule('mine', own_parts.factory(0.5))\n"
+    with pytest.raises(PartError, match="the schedule 'mine' is taken"):
+        load_code(write("more_parts.py", text))
 
 
 def test_a_module_may_be_reloaded_with_another_definition() -> None:

@@ -260,7 +260,7 @@ def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypat
     assert json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))["device"] == "cpu"
     note(tmp_path / "run", device="mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(UserError, match=r"device='mps': there is none here"):
+    with pytest.raises(UserError, match=r"train.device mps: there is none here"):
         resume(tmp_path / "run")
     assert resume(tmp_path / "run", device="cpu").scores["cost"]["steps"] == 4
 

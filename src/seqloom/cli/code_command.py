@@ -1,7 +1,5 @@
 """`--code FILE.py`, on every command: user-defined parts are registered before anything else of the line is read."""
 
-import os
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -13,7 +11,7 @@ from rich_click import RichCommand, RichOption
 
 from seqloom.cli.console import CODE, errors
 from seqloom.spec.code import load_code
-from seqloom.spec.errors import PartWarning, UserError
+from seqloom.spec.errors import PartWarning
 
 if TYPE_CHECKING:
     import click
@@ -28,12 +26,7 @@ class CodeCommand(RichCommand):
         """Names, options and help depend on what the code files register."""
         files = list(code_files(args))
         for file in files:
-            try:
-                load_code(file)
-            except UserError as error:
-                if error.__cause__ is not None and os.environ.get("SEQLOOM_DEBUG"):
-                    traceback.print_exception(error.__cause__)
-                raise
+            load_code(file)
         context = super().make_context(info_name, args, parent, **extra)
         context.meta[CODE] = files
         return context

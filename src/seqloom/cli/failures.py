@@ -9,7 +9,7 @@ import click
 
 from seqloom.cli.naming import usual_naming
 from seqloom.cli.unknown import usage_sentence
-from seqloom.spec.errors import ArgumentError, SeqloomError, UnavailableBackend, UnknownName, UserError
+from seqloom.spec.errors import ArgumentError, SeqloomError, UnavailableBackend, UnknownName, UserError, is_memory
 from seqloom.spec.problem import describe_exception, format_problem, rendered
 
 MISTAKE, FAILURE, INTERRUPTED, NO_READER = 2, 1, 130, 141
@@ -37,6 +37,7 @@ def failure(wrong: BaseException) -> Failure:
         case BrokenPipeError():
             return Failure(None, NO_READER)
         case SeqloomError() if isinstance(wrong, FROM_THE_USER):
+            show_traceback(wrong.__cause__)
             return Failure(sentence(wrong), MISTAKE)
         case SeqloomError():
             number = getattr(wrong, "number", None)  # a signal's
@@ -55,14 +56,14 @@ def sentence(wrong: SeqloomError) -> str:
     return format_problem(wrong.template, wrong.naming or usual_naming)
 
 
-def is_memory(wrong: BaseException) -> bool:
-    """Python's own error, torch's for a GPU (known by its name, so that torch is not imported), or its allocator's."""
-    return isinstance(wrong, MemoryError) or type(wrong).__name__ == "OutOfMemoryError" or "alloc_cpu" in str(wrong)
+def show_traceback(error: BaseException | None) -> None:
+    """Of an exception that is not ours, for those who ask."""
+    if error is not None and os.environ.get("SEQLOOM_DEBUG"):
+        traceback.print_exception(error)
 
 
 def internal(wrong: BaseException) -> str:
     """An error that nobody expected; its traceback only for those who ask."""
-    if os.environ.get("SEQLOOM_DEBUG"):
-        traceback.print_exception(wrong)
+    show_traceback(wrong)
     advice = "Run again with SEQLOOM_DEBUG=1 for the traceback, and report it"
     return rendered(f"internal error: {describe_exception(wrong)}. {advice}.")

@@ -150,7 +150,8 @@ def unlike(example: object, reads: Reads) -> str | None:
         case _:
             return "Record(values, Place(name, number)), its values a tuple"
     if not reads.roles:
-        return unlike_kind("conll", values)
+        wanted = [unlike_kind(kind, values) for kind in reads.kinds]
+        return None if None in wanted else wanted[0]
     if len(values) != len(reads.roles):
         return f"{len(reads.roles)} values ({', '.join(role.name for role in reads.roles)})"
     for role, value in zip(reads.roles, values, strict=True):
@@ -184,7 +185,7 @@ VALUES = {
 
 
 def are_texts(values: Sequence[object]) -> bool:
-    """Whether all are strings that can be written as UTF-8: half of a surrogate pair can't."""
+    """Whether all are strings that UTF-8 can hold: without halves of surrogate pairs."""
     try:
         return all(isinstance(value, str) and value.encode() is not None for value in values)
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """Layers of one's own as a model: registered under a name (`seqloom.register.layer`), or given as `model=build`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pydantic import create_model
@@ -59,7 +59,7 @@ class Custom(Family):
     def output_follows_input(self) -> bool:
         return self.widths == (self.width, 2 * self.width)
 
-    @cached_property
+    @property
     def widths(self) -> tuple[int, int]:
         """Of its output, over vectors as wide as the model's, and over others."""
         one, other = (self.width_over(each) for each in (self.width, 2 * self.width))
@@ -122,8 +122,20 @@ class Probe(NamedTuple):
 
 
 def family_of(build: Build, base: type[Custom] = Custom) -> type[Custom]:
-    """The family of models whose layers this function builds; a `PartError` if it is no such function."""
+    """The family of models whose layers this function builds; a `PartError` if it is no such function.
+
+    It is the same class as long as the function builds the same: what that is may change, as in a notebook.
+    """
     causal, whole = (first_probe(build, causal=causal) for causal in (True, False))
+    try:
+        return composed_family(build, base, causal, whole)
+    except TypeError:  # an object that has no hash
+        return composed_family.__wrapped__(build, base, causal, whole)
+
+
+@lru_cache(maxsize=64)
+def composed_family(build: Build, base: type[Custom], causal: "Probe", whole: "Probe") -> type[Custom]:
+    """The same, given what is known of its layers."""
     limits = [each.max_length for each in (causal, whole) if each.max_length is not None]
     family = create_model(base.__name__, __base__=base, __module__=__name__)
     family.builder = build

@@ -69,7 +69,7 @@ def register_family(name: str, part: object, *, summary: str, paper: str, url: s
 
 
 def register_architecture(name: str, part: object, architecture: Architecture) -> None:
-    """A name for `model.arch`; one that is taken is told by what the part is, not by the key."""
+    """A name for `model.arch`. The error for a taken name says cell, layer or family."""
     origin = Origin.registered(part)
     ARCHITECTURES.names.check(name, origin, architecture.kind)
     ARCHITECTURES.register(name, architecture, origin)
@@ -142,13 +142,13 @@ def register_head(name: str, part: object) -> None:
     kind = require_class("head", name, part, ClassHead, "Derive a class from seqloom.nn.heads.ClassHead")
     check_call("head", name, part, kind, ("size", "classes"), ("smoothing",))
     build: Callable[..., ClassHead] = kind  # as was just checked
-    exact = tried("head", name, part, lambda: is_likelihood(build(WIDTH, 3, smoothing=0.0)))
+    exact = tried("head", name, part, lambda: is_likelihood(build(WIDTH, 3, smoothing=0.1)))
     HEADS.register(name, build, Origin.registered(part))
     names.LIKELIHOODS.mark(name, exact)
 
 
 def is_likelihood(head: ClassHead) -> bool:
-    """Whether the loss is −log p of the target; a head that can't say either is refused before training."""
+    """Whether the loss in eval mode is −log p; a head that can't say either is refused before training."""
     y, target = torch.randn(2, 4, head.input_size), torch.randint(head.classes, (2, 4))
     try:
         p = head.eval().probabilities(y).gather(2, target.unsqueeze(2))

@@ -11,15 +11,18 @@ if TYPE_CHECKING:
     import torch
 
 
-def check_device(name: str) -> None:
+def check_device(name: str, key: str = "device") -> None:
     """Refuse a device that exists nowhere; whether this machine has it, `device_of` knows, which needs torch."""
     if name not in DEVICES:
-        raise UserError(*unknown(KeyName("device"), name, DEVICES), code="unknown-name")
+        raise UserError(*unknown(KeyName(key), name, DEVICES), code="unknown-name")
 
 
-def device_of(name: str) -> "torch.device":
-    """A device by name; `auto` takes a GPU if there is one."""
-    check_device(name)
+def device_of(name: str, key: str = "device") -> "torch.device":
+    """A device by name; `auto` takes a GPU if there is one.
+
+    key: the argument, or the key of the config, that names it
+    """
+    check_device(name, key)
     import torch
 
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
@@ -27,7 +30,7 @@ def device_of(name: str) -> "torch.device":
         name = next(each for each in ("cuda", "mps", "cpu") if there[each])
     if not there[name]:
         raise UserError(
-            f"{KeyName('device', name)}: there is none here that torch can use",
+            f"{KeyName(key, name)}: there is none here that torch can use",
             "`seqloom doctor` says what there is",
         )
     return torch.device(name)

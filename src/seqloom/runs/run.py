@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seqloom.data.split import TEST, VALID
+from seqloom.models.custom import Build
 from seqloom.models.family import Use
 from seqloom.runs.devices import check_device, device_of, seed
 from seqloom.runs.recorded_parts import open_manifest
@@ -47,15 +48,17 @@ class Run:
         device: str = "cpu",
         manifest: Manifest | None = None,
         experiment: Experiment | None = None,
+        build: Build | None = None,
     ) -> None:
         """manifest: of a folder that has just been checked; it is not checked again then
         experiment: its resolved config, if that has just been read
+        build: the function that builds its layers, if it was made with `model=build`
         """
         self.folder = Path(folder)
-        self.manifest: Manifest = open_manifest(self.folder) if manifest is None else manifest
+        self.manifest: Manifest = open_manifest(self.folder, build) if manifest is None else manifest
         check_device(device)
         self.device_name = device
-        self.experiment: Experiment = read_experiment(self.folder) if experiment is None else experiment
+        self.experiment: Experiment = read_experiment(self.folder, build) if experiment is None else experiment
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r}, task={self.manifest.task!r}, {self.manifest.parameters:,} parameters)"

@@ -175,3 +175,8 @@ class UnavailableBackend(SeqloomError, RuntimeError):
     """A backend asked for by name that can't run here, and why."""
 
     default_code = "unavailable-backend"
+
+
+def is_memory(error: BaseException) -> bool:
+    """Python's own error, torch's for a GPU (known by its name, so that torch is not imported), or its allocator's."""
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "alloc_cpu" in str(error)

@@ -4,10 +4,10 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from sysconfig import get_paths
 from types import FrameType, FunctionType
@@ -50,11 +50,11 @@ class Origin:
     def of(part: object) -> "Origin":
         """Of a class, a function or an object of a class, by its definition."""
         defined = definition(part)
-        module, name = defined.__module__ or "__main__", "" if is_object(part) else defined.__qualname__
+        module, name = defined.__module__ or "__main__", defined.__qualname__ if defined is part else ""
         path = file_of(defined)
         if path is None:
             return Origin(module, "", source_hash(defined), module, name=name)
-        digest = vars(sys.modules.get(module, sys)).get(EXECUTED) or code_hash(path)
+        digest = vars(sys.modules.get(module, sys)).get(EXECUTED) or code_hash(path, module=module)
         return Origin(module, path.name, digest, location_of(part), str(path), name)
 
     @staticmethod
@@ -66,28 +66,37 @@ class Origin:
             return replace(origin, module=module, file="" if is_library(origin.path) else origin.file)
         registering = replace(origin, module=module, file=Path(path).name)
         if isinstance(part, partial) or is_library(origin.path):
-            return replace(registering, sha256=caller.f_globals.get(EXECUTED) or code_hash(Path(path)))
+            digest = caller.f_globals.get(EXECUTED) or code_hash(Path(path), module=module)
+            return replace(registering, sha256=digest)
         return registering
 
     def is_again(self, other: "Origin") -> bool:
         """Whether the same definition is registered once more, by a cell of a notebook or a module that is reloaded."""
-        named = bool(self.name) and "<lambda>" not in self.name
-        return named and (self.module, self.name) == (other.module, other.name)
+        named = self.name and "<lambda>" not in self.name and "<locals>" not in self.name
+        return bool(named) and (self.module, self.name) == (other.module, other.name)
 
 
 def location_of(part: object) -> str:
-    """File and line of a part's definition; of what a library defines, or of an object, of the line that gives it."""
+    """File and line of a definition; of the code that now calls seqloom, for a part without a line of its own."""
     defined = definition(part)
     path = file_of(defined)
-    if path is None and defined.__module__ != "builtins":
-        return defined.__module__
-    if path is None or is_library(str(path)) or is_object(part):
+    if not has_line(part):
         caller = calling_frame()
         return f"{short_path(caller.f_code.co_filename)}:{caller.f_lineno}"
+    if path is None:
+        return defined.__module__
     try:
         return f"{short_path(path)}:{inspect.getsourcelines(defined)[1]}"
     except (OSError, TypeError):
         return short_path(path)
+
+
+def has_line(part: object) -> bool:
+    """Whether a part is a class or a function that the user defines: not an object, nor one of a library's."""
+    defined = definition(part)
+    path = file_of(defined)
+    own = defined.__module__ != "builtins" if path is None else not is_library(str(path))
+    return own and (isinstance(part, partial) or defined is not type(part))
 
 
 def file_of(defined: type | FunctionType) -> Path | None:
@@ -111,7 +120,7 @@ def short_path(path: str | Path) -> str:
 
 
 def calling_frame() -> FrameType:
-    """Of the code that called seqloom."""
+    """The innermost frame that is not of seqloom."""
     frame = sys._getframe()
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
         frame = frame.f_back
@@ -126,54 +135,64 @@ def definition(part: object) -> type | FunctionType:
     return part if isinstance(part, type | FunctionType) else type(part)
 
 
-def is_object(part: object) -> bool:
-    """Whether a part is of a class, and neither a class nor a function."""
-    return not isinstance(part, partial) and definition(part) is type(part)
-
-
 def source_hash(defined: type | FunctionType) -> str:
-    """The SHA-256 of a definition without a file; of one whose source nobody has, something that never comes again."""
+    """The SHA-256 of a definition without a file; a random word if its source can't be had."""
     try:
         return sha256(inspect.getsource(defined).encode()).hexdigest()
     except (OSError, TypeError):
         return uuid4().hex
 
 
-def code_hash(path: Path, source: bytes | None = None) -> str:
+def code_hash(path: Path, source: bytes | None = None, module: str = "") -> str:
     """The SHA-256 of a Python file; of one that imports its neighbors, of all of their hashes.
 
     source: its content, if that has been read
+    module: under which name it is imported, if that is known: its packages are neighbors too
     """
+    path = path.absolute()
+    folders = import_folders(path, module)
     contents = {path: path.read_bytes() if source is None else source}
     waiting = [path]
     while waiting:
         file = waiting.pop()
-        for neighbor in imported_neighbors(path.parent, file, contents[file]):
-            if neighbor not in contents:
+        for neighbor in imported_paths(folders, file, contents[file]):
+            if neighbor not in contents and neighbor.is_file():
                 contents[neighbor] = neighbor.read_bytes()
                 waiting.append(neighbor)
     hashes = [sha256(contents.pop(path)).hexdigest()]
-    hashes += (f"{each.relative_to(path.parent)} {sha256(contents[each]).hexdigest()}" for each in sorted(contents))
+    hashes += sorted(f"{os.path.relpath(each, path.parent)} {sha256(contents[each]).hexdigest()}" for each in contents)
     return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
 
 
-def imported_neighbors(folder: Path, file: Path, source: bytes) -> Iterator[Path]:
-    """The files of a folder, and of packages in it, that a file there imports."""
+def import_folders(path: Path, module: str) -> tuple[Path, ...]:
+    """Where the absolute imports of a file may lead to neighbors: its folder, and that of its topmost package."""
+    top = path.parent
+    while (top / "__init__.py").is_file() and top != top.parent:
+        top = top.parent
+    levels = module.count(".") + (path.name == "__init__.py")
+    named = path.parents[levels] if levels < len(path.parents) else path.parent
+    return tuple(dict.fromkeys((path.parent, top, named)))
+
+
+@lru_cache(maxsize=256)
+def imported_paths(folders: tuple[Path, ...], file: Path, source: bytes) -> tuple[Path, ...]:
+    """The files in these folders, and in packages there, to which the imports of a file may lead."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return ()
+    paths: dict[Path, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names, base = [alias.name for alias in node.names], folder
+            names, bases = [alias.name for alias in node.names], folders
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
-            base = file.parents[node.level - 1] if 0 < node.level <= len(file.parents) else folder
+            bases = tuple(file.parents[node.level - 1 : node.level]) if node.level else folders
         else:
             continue
-        for name in names:
+        for base, name in product(bases, names):
             words = name.split(".")
             for count in range(1, len(words) + 1):  # a.b.c, which may be a name in a.b, imports a and a.b
                 path = base.joinpath(*words[:count])
-                found = (path.with_name(f"{path.name}.py"), path / "__init__.py")
-                yield from (each for each in found if each.is_file() and each.is_relative_to(folder))
+                paths |= dict.fromkeys((path.with_name(f"{path.name}.py"), path / "__init__.py"))
+    return tuple(paths)

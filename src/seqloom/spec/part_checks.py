@@ -6,9 +6,9 @@ from traceback import walk_tb
 from typing import TypeVar
 
 from seqloom.spec.errors import PartError, SeqloomError
-from seqloom.spec.origin import Origin, location_of, short_path
+from seqloom.spec.origin import Origin, has_line, location_of, short_path
 from seqloom.spec.problem import describe_exception
-from seqloom.spec.registry import shown
+from seqloom.spec.registry import Names, shown
 
 Base = TypeVar("Base")
 
@@ -19,16 +19,21 @@ def misfit(kind: str, name: str, part: object, reason: str, advice: str) -> Part
     >>> str(misfit("metric", "mine", misfit, "returned 'high'", "Return a number"))
     "...: the metric 'mine' returned 'high'. Return a number."
     """
-    return PartError(f"the {kind} {name!r} {reason}", advice, location=location_of(part), code="part-misfit")
+    return PartError(f"the {kind} {name!r} {reason}", advice, location=locate(kind, name, part), code="part-misfit")
 
 
-def failure(what: str, part: object, error: Exception) -> PartError:
-    """The error for a part that raised one, at the last line of its own file that the traceback has.
+def failure(kind: str, name: str, part: object, error: Exception) -> PartError:
+    """The error for a part that raised one, at the last line of its own file that the traceback has."""
+    location = line_in({Origin.of(part).path}, error) or locate(kind, name, part)
+    message = f"the {kind} {name!r} raised {describe_exception(error)}"
+    return PartError(message, "Correct it", location=location, code="part-raised")
 
-    what: which part, in the middle of a sentence
-    """
-    location = line_in({Origin.of(part).path}, error) or location_of(part)
-    return PartError(f"{what} raised {describe_exception(error)}", "Correct it", location=location, code="part-raised")
+
+def locate(kind: str, name: str, part: object) -> str:
+    """File and line of a part; an object has no line of its own, and is where it was registered."""
+    origins = (names.origin(name) for names in Names.all if names.kind == kind)
+    registered = next((origin.location for origin in origins if origin is not None), None)
+    return registered if registered is not None and not has_line(part) else location_of(part)
 
 
 def line_in(paths: Collection[str], error: BaseException) -> str | None:
@@ -105,7 +110,7 @@ def call(kind: str, name: str, part: object, run: Callable[[], Base]) -> Base:
     except SeqloomError:
         raise
     except Exception as error:
-        raise failure(f"the {kind} {name!r}", part, error) from error
+        raise failure(kind, name, part, error) from error
 
 
 def each(kind: str, name: str, part: object, run: Callable[[], object]) -> Iterator[object]:
@@ -118,4 +123,4 @@ def each(kind: str, name: str, part: object, run: Callable[[], object]) -> Itera
     except SeqloomError:
         raise
     except Exception as error:
-        raise failure(f"the {kind} {name!r}", part, error) from error
+        raise failure(kind, name, part, error) from error

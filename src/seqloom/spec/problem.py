@@ -47,7 +47,8 @@ class Problem:
 
     def rendered(self) -> "Problem":
         """The same as Python shows it: keys by their own names, and nothing that does something to a terminal."""
-        return replace(self, message=rendered(self.message), advice=rendered(self.advice))
+        message, advice, location = map(rendered, (self.message, self.advice, self.location))
+        return replace(self, message=message, advice=advice, location=location)
 
 
 def conflict(key: str, message: str, advice: str = "") -> Problem:

@@ -66,7 +66,7 @@ def first_breach(experiment: Experiment, kind: str, name: str) -> Breach | None:
     except SeqloomError as wrong:
         return Breach(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
     except Exception as wrong:
-        raise failure(f"the {kind} {name!r}", defined(experiment, kind, name), wrong) from wrong
+        raise failure(kind, name, defined(experiment, kind, name), wrong) from wrong
 
 
 def defined(experiment: Experiment, kind: str, name: str) -> object:

@@ -8,8 +8,9 @@ from seqloom.data.formats import FORMATS
 from seqloom.data.source import DataSource
 from seqloom.models.custom import builder_of, name_of
 from seqloom.models.registry import ARCHITECTURES
+from seqloom.spec import names
 from seqloom.spec.config.section import OneOf, Section
-from seqloom.spec.errors import PartError, SeqloomError
+from seqloom.spec.errors import PartError, SeqloomError, is_memory
 from seqloom.spec.origin import Origin
 from seqloom.spec.part_checks import line_in
 from seqloom.spec.problem import describe_exception
@@ -54,6 +55,8 @@ def part_errors(experiment: Experiment) -> Iterator[None]:
     except SeqloomError:
         raise
     except Exception as error:
+        if is_memory(error):
+            raise
         location = line_in({origin.path for _, _, origin in used_parts(experiment)}, error)
         if location is None:
             raise
@@ -73,6 +76,7 @@ def parts_named(experiment: Experiment, source: DataSource | None) -> Iterator[U
     corpus = experiment.data.corpus if source is None else source.corpus
     if corpus is not None:
         yield from of_names(experiment.reads.corpora.names, corpus)
+        yield from of_names(names.TOKENISERS, experiment.reads.corpora[corpus].tokenizer or "")
     build = builder_of(experiment.model)
     if build is not None:
         yield "model", name_of(build), Origin.of(build)

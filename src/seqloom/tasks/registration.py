@@ -43,7 +43,7 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
             message = f"has a config that does not work: {error.template.message}"
             raise misfit("task", name, config, message, error.template.advice or "Correct it") from None
         except Exception as error:
-            raise failure(f"the task {name!r}", config, error) from error
+            raise failure("task", name, config, error) from error
 
 
 def import_task(name: str, module: str) -> ModuleType:

@@ -60,7 +60,7 @@ class Trainer:
         self.part = experiment.train
         self.listeners = list(listeners)
         self.optimizer = optimizer(self.model, self.part)
-        self.lr_factors = [float(group["lr"]) / self.part.lr for group in self.optimizer.param_groups]
+        self.lr_factors = [float(group.get("lr", self.part.lr)) / self.part.lr for group in self.optimizer.param_groups]
         self.parameters = list(self.model.parameters())
         saved = self.model.state_dict().keys()  # tables that never change are not among them
         self.statistics = [buffer for name, buffer in self.model.named_buffers() if name in saved]

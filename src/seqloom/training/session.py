@@ -51,7 +51,7 @@ class Sitting:
         source = source.hashed(data_code(experiment, source))
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
-        return Sitting(task.experiment, task, source, device_of(experiment.train.device))
+        return Sitting(task.experiment, task, source, device_of(experiment.train.device, "train.device"))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
         """A fresh model, ready to learn: its weights depend on the seed alone."""
@@ -79,7 +79,7 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
     """
     same_images(sitting, folder)
     same_words(sitting, folder)
-    with durable.alone(folder):
+    with durable.alone(folder), part_errors(sitting.experiment):
         disk = Disk(folder)
         durable.sweep(folder)
         durable.make(folder / CHECKPOINTS)
@@ -96,7 +96,7 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
         else:
             disk.cut_log(0)
         train = sitting.experiment.train
-        with part_errors(sitting.experiment), disk.signals(), determinism(train), tracked(trainer, folder):
+        with disk.signals(), determinism(train), tracked(trainer, folder):
             trainer.run(disk)
             averaged = average(trainer, disk, folder)
             run = Run(folder, str(sitting.device), check(folder), config)

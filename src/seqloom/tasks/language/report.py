@@ -17,8 +17,9 @@ class LanguageReport(TaskReport):
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
         """How surprising the text is, and what may follow it."""
-        perplexity = answer.get("perplexity")
-        score = f"perplexity {short(perplexity)}" if isinstance(perplexity, int | float) else "perplexity –"
+        name = "perplexity" if "perplexity" in answer else "loss"
+        value = answer.get(name)
+        score = f"{name} {short(value)}" if isinstance(value, int | float) else f"{name} –"
         line = Text().append(score, "bold green").append("  ")
         yield line.append(clipped(answer["text"], width, cell_len(line.plain)))
         following = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
