@@ -5,26 +5,16 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from sysconfig import get_paths
 from types import FrameType, FunctionType
-from uuid import uuid4
 
 BETWEEN = ("seqloom", "jaxtyping", "beartype")
 """Packages between who registers and this file: the two others wrap functions to check types at run time."""
 EXECUTED = "__seqloom_sha256__"
 """In a module that `--code` runs: the hash of the content that runs, whatever the file holds by now."""
-
-
-FOLDERS = (
-    *(get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-    str(Path(__file__).parents[1]),
-)
-LIBRARIES = tuple({f"{Path(folder).resolve()}{os.sep}" for folder in FOLDERS})
-"""Folders whose code is not the user's."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +100,18 @@ def file_of(defined: type | FunctionType) -> Path | None:
 
 def is_library(path: str) -> bool:
     """Whether a file belongs to seqloom, to Python or to an installed package."""
-    return not path or str(Path(path).resolve()).startswith(LIBRARIES)
+    return not path or str(Path(path).resolve()).startswith(library_folders())
+
+
+@cache
+def library_folders() -> tuple[str, ...]:
+    """Where code lies that is not the user's: seqloom, Python, installed packages."""
+    from sysconfig import get_paths  # which takes a while, and the help has no use for it
+
+    paths = get_paths()
+    python = (Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    folders = (Path(__file__).parents[1], *python)
+    return tuple({f"{folder.resolve()}{os.sep}" for folder in folders})
 
 
 def short_path(path: str | Path) -> str:
@@ -140,7 +141,7 @@ def source_hash(defined: type | FunctionType) -> str:
     try:
         return sha256(inspect.getsource(defined).encode()).hexdigest()
     except (OSError, TypeError):
-        return uuid4().hex
+        return os.urandom(16).hex()
 
 
 def code_hash(path: Path, source: bytes | None = None, module: str = "") -> str:
