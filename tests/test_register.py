@@ -32,7 +32,7 @@ from seqloom.nn.state import State
 from seqloom.runs.run import Run
 from seqloom.spec import names
 from seqloom.spec.config.section import Values
-from seqloom.spec.errors import ConfigError, PartError, PartWarning, RunError
+from seqloom.spec.errors import ArgumentError, ConfigError, PartError, PartWarning, RunError
 from seqloom.tasks.parts import used_parts
 from seqloom.tasks.registry import experiment
 
@@ -361,7 +361,9 @@ def test_another_function_than_the_run_was_made_with_is_not_taken_for_it() -> No
     def other(input_size: int, *, causal: bool) -> Layer:
         return Recurrent(LinearRNN(input_size, 24))
 
-    with pytest.raises(RunError, match=rf"the model 'gru' of {HERE} .*, now '.*other' of {HERE}.*\. Register what it"):
+    with pytest.raises(
+        RunError, match=rf"the model 'gru' of {HERE} .*, now '.*other' of {HERE}.*\. Pass the function that it"
+    ):
         seqloom.resume("run", model=other)
     with pytest.warns(PartWarning, match=r"the model 'gru' of .*, now '.*other' of"):
         seqloom.load("run", model=other)
@@ -536,6 +538,46 @@ def test_what_a_part_raises_in_training_is_one_sentence(capsys: pytest.CaptureFi
     with pytest.raises(PartError, match="ValueError: too late") as caught:
         seqloom.load("run").predict(["one"] * 8)
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+GAINS = {"train": 1.0}
+
+
+class Keyed(Mine):
+    """It reads a mapping of its own."""
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        return super().step(projected * GAINS["other"], state)
+
+
+class Constant(Mine):
+    """A constant that is no buffer."""
+
+    def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
+        super().__init__(input_size, hidden_size, bias=bias)
+        self.mix = torch.eye(hidden_size)
+
+    def step(self, projected: Tensor, state: State) -> tuple[Tensor, State]:
+        return super().step(projected, State(hidden=state["hidden"] @ self.mix))
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        (Keyed, r"raised KeyError: 'other'\. Correct it"),
+        (Constant, r"computes in float32 alone: .*\. Keep constants as buffers \(self\.register_buffer\)"),
+    ],
+)
+def test_a_cell_that_fails_before_training_is_one_sentence(cell: type[Cell], sentence: str) -> None:
+    register.cell("mine", cell)
+    with pytest.raises(PartError, match=rf"{HERE}:[0-9]+: the cell 'mine' {sentence}"):
+        train_little("classify", "mine", "run")
+
+
+@pytest.mark.parametrize("parts", ["candidate", ("input gate",), (None,), ("a", "a"), ()])
+def test_the_parts_of_a_cell_are_names(parts: object) -> None:
+    with pytest.raises(ArgumentError, match=r"Bad: parts is .*; expected a tuple of different names, such as parts = "):
+        type("Bad", (Mine,), {"parts": parts})
 
 
 def test_what_is_short_of_memory_is_no_mistake_of_the_part(capsys: pytest.CaptureFixture[str]) -> None:

@@ -399,6 +399,13 @@ def test_data_are_read_anew_after_a_neighbor_has_changed(monkeypatch: pytest.Mon
     assert labels[1] in ("GOOD", "BAD")
 
 
+def test_a_reader_may_be_registered_again() -> None:
+    for _ in range(2):
+        seqloom.register.reader("bars", bars, suffixes=(".bars",))
+    with pytest.raises(PartError, match=r"the reader 'others' has the suffix '\.bars', which bars has"):
+        seqloom.register.reader("others", bars, suffixes=(".bars",))
+
+
 def test_a_reader_that_a_pattern_leads_to_is_recorded() -> None:
     seqloom.register.reader("bars", bars, suffixes=(".bars",))
     Path("films.bars").write_text(ROWS, encoding="utf-8")

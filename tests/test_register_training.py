@@ -430,6 +430,35 @@ def test_it_resumes_to_the_bit(part: type[Optimizer]) -> None:
     assert seqloom.resume("stopped").manifest.model == whole.manifest.model
 
 
+class Lookahead(SGD):
+    """Slow weights on itself, which it takes up every 20 steps."""
+
+    def __init__(self, groups: Any, lr: float) -> None:
+        super().__init__(groups, lr=lr)
+        self.count, self.slow = (
+            0,
+            [weight.detach().clone() for group in self.param_groups for weight in group["params"]],
+        )
+
+    def step(self, closure: Any = None) -> Any:
+        super().step()
+        self.count += 1
+        if self.count % 20 == 0:
+            with torch.no_grad():
+                for slow, weight in zip(self.slow, self.param_groups[0]["params"], strict=True):
+                    weight.copy_(slow.lerp_(weight, 0.5))
+
+
+def test_what_changes_rarely_or_is_given_other_weights_is_refused_too() -> None:
+    with pytest.raises(PartError, match="'mine' goes on differently after its state was saved and restored"):
+        seqloom.register.optimizer("mine", Lookahead)
+    with pytest.raises(PartError, match=r"'mine' has other weights than it was given\. Give it the groups"):
+        seqloom.register.optimizer("mine", lambda groups, train: SGD([torch.nn.Parameter(torch.ones(1))], lr=1))
+    calls = iter(range(1, 100))
+    with pytest.raises(PartError, match=r"the schedule 'mine' gave two results for step 0 of 1\. Compute the factor"):
+        seqloom.register.schedule("mine", lambda at, train: 1 / next(calls))
+
+
 def test_the_rates_of_groups_keep_their_ratios() -> None:
     rates: list[list[float]] = []
 

@@ -15,7 +15,7 @@ from seqloom.cli.check import check
 from seqloom.cli.console import errors
 from seqloom.cli.doctor import doctor
 from seqloom.cli.evaluate import evaluate
-from seqloom.cli.failures import failure
+from seqloom.cli.failures import NO_READER, failure
 from seqloom.cli.generate import generate
 from seqloom.cli.help_text import Group
 from seqloom.cli.init import init
@@ -76,6 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = cli.main(list(argv) if argv is not None else None, prog_name="seqloom", standalone_mode=False)
         sys.stdout.flush()
+    except SystemExit as end:  # click's own, when nobody reads any more
+        is_unread = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+        code = NO_READER if is_unread else end.code
     except (Exception, KeyboardInterrupt) as wrong:
         sentence, code = failure(wrong)
         with contextlib.suppress(OSError):

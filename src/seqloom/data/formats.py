@@ -172,7 +172,8 @@ def register(
     if kind not in readable:
         reason = f"is of the kind {kind!r}, which no task reads from records"
         raise misfit("reader", name, part, reason, f"Give one of {', '.join(readable)}")
-    taken = {suffix: form.name for form in FORMATS.values() for suffix in form.suffixes}
+    FORMATS.names.check(name, Origin.registered(part))
+    taken = {suffix: form.name for form in FORMATS.values() for suffix in form.suffixes if form.name != name}
     taken |= {".txt": "text", ".gz": "gzip"}
     for suffix in suffixes:
         if not re.fullmatch(r"\.[a-z0-9]+", suffix):

@@ -80,7 +80,11 @@ class Report:
     @property
     def resume(self) -> str:
         """The command that continues the run."""
-        return f"seqloom resume {shlex.quote(str(self.folder))}"
+        parts = self.manifest.get("parts", [])
+        files = dict.fromkeys(part.file for part in (parts_of(parts) if are_parts(parts) else ()) if part.file)
+        return shlex.join(
+            ["seqloom", "resume", str(self.folder), *(word for file in files for word in ("--code", file))]
+        )
 
     @property
     def curves(self) -> Mapping[str, Points]:

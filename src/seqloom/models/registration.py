@@ -33,12 +33,6 @@ def register_cell(name: str, part: object, *, summary: str, paper: str, url: str
     """A cell, and the architecture of the recurrent family that has it."""
     kind = require_class("cell", name, part, Cell, "Derive a class from seqloom.nn.Cell")
     check_call("cell", name, part, kind, ("input_size", "hidden_size"), ("bias",))
-    names_of_parts: object = getattr(kind, "parts", None)
-    if not isinstance(names_of_parts, tuple) or not all(isinstance(each, str) for each in names_of_parts):
-        reason = f"has parts {shown(names_of_parts)}, not a tuple of names"
-        raise misfit("cell", name, part, reason, 'Write parts = ("candidate",), a name for each block of its weights')
-    if len(set(names_of_parts)) < len(names_of_parts) or not all(map(str.isidentifier, names_of_parts)):
-        raise misfit("cell", name, part, f"has parts {shown(names_of_parts)}", "Give each an identifier of its own")
     cell = tried("cell", name, part, lambda: kind(WIDTH, OTHER, bias=True))
     if (cell.input_size, cell.hidden_size) != (WIDTH, OTHER):
         reason = f"has input_size {cell.input_size} and hidden_size {cell.hidden_size} when built with {WIDTH}, {OTHER}"

@@ -358,7 +358,14 @@ def layer_breaches(layer: Layer, *, causal: bool = False) -> Iterator[Breach]:
     """Of a fresh layer; `causal` if it must be."""
     if causal and not layer.traits.causal:
         yield Breach("is not causal by its traits, and was built to be", "Return a causal layer where causal is True")
-    trial = Trial.of(layer)
+    try:
+        trial = Trial.of(layer)
+    except RuntimeError:
+        layer = layer.float()
+        layer(torch.randn(ROWS, 1, layer.input_size))  # an error of this is its own
+        advice = "Keep constants as buffers (self.register_buffer): they have the type and device of the weights"
+        yield Breach("computes in float32 alone: it failed with weights and input in float64", advice)
+        return
     yield from (breach for question in LAYER_QUESTIONS if (breach := question(trial)) is not None)
 
 

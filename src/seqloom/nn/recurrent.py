@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from traceback import walk_tb
 
 import torch
 from jaxtyping import Float, Int
@@ -135,6 +136,9 @@ def checked_step(cell: Cell, projected: Tensor, state: State) -> tuple[Tensor, S
     try:
         result = cell.step(projected, state)
     except KeyError as missing:
+        *_, (frame, _) = walk_tb(missing.__traceback__)
+        if frame.f_globals["__name__"] != State.__module__:  # of another mapping than the state
+            raise
         asked = f"state[{missing.args[0]!r}]" if missing.args else "a state that is not there"
         raise ArgumentError(where, asked, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
     expected = f"(y, state) with y [{projected.shape[0]}, {cell.hidden_size}] and a State of {names}, as in `carries`"

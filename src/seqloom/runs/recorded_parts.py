@@ -19,6 +19,7 @@ from seqloom.tasks.parts import kind_of, used_parts
 from seqloom.tasks.registry import task_of
 
 MODEL = "model"  # the kind of the function of `model=build`: it is given, not registered
+SAME_BUILD = "Pass the function that it was made with, as it was, or begin a new run"
 AS_IT_WAS = "Register what it was made with (--code names its file), or begin a new run"
 
 
@@ -49,7 +50,7 @@ def open_manifest_to_resume(folder: Path, build: Build | None = None) -> Manifes
     """The same of a run that goes on: a changed part is an error."""
     manifest = check_manifest(folder, build)
     if (problem := changed_parts(manifest.parts, folder, build)) is not None:
-        raise RunError.of(replace(problem, advice=AS_IT_WAS))
+        raise RunError.of(replace(problem, advice=AS_IT_WAS if build is None else SAME_BUILD))
     return manifest
 
 

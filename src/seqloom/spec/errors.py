@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from seqloom.spec.problem import Naming, Problem, as_key, format_problem
+from seqloom.spec.problem import Naming, Problem, as_key, format_problem, rendered
 
 
 class SeqloomError(Exception):
@@ -30,7 +30,7 @@ class SeqloomError(Exception):
         key: str | None = None,
         values: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(rendered(message))
         self.template = Problem(code or self.default_code, message, advice, str(location), key, values or {})
 
     @classmethod

@@ -17,6 +17,7 @@ from seqloom.training.schedules import SAMPLE
 
 Groups = list[dict[str, Any]]
 Build = Callable[[Groups, Train], Optimizer]
+TRIED = 24  # steps, before a checkpoint and after
 BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
 
 # g is the gradient, with l2 · w added to it; η the learning rate.
@@ -102,7 +103,7 @@ def register(name: str, part: object) -> None:
 
 
 def check_resumes(name: str, part: object, build: Build, device: str) -> None:
-    """A few steps, with a checkpoint between them or without, give the same weights; an error is the part's."""
+    """Steps with a checkpoint between them end where steps without it do; an error is the part's."""
 
     def steps(weight: nn.Parameter, optimizer: Optimizer, numbers: range) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -113,15 +114,17 @@ def check_resumes(name: str, part: object, build: Build, device: str) -> None:
 
     weight, copy = (nn.Parameter(torch.ones(2, 3, device=device)) for _ in range(2))
     optimizer = build([{"params": [weight]}], SAMPLE)
-    steps(weight, optimizer, range(2))
+    if [id(each) for group in optimizer.param_groups for each in group["params"]] != [id(weight)]:
+        raise misfit("optimizer", name, part, "has other weights than it was given", "Give it the groups")
+    steps(weight, optimizer, range(TRIED))
     state = call("optimizer", name, part, lambda: state_tensors(optimizer))
     saved = {key: value.clone() for key, value in state.items()}
     resumed = build([{"params": [copy]}], SAMPLE)
     with torch.no_grad():
         copy.copy_(weight)
     call("optimizer", name, part, lambda: restore_state(resumed, saved))
-    steps(weight, optimizer, range(2, 4))
-    steps(copy, resumed, range(2, 4))
+    steps(weight, optimizer, range(TRIED, 2 * TRIED))
+    steps(copy, resumed, range(TRIED, 2 * TRIED))
     if not torch.equal(weight, copy):
         reason = "goes on differently after its state was saved and restored"
         advice = "Keep what changes from step to step in `self.state` or in its groups, as tensors and numbers"

@@ -77,5 +77,7 @@ def register(name: str, part: object) -> None:
         return float(value)
 
     for at in (Standing(0, 1, 0, 0), Standing(0, 100, 0, 0), Standing(50, 100, 2, 1), Standing(100, 100, 5, 3)):
-        factor(at, SAMPLE)
+        if factor(at, SAMPLE) != factor(at, SAMPLE):
+            reason = f"gave two results for step {at.step} of {at.total}"
+            raise misfit("schedule", name, part, reason, "Compute the factor from `at` alone, so that a run can resume")
     SCHEDULES.register(name, factor, Origin.registered(part))

@@ -17,6 +17,8 @@ from seqloom.nn.initialisation import initialise
 from seqloom.nn.state import State
 from seqloom.spec.errors import ArgumentError
 
+EXAMPLE = 'parts = ("update", "candidate")'
+
 
 class Parts(Protocol):
     """Blocks of a tensor, by the names of the parts: `.forget`."""
@@ -52,12 +54,17 @@ class Cell(nn.Module, ABC):
         if "equation" not in vars(cls):
             cls.equation = None  # a cell may change any line of the one it comes from: an equation is not inherited
         if "parts" in vars(cls):
+            parts: object = cls.parts
+            names = [part for part in parts if isinstance(part, str)] if isinstance(parts, tuple) else []
+            if not names or len(set(names)) < len(cls.parts) or not all(map(str.isidentifier, names)):
+                expected = f"a tuple of different names, such as {EXAMPLE}"
+                raise ArgumentError(cls.__name__, "parts", repr(parts), expected, verb="is")
             cls._named = make_dataclass("Parts", cls.parts)  # unlike SimpleNamespace, can be compiled
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
         if not hasattr(self, "parts"):
-            expected = 'a tuple of names, such as parts = ("update", "candidate")'
+            expected = f"a tuple of names, such as {EXAMPLE}"
             raise ArgumentError(type(self).__name__, "parts", "missing", expected, verb="is")
         check_count(type(self).__name__, "input_size", input_size)
         check_count(type(self).__name__, "hidden_size", hidden_size)

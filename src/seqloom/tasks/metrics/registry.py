@@ -74,6 +74,6 @@ class Compared:
         function = METRICS[name].function
         value = call("metric", name, function, lambda: function(list(self.answers), list(self.references)))
         if isinstance(value, SupportsFloat) and not isinstance(value, bool):
-            with suppress(TypeError, ValueError, RuntimeError):  # of an array of several
+            with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array of several
                 return float(value)
         raise misfit("metric", name, function, f"returned {shown(value)}, not a number", "Return a float")
