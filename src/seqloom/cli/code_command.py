@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,7 @@ class CodeCommand(RichCommand):
         return [*(param for param in params if param not in ends), code_option(), *ends]
 
 
+@cache
 def code_option(panel: str | None = None) -> RichOption:
     """Only for the help and for click: when it parses the option, the files are loaded."""
     told = "Run this Python file first: it registers your own parts (repeatable)."

@@ -154,11 +154,20 @@ def each_key() -> Iterator[Key]:
 
 def keys_of(part: str, kind: type[Section], config: type[Experiment]) -> Iterator[Key]:
     """The keys of one section, as a task has them."""
+    for key in section_keys(part, kind, Names.changes):
+        choices = key.choices or config.choices(key.dotted)
+        yield replace(key, choices=choices) if choices != key.choices else key
+
+
+@lru_cache(maxsize=512)
+def section_keys(part: str, kind: type[Section], _changes: int) -> tuple[Key, ...]:
+    """The same, as the section says itself, as long as no name is registered or forgotten."""
+    keys = []
     for name, field in kind.model_fields.items():
         form, optional = form_of(field)
         own = choices_of(field.annotation, field.metadata)
-        choices = own or config.choices(f"{part}.{name}")
-        yield Key(part, name, field.description or "", choices, form, optional, of_file=info_of(field).of_file)
+        keys.append(Key(part, name, field.description or "", own, form, optional, of_file=info_of(field).of_file))
+    return tuple(keys)
 
 
 def merged(one: Key, other: Key) -> Key:
