@@ -153,11 +153,11 @@ def code_hash(path: Path, source: bytes | None = None, module: str = "") -> str:
     path = path.absolute()
     folders = import_folders(path, module)
     contents = {path: path.read_bytes() if source is None else source}
-    waiting = [path]
+    waiting = [] if is_library(str(path)) else [path]
     while waiting:
         file = waiting.pop()
         for neighbor in imported_paths(folders, file, contents[file]):
-            if neighbor not in contents and neighbor.is_file():
+            if neighbor not in contents and neighbor.is_file() and not is_library(str(neighbor)):
                 contents[neighbor] = neighbor.read_bytes()
                 waiting.append(neighbor)
     hashes = [sha256(contents.pop(path)).hexdigest()]
