@@ -48,8 +48,8 @@ class CodeCommand(RichCommand):
 @cache
 def code_option(panel: str | None = None) -> RichOption:
     """Only for the help and for click: when it parses the option, the files are loaded."""
-    told = "Run this Python file first: it registers your own parts (repeatable)."
-    return RichOption([CODE], metavar="FILE.py", multiple=True, expose_value=False, help=told, panel=panel)
+    summary = "Run this Python file first: it registers your own parts (repeatable)."
+    return RichOption([CODE], metavar="FILE.py", multiple=True, expose_value=False, help=summary, panel=panel)
 
 
 def code_files(words: Sequence[str]) -> Iterator[str]:

@@ -67,7 +67,7 @@ def summarize(folder: Path) -> RunSummary:
     try:
         return read_summary(folder)
     except UserError as error:
-        return RunSummary(folder, problem=error.template)
+        return RunSummary(folder, problem=error.problem)
     except (OSError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
         return RunSummary(folder, problem=Problem("unreadable-run", str(error), RESTORE, str(folder)))
 
