@@ -51,7 +51,7 @@ def names(doctest_namespace: dict[str, object]) -> None:
 @pytest.fixture
 def forget_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Parts that a test registers, and modules that it imports from its folder, are forgotten after it."""
-    registry = importlib.import_module("seqloom.spec.registry")
+    registry = importlib.import_module("seqloom.core.registry")
     parts, modules, folder = registry.user_defined(), set(sys.modules), str(tmp_path_factory.getbasetemp())
     yield
     for names, name in registry.user_defined() - parts:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from seqloom.kernels.linear import Packing, linear
-from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.multihead import SelfAttention
 
 ONCE = ("cross.layers.layer.key", "cross.layers.layer.value", "key_weight", "bridge")  # used by `start`, not by a step

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.nn import PerPosition, Sinusoidal, Tokens
-from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
 
 END, POSITIONS = 0, 1100  # the token that begins and ends a text, and the most positions that Marian has a vector for

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from seqloom.nn import SelfAttention
-from seqloom.nn.cache import extend
+from seqloom.nn.multihead import extend
 from seqloom.nn.state import State
 
 

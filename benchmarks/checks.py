@@ -72,7 +72,7 @@ def compare(name: str, step: Callable[[], None], device: torch.device) -> None:
     times: dict[bool, list[float]] = {False: [], True: []}
     for turn in range(12 if device.type == "cpu" else 40):
         for looks in times:
-            with patch("seqloom.nn.checks.readable", lambda tensor, looks=looks: looks):
+            with patch("seqloom.nn.validation.readable", lambda tensor, looks=looks: looks):
                 taken = once(step, device)
             if turn > 2:
                 times[looks].append(taken)

@@ -23,6 +23,7 @@ from _floors import Machine, Work, cache_numbers, floor
 from _marian import END, marian, ours
 from torch import Tensor, nn
 
+from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.kernels.linear import Packing
 from seqloom.nn import (
@@ -40,9 +41,8 @@ from seqloom.nn import (
     TanhMeeting,
     Tokens,
 )
-from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
-from seqloom.spec.config.decode import Decode
 
 NEAR = 1e-4
 SIZE = BASE.size

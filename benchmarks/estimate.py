@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
+from seqloom.api import write_report
 from seqloom.tasks.registry import experiment
 from seqloom.training.estimate import estimate
 from seqloom.training.session import Sitting, begin
-from seqloom.verbs import write_report
 
 CASES = {
     "language, lstm": {"task": "language", "model": {"arch": "lstm"}},

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from seqloom.data.corpora import python
-from seqloom.data.lines import read_chunks
+from seqloom.data.text_io import read_chunks
 
 
 def main() -> None:

@@ -23,8 +23,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 import seqloom
-from seqloom.data.corpora.drawing import SHAPES
-from seqloom.data.corpora.scenes import Scene, attended, captioned
+from seqloom.data.corpora.scenes import SHAPES, Scene, attended, captioned
 from seqloom.data.source import DataSource
 from seqloom.runs.devices import device_of
 from seqloom.runs.run import Run

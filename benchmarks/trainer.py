@@ -20,9 +20,9 @@ import torch
 from seqloom.runs.devices import seed
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.training.keeping import Disk
+from seqloom.training.checkpointing import Disk
 from seqloom.training.loop import Trainer
-from seqloom.training.schedules import Standing, rate
+from seqloom.training.optimization import Standing, rate
 from seqloom.training.session import Sitting
 
 CASES = {

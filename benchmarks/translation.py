@@ -23,9 +23,9 @@ from typing import Any
 import torch
 from _trainings import Bench, head, row, seconds
 
+from seqloom.core.names import SCORES
 from seqloom.data.corpora.numbers import in_words
 from seqloom.runs.run import Run
-from seqloom.spec.names import SCORES
 from seqloom.tasks.task import Evaluation
 from seqloom.training.session import Sitting
 

@@ -34,7 +34,7 @@ from markdown_it import MarkdownIt
 from matplotlib import pyplot
 
 from seqloom.cli.main import main
-from seqloom.spec.registry import user_defined
+from seqloom.core.registry import user_defined
 
 matplotlib.use("Agg")
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import torch
 
-from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.core.names import SIZES
+from seqloom.core.problem import ConfigError
+from seqloom.data.tokenizers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.errors import ConfigError
-from seqloom.spec.names import SIZES
 from seqloom.tasks.caption.image_source import Pictures
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import seqloom
-from seqloom.spec.registry import Registry
+from seqloom.core.registry import Registry
 
 PAGE = Path(__file__).resolve().parent / "reference.md"
 
@@ -23,7 +23,7 @@ PAGE = Path(__file__).resolve().parent / "reference.md"
 BESIDE = {
     "seqloom.kernels": ["seqloom.kernels.use"],
     "seqloom.nn.record": ["seqloom.record"],
-    "seqloom.verbs": ["seqloom.train", "seqloom.resume", "seqloom.load"],
+    "seqloom.api": ["seqloom.train", "seqloom.resume", "seqloom.load"],
     "seqloom.nn.transformer": [
         f"transformer.{name}" for name in ("encoder", "decoder", "cross_decoder", "block", "BASE", "MODERN")
     ],

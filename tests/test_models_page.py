@@ -5,9 +5,9 @@ import re
 import pytest
 
 from docs.models import CHARACTERS, PAGE, WORDS, brief, characters, filled, matrix, parameters, words
+from seqloom.core.names import SIZES
+from seqloom.core.problem import ConfigError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.errors import ConfigError
-from seqloom.spec.names import SIZES
 from seqloom.tasks.registry import TASKS, experiment
 
 page = PAGE.read_text(encoding="utf-8")

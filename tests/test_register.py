@@ -15,26 +15,25 @@ from torch.nn import functional as F
 import seqloom
 from seqloom import register
 from seqloom.cli.main import main
+from seqloom.core import names
+from seqloom.core.config.section import Values
+from seqloom.core.problem import ArgumentError, ConfigError, PartError, PartWarning, RunError
+from seqloom.kernels.linear import Linear
 from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Bidirectional, Cell, Layer, LayerNorm, Recurrent, Score
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS, LinearRNN
 from seqloom.nn.heads import ClassHead, Loss, PerPosition
-from seqloom.nn.heads.head import pad_beyond, real_steps
-from seqloom.nn.heads.registry import HEADS
-from seqloom.nn.heads.targets import class_target
+from seqloom.nn.heads.head import class_target, pad_beyond, real_steps
+from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Pointwise, Traits
-from seqloom.nn.linear import Linear
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.scores import SCORES, SameSize
 from seqloom.nn.state import State
 from seqloom.runs.run import Run
-from seqloom.spec import names
-from seqloom.spec.config.section import Values
-from seqloom.spec.errors import ArgumentError, ConfigError, PartError, PartWarning, RunError
-from seqloom.tasks.parts import used_parts
 from seqloom.tasks.registry import experiment
+from seqloom.tasks.user_defined_parts import used_parts
 
 TINY = {"steps": 2, "validate_every": 2, "checkpoint_every": 1, "device": "cpu"}
 HERE = Path(__file__).name

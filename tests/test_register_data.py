@@ -12,13 +12,13 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.core.code_file import load_code
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import ConfigError, PartError, RunError, UserError
 from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS
-from seqloom.data.lines import Bad, read_lines
 from seqloom.data.reads import Reads
-from seqloom.spec.code import load_code
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import ConfigError, PartError, RunError, UserError
+from seqloom.data.text_io import Bad, read_lines
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.row_task import RowTask
 from tests.toys import word_count
@@ -369,7 +369,7 @@ def test_what_a_corpus_names_is_registered() -> None:
 READER = """
 import seqloom
 from seqloom.data.examples import Place
-from seqloom.data.lines import read_lines
+from seqloom.data.text_io import read_lines
 from letters import change
 
 @seqloom.register.reader("bars", suffixes=(".bars",))

@@ -12,10 +12,10 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.data.tokenisers import TOKENISERS, Tokeniser, reading, train_tokeniser
-from seqloom.data.tokenisers.word import Word
-from seqloom.decoding.text import reading as reading_of
-from seqloom.spec.errors import ConfigError, DataError, PartError
+from seqloom.core.problem import ConfigError, DataError, PartError
+from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.data.tokenizers.word import Word
+from seqloom.decoding.detokenize import reading as reading_of
 from seqloom.tasks.registry import experiment
 from tests.toys import blanks
 from tests.toys.blanks import Blanks, Letters
@@ -119,7 +119,7 @@ def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
 
 
 def test_its_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGEST", 20)
+    monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", 20)
     with pytest.raises(PartError, match="the tokenizer 'blanks' is not read again: a tokeniser of more than"):
         trained("blanks")
 
@@ -220,8 +220,8 @@ class Half(Tokeniser):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (3, "is an object of type int. Derive a class from seqloom.data.tokenisers.Tokeniser."),
-        (str, "is the class str. Derive a class from seqloom.data.tokenisers.Tokeniser."),
+        (3, "is an object of type int. Derive a class from seqloom.data.tokenizers.Tokeniser."),
+        (str, "is the class str. Derive a class from seqloom.data.tokenizers.Tokeniser."),
         (Half, "has no __len__, decode, from_state, state, tokens, train. Write them."),
         (Own, "derives from a built-in one, whose file does not say another kind. Derive it from Tokeniser, and use"),
         (Fewer, "has a method train (texts: Any) -> Any, not (texts, vocabulary, min_count, lowercase). Write it with"),

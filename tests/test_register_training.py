@@ -15,14 +15,13 @@ from torch.optim import LBFGS, SGD, Adafactor, Optimizer
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.spec.config.toml import written
-from seqloom.spec.config.train import Train
-from seqloom.spec.errors import ConfigError, PartError
+from seqloom.core.config.toml import written
+from seqloom.core.config.train import Train
+from seqloom.core.problem import ConfigError, PartError
 from seqloom.tasks.metrics.registry import METRICS, Compared
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
-from seqloom.training.optimisers import OPTIMISERS
-from seqloom.training.schedules import SCHEDULES
+from seqloom.training.optimization import OPTIMISERS, SCHEDULES
 from tests.toys import training_parts
 
 TINY: dict[str, Any] = {

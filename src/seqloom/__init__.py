@@ -1,6 +1,6 @@
 """Neural sequence models, from the RNN to the Transformer.
 
-Rooms are nouns (`seqloom.nn`, `seqloom.kernels`), verbs stand at the top (`seqloom.record`). Nothing is imported
+Packages are `seqloom.nn`, `seqloom.kernels`, ...; functions such as `seqloom.train` are at the top. Nothing is imported
 until it is asked for, so that `import seqloom` is quick and needs no torch.
 """
 
@@ -8,14 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqloom import data, decoding, kernels, lens, nn, register, runs, spec, tasks, training, views
+    from seqloom import core, data, decoding, kernels, lens, nn, register, runs, tasks, training, views
+    from seqloom.api import check, load, resume, train
     from seqloom.nn.record import record
-    from seqloom.verbs import check, load, resume, train
 
 __version__ = "0.1.0"
 __all__ = [
     "__version__",
     "check",
+    "core",
     "data",
     "decoding",
     "kernels",
@@ -26,27 +27,26 @@ __all__ = [
     "register",
     "resume",
     "runs",
-    "spec",
     "tasks",
     "train",
     "training",
     "views",
 ]
 
-_verbs = {
+_functions = {
     "record": "seqloom.nn.record",
-    "train": "seqloom.verbs",
-    "check": "seqloom.verbs",
-    "resume": "seqloom.verbs",
-    "load": "seqloom.verbs",
+    "train": "seqloom.api",
+    "check": "seqloom.api",
+    "resume": "seqloom.api",
+    "load": "seqloom.api",
 }
-_rooms = ("kernels", "nn", "spec", "data", "decoding", "tasks", "runs", "training", "views", "lens", "register")
+_packages = ("kernels", "nn", "core", "data", "decoding", "tasks", "runs", "training", "views", "lens", "register")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _verbs:
-        return getattr(import_module(_verbs[name]), name)
-    if name in _rooms:
+    if name in _functions:
+        return getattr(import_module(_functions[name]), name)
+    if name in _packages:
         return import_module(f"seqloom.{name}")
     raise AttributeError(f"module 'seqloom' has no attribute {name!r}")
 

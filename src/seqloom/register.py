@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
-from seqloom.spec.errors import PartError
-from seqloom.spec.origin import location_of
+from seqloom.core.part_origin import location_of
+from seqloom.core.problem import PartError
 
 if TYPE_CHECKING:
     from seqloom.tasks.experiment import Experiment
@@ -62,7 +62,7 @@ def cell(name: str, part: object = MISSING, *, summary: str = "", paper: str = "
 
     summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
-    from seqloom.models.registration import register_cell
+    from seqloom.models.register_model_parts import register_cell
 
     register_cell(name, part, summary=summary, paper=paper, url=url)
 
@@ -75,7 +75,7 @@ def layer(name: str, part: object = MISSING, *, summary: str = "", paper: str = 
 
     summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
-    from seqloom.models.registration import register_layer
+    from seqloom.models.register_model_parts import register_layer
 
     register_layer(name, part, summary=summary, paper=paper, url=url)
 
@@ -86,7 +86,7 @@ def family(name: str, part: object = MISSING, *, summary: str = "", paper: str =
 
     summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
-    from seqloom.models.registration import register_family
+    from seqloom.models.register_model_parts import register_family
 
     register_family(name, part, summary=summary, paper=paper, url=url)
 
@@ -96,7 +96,7 @@ def score(name: str, part: object = MISSING) -> None:
     """A score: a subclass of `seqloom.nn.Score` that takes (query_size, key_size, *, heads, key_heads); a name for
     `model.attention` and `model.score`.
     """
-    from seqloom.models.registration import register_score
+    from seqloom.models.register_model_parts import register_score
 
     register_score(name, part)
 
@@ -106,7 +106,7 @@ def activation(name: str, part: object = MISSING) -> None:
     """An activation: a function of one tensor, or a class of `torch.nn.Module` that is built without arguments; a name
     for `model.activation`.
     """
-    from seqloom.models.registration import register_activation
+    from seqloom.models.register_model_parts import register_activation
 
     register_activation(name, part)
 
@@ -114,7 +114,7 @@ def activation(name: str, part: object = MISSING) -> None:
 @decorator_too
 def norm(name: str, part: object = MISSING) -> None:
     """A norm: a function or class that is called with the width and returns a layer of it; a name for `model.norm`."""
-    from seqloom.models.registration import register_norm
+    from seqloom.models.register_model_parts import register_norm
 
     register_norm(name, part)
 
@@ -124,7 +124,7 @@ def head(name: str, part: object = MISSING) -> None:
     """A head: a subclass of `seqloom.nn.heads.ClassHead` that takes (size, classes, *, smoothing); a name for
     `model.head`.
     """
-    from seqloom.models.registration import register_head
+    from seqloom.models.register_model_parts import register_head
 
     register_head(name, part)
 
@@ -139,24 +139,24 @@ def optimizer(name: str, part: object = MISSING) -> None:
 
     seqloom.register.optimizer("adamax", torch.optim.Adamax)
     """
-    from seqloom.training import optimisers
+    from seqloom.training import optimization
 
-    optimisers.register(name, part)
+    optimization.register_optimizer(name, part)
 
 
 @decorator_too
 def schedule(name: str, part: object = MISSING) -> None:
     """A learning rate schedule, for `train.schedule`: a function of (at, train) that returns a factor of `train.lr`.
 
-    at: a `seqloom.training.schedules.Standing`: step, total, epoch, plateaus
+    at: a `seqloom.training.optimization.Standing`: step, total, epoch, plateaus
 
     @seqloom.register.schedule("linear")
     def linear(at, train):
         return 1 - at.step / at.total
     """
-    from seqloom.training import schedules
+    from seqloom.training import optimization
 
-    schedules.register(name, part)
+    optimization.register_schedule(name, part)
 
 
 @decorator_too
@@ -214,16 +214,16 @@ def reader(
 
 @decorator_too
 def tokenizer(name: str, part: object = MISSING) -> None:
-    """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenisers.Tokeniser`.
+    """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokeniser`.
 
     A run keeps its name and its state as JSON; who opens the run registers it again.
 
     @seqloom.register.tokenizer("blanks")
     class Blanks(Tokeniser): ...
     """
-    from seqloom.data.tokenisers import reading
+    from seqloom.data.tokenizers import registry
 
-    reading.register(name, part)
+    registry.register(name, part)
 
 
 @decorator_too
@@ -244,8 +244,8 @@ def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], toke
             label = "odd" if bits.count("1") % 2 else "even"
             yield Record((" ".join(bits), (label,)), Place("parity", number))
     """
+    from seqloom.core.part_checks import misfit
     from seqloom.data.reads import register_corpus
-    from seqloom.spec.part_checks import misfit
     from seqloom.tasks.registry import TASKS
 
     tasks = [task] if isinstance(task, str) else list(task)
@@ -279,7 +279,7 @@ def task(
 
     seqloom.register.task("count", __name__)
     """
-    from seqloom.tasks import registration
+    from seqloom.tasks import register_task
 
     parts = {"config": config, "report": report, "check": check}
-    registration.register(name, part, summary, {key: value for key, value in parts.items() if value is not None})
+    register_task.register(name, part, summary, {key: value for key, value in parts.items() if value is not None})

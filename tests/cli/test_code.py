@@ -13,7 +13,7 @@ import torch
 from click import Command
 
 from seqloom.cli.main import GROUPS
-from seqloom.spec.folder import MANIFEST
+from seqloom.core.run_format import MANIFEST
 from tests.cli.conftest import Seqloom
 from tests.toys import word_count
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("forget_parts")
 TASK = (
     Path(word_count.__file__).read_text(encoding="utf-8")
     + """
-from seqloom.spec.origin import Origin
+from seqloom.core.part_origin import Origin
 from seqloom.tasks.registry import TASKS, TaskEntry
 
 TASKS.register("count", TaskEntry(__name__, "count the words of a text"), Origin.of(CountWords))
@@ -35,8 +35,8 @@ from pathlib import Path
 
 from seqloom.models.family import Family, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
-from seqloom.spec.config.section import key
-from seqloom.spec.origin import Origin
+from seqloom.core.config.section import key
+from seqloom.core.part_origin import Origin
 
 
 class Pairs(Family):
@@ -117,7 +117,7 @@ def test_a_code_file_that_needs_no_torch_costs_none() -> None:
 
 
 def test_words_after_two_dashes_are_texts(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.cli.code_command.load_code", lambda file: pytest.fail(file))
+    monkeypatch.setattr("seqloom.cli.resolve.load_code", lambda file: pytest.fail(file))
     assert "no such folder" in seqloom("predict", "nowhere", "--", "--code", "pairs.py").err
 
 

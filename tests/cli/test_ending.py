@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from seqloom.verbs import resume
+from seqloom.api import resume
 from tests.cli.conftest import TINY, Seqloom
 from tests.cli.test_writers import ROWS, WORDS
 

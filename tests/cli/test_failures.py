@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 import pytest
 
-from seqloom.cli.failures import failure
-from seqloom.spec.durable import WriteError
-from seqloom.spec.errors import ArgumentError, RunError, UnavailableBackend, UnknownName, UserError
-from seqloom.training.keeping import Stopped
+from seqloom.cli.errors import failure
+from seqloom.core.atomic_io import WriteError
+from seqloom.core.problem import ArgumentError, RunError, UnavailableBackend, UnknownName, UserError
+from seqloom.training.checkpointing import Stopped
 from seqloom.training.loop import NotFinite
 from tests.cli.conftest import TINY, Seqloom
 
@@ -47,7 +47,7 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_a_traceback_for_who_as
     def fail(*_: object) -> None:
         raise ZeroDivisionError("of ours\nover two lines")
 
-    monkeypatch.setattr("seqloom.cli.request.Request.experiment", fail)
+    monkeypatch.setattr("seqloom.cli.resolve.Request.experiment", fail)
     said = seqloom("train", "tag", "names.conll")
     assert said.code == 1
     assert said.err.startswith(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.decoding.reader import Reader
+from seqloom.decoding.stepper import Reader
 from tests.cli.conftest import TINY, Seqloom, write_files
 
 

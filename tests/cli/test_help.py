@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from seqloom.cli.doctor import EXTRAS, packages_of
+from seqloom.cli.errors import SHORT
+from seqloom.cli.help import NOTES, example_lines
 from seqloom.cli.main import GROUPS
-from seqloom.cli.naming import SHORT
-from seqloom.cli.teaching import NOTES, example_lines
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.keys import all_keys
+from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.registry import TASKS
 from tests.cli.conftest import Seqloom
 

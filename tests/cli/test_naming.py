@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import seqloom as package
-from seqloom.spec.errors import SeqloomError
+from seqloom.core.problem import SeqloomError
 from tests.cli.conftest import Seqloom
 
 ROWS = "text,label\n" + "".join(f"fine {i},a\nbad {i},b\n" for i in range(20))

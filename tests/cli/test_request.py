@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.cli.naming import naming_by, usual_naming
-from seqloom.cli.request import Request, without_overruled
+from seqloom.cli.errors import naming_by, nearest_option, usual_naming
+from seqloom.cli.resolve import Request, without_overruled
 from seqloom.cli.train import train
-from seqloom.cli.unknown import nearest_option
-from seqloom.spec.errors import ConfigError, UserError
-from seqloom.spec.problem import KeyName, Problem, format_problem
+from seqloom.core.problem import ConfigError, KeyName, Problem, UserError, format_problem
+from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import all_keys
 from tests.cli.conftest import Seqloom
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.spec.config.toml import LARGEST
+from seqloom.core.config.toml import LARGEST
 from tests.cli.conftest import Seqloom
 from tests.lens.run_folders import translate
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from seqloom import verbs
+from seqloom import api
+from seqloom.api import resume
 from seqloom.cli.main import main
-from seqloom.data import lines as text_lines
+from seqloom.data import text_io as text_lines
 from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
 from seqloom.training.session import Sitting
-from seqloom.verbs import resume
 from tests.cli.conftest import TINY, Seqloom
 
 
@@ -61,7 +61,7 @@ def test_runs_begun_in_the_same_minute_each_get_a_folder(
     seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second begins while the first reads its data, and ends before it."""
-    monkeypatch.setattr("seqloom.runs.places.datetime", Frozen)
+    monkeypatch.setattr("seqloom.runs.folder.datetime", Frozen)
     read, inner = Sitting.of, []
 
     def slow(chosen: Experiment, source: DataSource) -> Sitting:
@@ -83,13 +83,13 @@ def test_a_run_goes_on_with_the_device_that_is_asked_for(
     seqloom("train", "tag", "names.conll", "--out", "r", *TINY)
     (files / "r/scores.json").unlink()
     asked: list[str | None] = []
-    on_device = verbs.on_device
+    on_device = api.on_device
 
     def heard(chosen: Experiment, folder: Path, device: str | None) -> Experiment:
         asked.append(device)
         return on_device(chosen, folder, device)
 
-    monkeypatch.setattr(verbs, "on_device", heard)
+    monkeypatch.setattr(api, "on_device", heard)
     assert seqloom("resume", "r", "--device", "cpu").code == 0
     (files / "r/scores.json").unlink()
     assert seqloom("resume", "r").code == 0

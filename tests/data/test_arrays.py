@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.arrays import Ragged, Writer, read, smallest_type
+from seqloom.data.row_store import Ragged, Writer, read, smallest_type
 
 rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.core.atomic_io import WriteError
+from seqloom.core.problem import DataError
 from seqloom.data import cache as module
 from seqloom.data.cache import cache_folder, create, find, fingerprints, state
-from seqloom.spec.durable import WriteError
-from seqloom.spec.errors import DataError
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import DataError
 from seqloom.data.class_folder import read_classes
-from seqloom.data.lines import Bad, Skipped, refuse
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Bad, Skipped, refuse
 
 
 def made(tmp_path: Path, **files: str) -> Path:

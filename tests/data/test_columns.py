@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.core.problem import ConfigError, DataError, rendered
 from seqloom.data import columns as module
 from seqloom.data.columns import Columns, read_rows
 from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS, format_of
 from seqloom.data.image_store import image_path
-from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
 from seqloom.data.table_config import TableData, column_key
-from seqloom.spec.errors import ConfigError, DataError
-from seqloom.spec.problem import rendered
+from seqloom.data.text_io import Bad, Skipped, refuse
 from seqloom.tasks.registry import TASKS, experiment
 
 SENTENCES = [f"a sentence of some length, number {number}" for number in range(20)]

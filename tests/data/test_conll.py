@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.config.data import TaggedColumn
+from seqloom.core.problem import DataError, UserError
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, Skipped, refuse
-from seqloom.spec.config.data import TaggedColumn
-from seqloom.spec.errors import DataError, UserError
+from seqloom.data.text_io import Bad, Skipped, refuse
 
 REST = "\t_\t_\t_\t_\t_"
 GOOD = f"1\tGo\tgo\tVERB\tVB{REST}\n"

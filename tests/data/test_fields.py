@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from seqloom.core.config.data import DataSection
+from seqloom.core.problem import DataError
 from seqloom.data.examples import Place
 from seqloom.data.fields import Field, check_encodable, labels, stripped_text, text
 from seqloom.data.reads import Parse
-from seqloom.spec.config.data import DataSection
-from seqloom.spec.errors import DataError
 from seqloom.tasks.registry import experiment
 
 PLACE = Place("films.jsonl", 2)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.core.problem import DataError, UnknownName
 from seqloom.data import formats
 from seqloom.data.formats import FORMATS
-from seqloom.spec.errors import DataError, UnknownName
 from seqloom.tasks.registry import TASKS, experiment
 
 

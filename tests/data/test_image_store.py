@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from seqloom.core.problem import DataError
 from seqloom.data import image_store as module
 from seqloom.data.examples import Record
 from seqloom.data.image_store import ImageExamples, ImageOptions, ImageStore, fill_store
 from seqloom.data.images import read_source
-from seqloom.data.lines import Skipped, refuse
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Skipped, refuse
 from seqloom.tasks.caption.config import READS
 from tests.data.photos import IMAGES, ROWS, Rows, chosen, draw, features, saved, source, stored
 

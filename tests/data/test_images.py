@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as arrays
 from numpy import ndarray
 from PIL import Image
 
+from seqloom.core.problem import DataError, UserError
 from seqloom.data import images
 from seqloom.data.images import normalised, read_features, read_image, read_source
-from seqloom.spec.errors import DataError, UserError
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 255, 255)
 

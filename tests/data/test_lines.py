@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data import lines as module
-from seqloom.data.lines import Skipped, read_chunks, read_lines
-from seqloom.spec.errors import DataError
+from seqloom.core.problem import DataError
+from seqloom.data import text_io as module
+from seqloom.data.text_io import Skipped, read_chunks, read_lines
 
 # Not "\ufeff": as a first character it is a BOM.
 some_lines = st.lists(

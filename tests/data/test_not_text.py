@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.lines import Skipped, read_chunks, read_lines
-from seqloom.data.not_text import check_text
-from seqloom.spec.errors import DataError
+from seqloom.core.problem import DataError
+from seqloom.data.binary_files import check_text
+from seqloom.data.text_io import Skipped, read_chunks, read_lines
 
 TEXT = b"text,label\nfine,a\n" * 9
 

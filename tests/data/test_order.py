@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.order import generator, number, shuffled
+from seqloom.data.permutation import generator, number, shuffled
 
 seeds = st.integers(0, 2**63 - 1)
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seqloom.data.lines import Bad, Skipped, refuse
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import DataError
 from seqloom.data.parallel_text import pair_up, read_parallel
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Bad, Skipped, refuse
 
 
 @pytest.fixture(autouse=True)

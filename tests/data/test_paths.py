@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from seqloom.core.problem import DataError
 from seqloom.data.paths import expand
-from seqloom.spec.errors import DataError
 
 
 @pytest.fixture

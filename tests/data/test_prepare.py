@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data import lines
+from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
+from seqloom.data import text_io
 from seqloom.data.cache import cache_folder
 from seqloom.data.examples import Place, Record
-from seqloom.data.lines import Bad
 from seqloom.data.prepare import (
     Dataset,
     SplitExamples,
@@ -26,8 +26,8 @@ from seqloom.data.prepare import (
 from seqloom.data.schema import Schema, TextColumn
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.streams import prepare_stream
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Bad
+from seqloom.data.text_stream import prepare_stream
 from seqloom.tasks.classify import data as classify
 from seqloom.tasks.language import data as language
 from seqloom.tasks.registry import TASKS, experiment
@@ -74,13 +74,13 @@ def source(task: str, **data: Any) -> DataSource:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file is read to its end."""
-    read, counts = lines._unpacked, Counter[str]()
+    read, counts = text_io._unpacked, Counter[str]()
 
     def counted(path: Path) -> Iterator[bytes]:
         yield from read(path)
         counts[path.name] += 1
 
-    monkeypatch.setattr(lines, "_unpacked", counted)
+    monkeypatch.setattr(text_io, "_unpacked", counted)
     return counts
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqloom.data.arrays import read
 from seqloom.data.examples import Place
-from seqloom.data.rows import Row, Within, files_beside, write_rows
+from seqloom.data.row_store import Row, Within, files_beside, read, write_rows
 from seqloom.data.split import TRAIN, VALID
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import ArgumentError, DataError, RunError, UserError
 from seqloom.data.examples import Place
 from seqloom.data.schema import (
     AnswerColumn,
@@ -21,7 +22,6 @@ from seqloom.data.schema import (
     TokenizerLearner,
 )
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import ArgumentError, DataError, RunError, UserError
 
 WORDS = TokenizerLearner((0,), "word", vocabulary=100, min_count=1, lowercase=False, sample=1000)
 

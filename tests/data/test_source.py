@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from seqloom.core.problem import DataError, UserError
 from seqloom.data import source as module
-from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.errors import DataError, UserError
+from seqloom.data.text_io import Bad, Skipped, refuse
 from seqloom.tasks.registry import TASKS, experiment
 
 CSV = "text,label\ngood film,pos\nbad film,neg\n"

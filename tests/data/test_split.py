@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import DataError
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched, check_filled, split_by_content
-from seqloom.spec.errors import DataError
 
 texts = st.text("ab\n", max_size=60)
 

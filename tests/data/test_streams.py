@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from seqloom.data import streams as module
+from seqloom.core.problem import DataError
+from seqloom.data import text_stream as module
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.streams import Streams, prepare_stream, spans_of, stream_to_test
-from seqloom.spec.errors import DataError
+from seqloom.data.text_stream import Streams, prepare_stream, spans_of, stream_to_test
 from seqloom.tasks.language.config import READS
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.registry import experiment

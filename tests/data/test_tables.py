@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import DataError
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Bad, Skipped, refuse
 
 Value = TypeVar("Value")
 fields = st.one_of(

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.data.lines import EmptyFile
-from seqloom.data.text_stream import read_text
+from seqloom.data.text_io import EmptyFile, read_text
 
 
 @pytest.mark.parametrize(

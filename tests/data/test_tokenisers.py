@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, normalizers
 
-from seqloom.data.tokenisers import TOKENISERS, Tokeniser, reading, train_tokeniser
-from seqloom.spec import names
-from seqloom.spec.errors import DataError, UnknownName, UserError
+from seqloom.core import names
+from seqloom.core.problem import DataError, UnknownName, UserError
+from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
 
 TEXTS = [
     "The cat sat on the mat; the cat's hat wasn't there.\n",
@@ -112,7 +112,7 @@ def test_a_file_gives_the_same_tokeniser(kind: str, lowercase: bool) -> None:
 
 def test_training_is_the_same_in_another_process() -> None:
     program = (
-        "from seqloom.data.tokenisers import TOKENISERS, train_tokeniser\n"
+        "from seqloom.data.tokenizers import TOKENISERS, train_tokeniser\n"
         "import hashlib\n"
         f"texts = {TEXTS!r}\n"
         "for kind in TOKENISERS:\n"
@@ -299,7 +299,7 @@ def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
 
 def test_a_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     text = MADE["byte", False].to_json()
-    monkeypatch.setattr(reading, "LARGEST", len(text))
+    monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", len(text))
     assert Tokeniser.from_json(text).kind == "byte"
     with pytest.raises(DataError, match="MiB"):
         Tokeniser.from_json(text + " ")

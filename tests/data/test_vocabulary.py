@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
-from seqloom.spec.errors import RunError
 
 name = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 

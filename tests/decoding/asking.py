@@ -2,10 +2,10 @@
 
 import pytest
 
+from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.nn.models import EncoderDecoder, Writer
-from seqloom.spec.config.decode import Decode
+from seqloom.nn.model import EncoderDecoder, Writer
 from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from seqloom.decoding.choice import choose, uniform
+from seqloom.decoding.sampling import choose, uniform
 
 VOCABULARY = 11
 

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import decode
-from seqloom.decoding.tree import Tree
-from seqloom.nn.models import Writer
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import ArgumentError
+from seqloom.decoding.hypothesis import Tree
+from seqloom.nn.model import Writer
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,

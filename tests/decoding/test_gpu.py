@@ -5,9 +5,9 @@ from copy import deepcopy
 import pytest
 import torch
 
-from seqloom.decoding.streaming import collect, write
-from seqloom.decoding.tree import Tree
-from seqloom.spec.config.decode import Decode
+from seqloom.core.config.decode import Decode
+from seqloom.decoding.decode import collect, write
+from seqloom.decoding.hypothesis import Tree
 from tests.decoding.asking import assert_same, every_kind, search
 from tests.decoding.test_streaming import PROMPTS, bold, every_model
 from tests.decoding.writers import every_attentive, every_writer, ready, transformer_language_model

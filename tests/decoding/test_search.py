@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seqloom.core.config.decode import Decode
 from seqloom.decoding.beam import Places
 from seqloom.decoding.decode import decode
 from seqloom.nn import Model, PerPosition, Tokens, Unchanged
-from seqloom.spec.config.decode import Decode
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,

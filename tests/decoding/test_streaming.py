@@ -6,12 +6,12 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from seqloom.decoding.choice import choose, uniform
-from seqloom.decoding.streaming import collect, write
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import ArgumentError
+from seqloom.decoding.decode import collect, write
+from seqloom.decoding.sampling import choose, uniform
 from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
 from seqloom.nn.transformer import TransformerParts, decoder
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import ArgumentError
 
 VOCABULARY = 11
 PARTS = TransformerParts(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000.0)

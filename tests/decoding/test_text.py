@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.tokenisers import TOKENISERS, Tokeniser, train_tokeniser
-from seqloom.decoding.text import reading
+from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.decoding.detokenize import reading
 
 SEEN = "I don't (really) know, she said: it's well-known!\n\nNaïve café, 漢字 🙂 [a, {b}].\n" * 3
 

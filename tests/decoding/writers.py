@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
 from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore
-from seqloom.nn.heads.positions import PerPosition
-from seqloom.nn.models import EncoderDecoder, Model, Writer
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
+from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.model import EncoderDecoder, Model, Writer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from seqloom.kernels.choice import BACKENDS, use
-from seqloom.kernels.vendor import Vendor
+from seqloom.kernels.vendor import BACKENDS, Vendor, use
 from seqloom.nn.cells import CELLS, LSTM, ReluRNN
 from seqloom.nn.conformance import Result, ask
 from seqloom.nn.layer import Layer

@@ -4,13 +4,12 @@ from unittest.mock import patch
 import pytest
 import torch
 
-from seqloom.kernels.choice import BACKENDS, REFERENCE, choose, use
-from seqloom.kernels.recurrence import Recurrence
-from seqloom.kernels.reference import Reference
+from seqloom.core.problem import UnavailableBackend, UnknownName
+from seqloom.kernels.recurrence import Recurrence, Reference
+from seqloom.kernels.vendor import BACKENDS, REFERENCE, choose, use
 from seqloom.nn.cells import GRU, LSTM, RNN
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.state import State
-from seqloom.spec.errors import UnavailableBackend, UnknownName
 
 
 def recurrence(equation: str | None) -> Recurrence:

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.kernels.lengths import flip, last, real, zero_beyond
+from seqloom.kernels.masks import flip, last, real, zero_beyond
 
 ragged = st.lists(st.integers(0, 5), min_size=1, max_size=4).map(torch.tensor)
 

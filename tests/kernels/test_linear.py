@@ -9,12 +9,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.kernels.linear import SMALLEST, Packing, linear, packable, takes
 from seqloom.nn import GRU, AttentionBefore, AttentiveDecoder, Concatenation, PerPosition, Recurrent, Tokens
 from seqloom.nn.bridges import LearnedBridge
-from seqloom.nn.models import EncoderDecoder
-from seqloom.spec.config.decode import Decode
+from seqloom.nn.model import EncoderDecoder
 
 
 @pytest.mark.parametrize("shape", [(1, 256), (3, 256), (2, 5, 256)])

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from seqloom.lens import history
-from seqloom.lens.history import POINTS, SAMPLES, SKIPS, read_history
+from seqloom.core.problem import RunError
 from seqloom.lens.report import PARTS, report
-from seqloom.spec.errors import RunError
+from seqloom.lens.run_files import POINTS, SAMPLES, SKIPS, read_history
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import Remark
@@ -256,7 +255,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: s
 
 
 def test_a_log_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "LARGEST", 10_000)
+    monkeypatch.setattr("seqloom.lens.run_files.LARGEST", 10_000)
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"event":"step","step":{step},"loss":1}}\n' for step in range(1000)))
     read_of_it = read_history(path)
@@ -331,7 +330,7 @@ def test_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
     folder = classify(tmp_path / "run")
     code = (
         "import sys; from pathlib import Path; from seqloom.lens.report import report; "
-        "told = report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.paper; "
+        "told = report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.matplotlib_renderer; "
         "print([name for name in ('torch', 'matplotlib', 'numpy') if name in sys.modules])"
     )
     made = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)

@@ -7,18 +7,18 @@ import pytest
 import torch
 from torch import nn
 
+from seqloom.core import names
+from seqloom.core.config.section import keys
+from seqloom.core.problem import ConfigError
 from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.nn.attentive import AttentiveDecoder
+from seqloom.nn.attention_decoder import AttentiveDecoder
 from seqloom.nn.bridges import Carry
 from seqloom.nn.cells import CELLS
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore, NoContext, PooledContext
-from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
+from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.recurrent import Recurrent
-from seqloom.spec import names
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import ConfigError
 from seqloom.tasks.registry import experiment
 
 LONGEST = 9

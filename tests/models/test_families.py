@@ -8,17 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from seqloom.core import names
+from seqloom.core.config.section import keys
+from seqloom.core.problem import ConfigError
 from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES, that_generate
-from seqloom.nn import activations, normalisation
+from seqloom.nn import activations, normalization
 from seqloom.nn.cells import CELLS
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
 from seqloom.nn.dropout import AnyDropout, Dropout, VariationalDropout
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
-from seqloom.nn.heads.positions import PerPosition
+from seqloom.nn.heads.per_token import PerPosition
 from seqloom.nn.layer import Layer
 from seqloom.nn.mixer import MixerBlock, TokenMixing
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.positions import LearnedPositions, Rotary, Sinusoidal
 from seqloom.nn.recurrent import Bidirectional, Recurrent
@@ -26,10 +29,7 @@ from seqloom.nn.residual import PostNorm, PreNorm, Residual
 from seqloom.nn.scores import SCORES
 from seqloom.nn.stack import DenseStack
 from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window
-from seqloom.spec import names
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import ConfigError
-from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.config_keys import Key, all_keys
 from seqloom.tasks.language.config import LanguageModel
 from seqloom.tasks.registry import TASKS, experiment
 
@@ -173,7 +173,7 @@ def test_mixer() -> None:
     mixing = all_of(layer, TokenMixing)[0]
     assert (mixing.length, mixing.hidden_size, layer.traits.max_length) == (600, 5, 600)
     assert all_of(layer, FeedForward)[0].widen.out_features == 12
-    assert len(all_of(layer, normalisation.RMSNorm)) == 4
+    assert len(all_of(layer, normalization.RMSNorm)) == 4
     assert len(all_of(layer, nn.ReLU)) == 4
 
 
@@ -201,7 +201,7 @@ def test_gates_and_sides() -> None:
     assert not all_of(plain, GatedLinearUnit)
     assert len(all_of(made("tag", "conv"), CentredConvolution)) == 2
     assert len(all_of(made("tag", "conv", centred=False), CausalConvolution)) == 2
-    assert len(all_of(made("tag", "conv", norm="group"), normalisation.GroupNorm)) == 2
+    assert len(all_of(made("tag", "conv", norm="group"), normalization.GroupNorm)) == 2
 
 
 # Recurrent
@@ -262,7 +262,7 @@ def test_scores(score: str) -> None:
 def test_norms_and_their_order(order: str, kind: type[nn.Module], norms: int, norm: str) -> None:
     layer = made("tag", "transformer", order=order, norm=norm)
     assert len(all_of(layer, kind)) == 4
-    assert len(all_of(layer, type(normalisation.NORMS[norm](8)))) == norms
+    assert len(all_of(layer, type(normalization.NORMS[norm](8)))) == norms
 
 
 def test_a_transformer_without_norms() -> None:

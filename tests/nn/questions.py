@@ -9,7 +9,7 @@ from torch import Tensor
 from seqloom.nn.conformance import Result, Trial, fixed_names
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
-from seqloom.nn.words import NO_CHARACTER, Words
+from seqloom.nn.word_embedding import NO_CHARACTER, Words
 from tests.nn.catalogue import Case, cases
 
 ROWS, STEPS = 4, 6

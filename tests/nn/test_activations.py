@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from seqloom.core.problem import UnknownName
 from seqloom.nn.activations import ACTIVATIONS, activation
-from seqloom.spec.errors import UnknownName
 
 λ, α = 1.0507009873554805, 1.6732632423543772  # of SELU (Klambauer et al. 2017)
 

@@ -8,11 +8,11 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax
 from seqloom.nn.attention import Attention
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Dot, Gaussian, ScaledDot
-from seqloom.spec.errors import ArgumentError, UnknownName
 from tests.nn.references.attention import softmax as plain_softmax
 
 LENGTHS = torch.tensor([5, 2, 0])

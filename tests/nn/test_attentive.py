@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting, last_said
+from seqloom.core.problem import ArgumentError, MissingMemory
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting, last_said
 from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
 from seqloom.nn.cells import GRU, LSTM
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.layer import Layer, Traits
-from seqloom.nn.normalisation import BatchNorm
+from seqloom.nn.normalization import BatchNorm
 from seqloom.nn.positions import LearnedPositions
 from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent
@@ -21,7 +22,6 @@ from seqloom.nn.residual import Residual
 from seqloom.nn.scores import Additive, Bilinear
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError, MissingMemory
 
 X, HIDDEN, MEMORY = 3, 4, 5
 ROWS, STEPS, SOURCE = 3, 6, 7

@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.cells import GRU, LSTM
-from seqloom.nn.contexts import AttentionBefore
+from seqloom.nn.decoder_context import AttentionBefore
 from seqloom.nn.heads.crf import CRF
-from seqloom.nn.heads.positions import PerPosition
-from seqloom.nn.models import EncoderDecoder, Model
+from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stems import Tokens
 from seqloom.nn.transformer import MODERN, decoder

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError
 from tests.nn.catalogue import Case
 from tests.nn.questions import causal, fixed_names, limited, one_of_each, random_batch, reads_tokens
 

@@ -6,22 +6,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.core.problem import ArgumentError
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
 from seqloom.nn.bridges import Carry, Fresh, LearnedBridge, bridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution
-from seqloom.nn.deep import recurrent_stack
-from seqloom.nn.layer import Layer
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
+from seqloom.nn.deep_recurrent import recurrent_stack
+from seqloom.nn.layer import Layer, Unchanged
 from seqloom.nn.mixer import MixerBlock
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
-from seqloom.nn.unchanged import Unchanged
 from seqloom.nn.window import Window
-from seqloom.spec.errors import ArgumentError
 
 SIZE = 4  # of x, and of a direction's or a layer's output
 

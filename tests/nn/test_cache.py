@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from seqloom.nn.cache import extend
-from seqloom.nn.heads.positions import PerPosition
-from seqloom.nn.models import Model
-from seqloom.nn.multihead import PlainSelfAttention, SelfAttention
+from seqloom.core.problem import ArgumentError
+from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.model import Model
+from seqloom.nn.multihead import PlainSelfAttention, SelfAttention, extend
 from seqloom.nn.positions import Rotary
 from seqloom.nn.state import State
 from seqloom.nn.stems import Tokens
-from seqloom.spec.errors import ArgumentError
 
 
 def causal(**settings):

@@ -5,6 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom import register
+from seqloom.core.problem import PartError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Cell, Recurrent
 from seqloom.nn.activations import ACTIVATIONS, activation
@@ -18,10 +19,9 @@ from seqloom.nn.conformance import (
 )
 from seqloom.nn.heads import CRF, Loss, PerPosition
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.scores import SCORES, Dot, Score
 from seqloom.nn.state import State
-from seqloom.spec.errors import PartError
 from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import experiment
 

@@ -17,6 +17,7 @@ from safetensors.torch import load, save
 from torch import nn
 
 import seqloom.nn
+from seqloom.core.problem import CannotStep
 from seqloom.nn.cells import LSTMLayerNorm, ReluRNN
 from seqloom.nn.conformance import (
     MORE,
@@ -33,7 +34,6 @@ from seqloom.nn.conformance import (
 )
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
-from seqloom.spec.errors import CannotStep
 from tests.nn.catalogue import Case, cases
 from tests.nn.questions import (
     ROWS,

@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, CannotStep
 from seqloom.nn.convolution import (
     CausalConvolution,
     CentredConvolution,
@@ -15,7 +16,6 @@ from seqloom.nn.convolution import (
 )
 from seqloom.nn.record import record
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, CannotStep
 
 
 def reaches(layer, t, time=40):

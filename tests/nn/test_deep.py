@@ -5,12 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.nn.deep import CONNECTIONS, recurrent_stack
+from seqloom.core import names
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.nn.deep_recurrent import CONNECTIONS, recurrent_stack
 from seqloom.nn.dropout import DROPOUTS, Dropout, VariationalDropout
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.residual import Residual
-from seqloom.spec import names
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 
 def dropouts(layer: torch.nn.Module) -> list[float]:

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, CannotStep, UnknownName
 from seqloom.nn.dense import DenseOverBoth, DenseOverFeatures, DenseOverTokens
-from seqloom.spec.errors import ArgumentError, CannotStep, UnknownName
 
 fixed = {"tokens": lambda: DenseOverTokens(3, length=6), "both": lambda: DenseOverBoth(3, 4, length=6)}
 

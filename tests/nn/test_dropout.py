@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.dropout import DROPOUTS, AnyDropout, Dropout, VariationalDropout
-from seqloom.spec.errors import ArgumentError
 
 every_kind = pytest.mark.parametrize("kind", DROPOUTS.values(), ids=DROPOUTS)
 

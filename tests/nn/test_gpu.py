@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from seqloom import kernels
+from seqloom.core.problem import ArgumentError
 from seqloom.nn import GRU, LSTM, Recurrent
 from seqloom.nn.cells import CELLS
 from seqloom.nn.conformance import ask
-from seqloom.spec.errors import ArgumentError
 from tests.nn.questions import causal, every, random_batch
 
 pytestmark = [

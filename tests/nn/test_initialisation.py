@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, GRUAfter, LSTMCoupled, LSTMPeephole
-from seqloom.nn.initialisation import SCHEMES, initialise, log_prior
+from seqloom.nn.initialization import SCHEMES, initialise, log_prior
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, UnknownName
 from tests.nn.catalogue.recurrent import MinimalGated
 
 FAN_IN, FAN_OUT = 300, 500

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, CannotStep
 from seqloom.nn.mixer import MixerBlock, TokenMixing
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, CannotStep
 
 
 def test_a_block_is_the_code_of_the_paper():

@@ -8,15 +8,16 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.core.problem import ArgumentError, CannotStep
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
 from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
 from seqloom.nn.heads.crf import CRF
+from seqloom.nn.heads.per_token import PerPosition
 from seqloom.nn.heads.pooled import Classes
-from seqloom.nn.heads.positions import PerPosition
-from seqloom.nn.layer import Layer
-from seqloom.nn.models import EncoderDecoder, Model
+from seqloom.nn.layer import Layer, Unchanged
+from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
@@ -26,9 +27,7 @@ from seqloom.nn.state import State
 from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
 from seqloom.nn.transformer import decoder as causal_decoder
-from seqloom.nn.unchanged import Unchanged
 from seqloom.nn.vision import ImageGrid, Patches
-from seqloom.spec.errors import ArgumentError, CannotStep
 
 SOURCE_WORDS, WORDS, SIZE = 7, 9, 8
 parts = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 import seqloom.kernels.attention
+from seqloom.core.problem import ArgumentError, CannotStep, MissingMemory
 from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Bilinear, Dot, LowRank
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, CannotStep, MissingMemory
 
 
 def causal(**settings):

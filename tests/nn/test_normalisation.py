@@ -7,9 +7,9 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from seqloom.nn.normalisation import NORMS, BatchNorm, GroupNorm, InstanceNorm, LayerNorm, PlainLayerNorm, RMSNorm
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.nn.normalization import NORMS, BatchNorm, GroupNorm, InstanceNorm, LayerNorm, PlainLayerNorm, RMSNorm
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 SIZE = 6
 LENGTHS = torch.tensor([5, 2, 0, 4])

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from seqloom.core import names
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.pooling import POOLS, AttentionPool, Last, Max, Mean, Pool
 from seqloom.nn.record import record
-from seqloom.spec import names
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 SIZE = 3
 every_pool = pytest.mark.parametrize("name", list(POOLS))

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from seqloom.nn.initialisation import initialise
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.nn.initialization import initialise
 from seqloom.nn.positions import POSITIONS, LearnedPositions, Rotary, Sinusoidal
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 
 def formula(p, size, base=10_000.0):

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, LSTMCoupled
 from seqloom.nn.cells.lstm import MemoryCell
 from seqloom.nn.record import inside, offer, record, recording
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 LENGTHS = torch.tensor([5, 2, 0])
 

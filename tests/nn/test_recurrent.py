@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from seqloom import kernels
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, LinearRNN
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import DenseStack, Stack
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 
 def remembering(size: int, **settings) -> Recurrent:

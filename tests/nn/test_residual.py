@@ -4,14 +4,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Pointwise
 from seqloom.nn.multihead import SelfAttention
-from seqloom.nn.normalisation import LayerNorm, RMSNorm
+from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.record import record
 from seqloom.nn.residual import ORDERS, PostNorm, PreNorm, Residual
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 
 class Double(Pointwise):

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.kernels.attention import shares, softmax
 from seqloom.nn.attention import Attention
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Cosine, Dot, Gaussian, LowRank, ScaledDot
-from seqloom.spec.errors import ArgumentError, UnknownName
 from tests.nn.references import attention as textbook
 
 ROWS, HEADS, QUERIES, KEYS, SIZE = 2, 4, 3, 5, 3

@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.state import State, cat_padded, pad_to
-from seqloom.spec.errors import ArgumentError
 
 
 def random_state(rows: int, capacity: int = 3) -> State:

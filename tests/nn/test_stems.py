@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.nn.normalisation import RMSNorm
+from seqloom.core.problem import ArgumentError
+from seqloom.nn.normalization import RMSNorm
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
-from seqloom.spec.errors import ArgumentError
 
 # Tokens -----------------------------------------------------------------------------------------------------------
 

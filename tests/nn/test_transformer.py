@@ -10,14 +10,14 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError, MissingMemory, UnknownName
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.multihead import CrossAttention, SelfAttention
-from seqloom.nn.normalisation import LayerNorm, RMSNorm
+from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
 from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.transformer import BASE, MODERN, TransformerParts, cross_decoder, decoder, encoder
-from seqloom.spec.errors import ArgumentError, MissingMemory, UnknownName
 
 SMALL = TransformerParts(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
 SMALL_MODERN = replace(MODERN, depth=2, size=8, heads=4, hidden_size=12, dropout=0.0)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.heads import PerPosition
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.nn.multihead import SelfAttention
-from seqloom.nn.normalisation import LayerNorm, RMSNorm
+from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.positions import LearnedPositions, Rotary
 from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.stack import Stack

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.vision import ImageGrid, Patches, ResidualConvolution
-from seqloom.spec.errors import ArgumentError
 
 
 def grid(*widths: int) -> ImageGrid:

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.convolution import CausalConvolution
-from seqloom.nn.past import with_past
-from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window, with_past
 
 
 @given(st.integers(0, 5), st.integers(1, 6), st.data())

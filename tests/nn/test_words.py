@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from seqloom.nn.words import CHARACTER_ENCODERS, ConvolutionalSpelling, RecurrentSpelling, Spelling, Words
-from seqloom.spec.errors import ArgumentError
-from seqloom.spec.names import CHARACTER_ENCODERS as NAMES
+from seqloom.core.names import CHARACTER_ENCODERS as NAMES
+from seqloom.core.problem import ArgumentError
+from seqloom.nn.word_embedding import CHARACTER_ENCODERS, ConvolutionalSpelling, RecurrentSpelling, Spelling, Words
 
 KINDS = [RecurrentSpelling, ConvolutionalSpelling]
 

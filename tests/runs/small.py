@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from seqloom.api import start
+from seqloom.core.run_format import sha256
 from seqloom.runs.run import Run
-from seqloom.spec.folder import sha256
 from seqloom.tasks.registry import experiment
-from seqloom.verbs import start
 from tests.training.small import words
 
 TRAIN = {"steps": 8, "validate_every": 4, "device": "cpu"}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from seqloom.api import start
 from seqloom.data.corpora.numbers import in_words
 from seqloom.runs.run import Run
-from seqloom.verbs import start
 from tests.training.small import tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -8,10 +8,9 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from seqloom.runs.making import create, keep_best
-from seqloom.runs.places import claim, free_name, refuse_taken
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import check
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import check
+from seqloom.runs.folder import claim, create, free_name, keep_best, refuse_taken
 from tests.training.small import tiny
 
 
@@ -99,6 +98,6 @@ def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, mo
     late, free = tmp_path / "late", tmp_path / "free"
     late.mkdir()
     looked_up = iter([late, free])
-    monkeypatch.setattr("seqloom.runs.places.free_name", lambda *_: next(looked_up))
+    monkeypatch.setattr("seqloom.runs.folder.free_name", lambda *_: next(looked_up))
     assert claim(tmp_path, "tag") == free
     assert set(tmp_path.iterdir()) == {late, free}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import seqloom
+from seqloom.core.problem import ConfigError, DataError, UserError
 from seqloom.runs.run import Run
-from seqloom.spec.errors import ConfigError, DataError, UserError
 from tests.runs.small import KINDS, close, data_of, recommitted, trained
 
 pytestmark = pytest.mark.usefixtures("unchecked")

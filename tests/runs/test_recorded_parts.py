@@ -8,13 +8,13 @@ import pytest
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.runs.making import create
+from seqloom.core.names import ACTIVATIONS as NAMES
+from seqloom.core.names import SCORES
+from seqloom.core.part_origin import Origin
+from seqloom.core.problem import PartWarning, RunError
+from seqloom.core.run_format import MANIFEST, Manifest, Part, read_manifest, write_manifest
+from seqloom.runs.folder import create
 from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume, part_of, parts_to_record
-from seqloom.spec.errors import PartWarning, RunError
-from seqloom.spec.folder import MANIFEST, Manifest, Part, read_manifest, write_manifest
-from seqloom.spec.names import ACTIVATIONS as NAMES
-from seqloom.spec.names import SCORES
-from seqloom.spec.origin import Origin
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("forget_parts")

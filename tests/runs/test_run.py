@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.core.problem import ConfigError, RunError, TextError, UserError
 from seqloom.runs.run import LONGEST_TEXT, Run, decode_options
-from seqloom.spec.errors import ConfigError, RunError, TextError, UserError
 from tests.runs.small import TEXTS, close, numbers, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")

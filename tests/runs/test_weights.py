@@ -7,10 +7,10 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from seqloom.core.problem import RunError
 from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.runs.weights import restore
-from seqloom.spec.errors import RunError
 
 CPU = torch.device("cpu")
 

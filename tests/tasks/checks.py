@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from seqloom.core.problem import rendered
 from seqloom.data.inspection.report import Finding, Inspection
-from seqloom.spec.problem import rendered
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.registry import experiment
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from seqloom.core.config.applicability import allowed
+from seqloom.core.config.section import AllBut, info_of
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.config.applicability import allowed
-from seqloom.spec.config.section import AllBut, info_of
+from seqloom.tasks.config_keys import Key, all_keys, keys_of
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import Key, all_keys, keys_of
 from seqloom.tasks.registry import TASKS
 
 READERS_FIRST = ("tag", "classify", "translate", "caption", "language")  # they refuse the fewest models

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.config.applicability import useless
+from seqloom.core.config.section import merged
+from seqloom.core.config.toml import written
+from seqloom.core.problem import ConfigError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.config.applicability import useless
-from seqloom.spec.config.layers import merged
-from seqloom.spec.config.toml import written
-from seqloom.spec.errors import ConfigError
-from seqloom.tasks.keys import Key, all_keys
+from seqloom.tasks.config_keys import Key, all_keys
 from seqloom.tasks.registry import TASKS, experiment
 from tests.tasks.conditions import Need, needs, own_keys
 

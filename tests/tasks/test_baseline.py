@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seqloom
+from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import RunError
 from seqloom.tasks import baseline as room
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 

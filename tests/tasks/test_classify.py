@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.api import start
+from seqloom.core.problem import ConfigError, UserError
 from seqloom.lens.report import report
-from seqloom.spec.errors import ConfigError, UserError
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
-from seqloom.verbs import start
 from tests.training.small import sitting, tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")

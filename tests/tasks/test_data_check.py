@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import UserError
 from seqloom.data.prepare import write_all
 from seqloom.data.source import DataSource
-from seqloom.data.streams import write_streams
-from seqloom.spec.errors import UserError
+from seqloom.data.text_stream import write_streams
 from seqloom.tasks.classify import data as classify
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.experiment import Experiment

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from seqloom.core.problem import ArgumentError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec.errors import ArgumentError
+from seqloom.tasks.config_keys import ALSO_CALLED, Key, all_keys, merged, nearest
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import ALSO_CALLED, Key, all_keys, merged, nearest
 from seqloom.tasks.registry import TASKS
 from tests.tasks.conditions import config_of, keys_of_some
 

@@ -3,7 +3,7 @@
 import pytest
 from rich.text import Text
 
-from seqloom.spec.problem import KeyName
+from seqloom.core.problem import KeyName
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.label_report import LISTED, LabelReport
 from seqloom.tasks.report import Remark

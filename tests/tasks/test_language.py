@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import seqloom
-from seqloom.decoding.streaming import collect, write
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import UserError
+from seqloom.api import start
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import UserError
+from seqloom.decoding.decode import collect, write
 from seqloom.tasks import scoring
 from seqloom.tasks.language.task import Language, evaluation_stretches
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting
-from seqloom.verbs import start
 from tests.training.small import sitting, tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")

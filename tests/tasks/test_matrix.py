@@ -12,21 +12,21 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.api import start
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import ConfigError
 from seqloom.data.corpora.scenes import captioned
 from seqloom.data.images import write_png
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.cells import CELLS
-from seqloom.nn.models import Writer
+from seqloom.nn.model import Writer
 from seqloom.runs.run import Run
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import ConfigError
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.training import session
 from seqloom.training.events import Average
 from seqloom.training.loop import Trainer
-from seqloom.verbs import start
 from tests.training.small import tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that other tests look at

@@ -11,15 +11,15 @@ import torch
 from PIL import Image
 
 import seqloom
+from seqloom.api import start
+from seqloom.core.problem import DataError, RunError, UserError
 from seqloom.data.images import normalised, read_image
 from seqloom.data.source import DataSource
 from seqloom.runs.run import Run
-from seqloom.spec.errors import DataError, RunError, UserError
 from seqloom.tasks.caption.config import READS
 from seqloom.tasks.caption.image_source import KIND, Pictures, image_of
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.registry import experiment
-from seqloom.verbs import start
 from tests.runs.small import recommitted
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}

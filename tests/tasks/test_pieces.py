@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.tasks.pieces import Joined, Pieces
+from seqloom.tasks.chunking import Joined, Pieces
 
 LENGTHS = st.lists(st.integers(0, 40), max_size=12)
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import torch
 
+from seqloom.api import start
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import UserError
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.runs.run import Run
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import UserError
-from seqloom.tasks.reach import cut_by
+from seqloom.tasks.decode_limits import cut_by
+from seqloom.tasks.known_characters import SEEN
 from seqloom.tasks.registry import experiment
-from seqloom.tasks.seen import SEEN
-from seqloom.verbs import start
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 

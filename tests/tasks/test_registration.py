@@ -7,6 +7,10 @@ import pytest
 import torch
 
 from seqloom.cli.main import main
+from seqloom.core.config.data import RowData, VocabularyData
+from seqloom.core.config.section import Section, Values, key, keys
+from seqloom.core.problem import ArgumentError, ConfigError, PartError
+from seqloom.core.registry import Registry
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Use, Width
@@ -14,12 +18,8 @@ from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.nn.convolution import CausalConvolution
 from seqloom.nn.layer import Layer
 from seqloom.nn.stack import Stack
-from seqloom.spec.config.data import RowData, VocabularyData
-from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.errors import ArgumentError, ConfigError, PartError
-from seqloom.spec.registry import Registry
+from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.experiment import Experiment, Help
-from seqloom.tasks.keys import all_keys
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 
 

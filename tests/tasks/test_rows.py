@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.tasks.rows import padded
+from seqloom.tasks.padding import padded
 
 some_rows = st.lists(st.lists(st.integers(0, 255), max_size=6), min_size=1, max_size=8)
 

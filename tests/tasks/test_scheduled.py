@@ -4,7 +4,7 @@ import torch
 from hypothesis import given as case
 from hypothesis import strategies as st
 
-from seqloom.tasks.scheduled import mixed
+from seqloom.tasks.scheduled_sampling import mixed
 
 VOCABULARY = 11
 

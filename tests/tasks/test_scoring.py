@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.tasks import scoring
 from seqloom.tasks.scoring import scored
 

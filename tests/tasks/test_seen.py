@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seqloom.data.arrays import Ragged
-from seqloom.data.tokenisers import Tokeniser, train_tokeniser
-from seqloom.spec.errors import RunError, UserError
-from seqloom.tasks import seen
-from seqloom.tasks.seen import SEEN, Seen, characters, says_nothing
+from seqloom.api import resume, start
+from seqloom.core.problem import RunError, UserError
+from seqloom.data.row_store import Ragged
+from seqloom.data.tokenizers import Tokeniser, train_tokeniser
+from seqloom.tasks.known_characters import SEEN, Seen, characters, says_nothing
 from seqloom.tasks.text_source import Texts
 from seqloom.tasks.translate.task import Translate
-from seqloom.training.keeping import Stopped
-from seqloom.verbs import resume, start
+from seqloom.training.checkpointing import Stopped
 from tests.tasks.test_sources import PAIRS, made, texts
 from tests.training.small import tiny
 from tests.training.test_keeping import signal_at
@@ -96,7 +95,7 @@ def byte(lowercase: bool = False) -> Tokeniser:
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
 def test_characters_are_found_wherever_the_bytes_are_cut(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seen, "AT_ONCE", at_once)
+    monkeypatch.setattr("seqloom.tasks.known_characters.AT_ONCE", at_once)
     assert characters(ragged("né", "漢 A", "", "😀"), byte()) == " Ané漢😀"
     assert characters(ragged("ÉA", "aé"), byte(lowercase=True)) == "aé"
     assert characters(ragged(), byte()) == ""

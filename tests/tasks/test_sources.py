@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from seqloom.core.problem import UserError
 from seqloom.data.source import DataSource
-from seqloom.spec.errors import UserError
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import END_SIGN, Texts
 from seqloom.tasks.translate.config import READS

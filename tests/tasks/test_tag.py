@@ -7,18 +7,18 @@ import pytest
 import torch
 
 import seqloom
+from seqloom.api import start
+from seqloom.core.problem import DataError, UserError
 from seqloom.lens.report import report
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.stems import Tokens
-from seqloom.nn.words import ConvolutionalSpelling, RecurrentSpelling, Words
-from seqloom.spec.errors import DataError, UserError
+from seqloom.nn.word_embedding import ConvolutionalSpelling, RecurrentSpelling, Words
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.spans import Spans, Tags
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.tag.report import TagReport
 from seqloom.tasks.tag.task import Tag
 from seqloom.training.session import Sitting
-from seqloom.verbs import start
 from tests.training.small import sitting, tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import UserError
 from seqloom.models.family import Use
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import UserError
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Batch
 from tests.training.small import sitting

@@ -12,14 +12,14 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 import seqloom
+from seqloom.api import resume, start
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import ConfigError
 from seqloom.data.split import TRAIN, VALID
 from seqloom.runs.run import Run
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.errors import ConfigError
 from seqloom.tasks.task import Batch, StepOutput
 from seqloom.tasks.translate.task import Translate
-from seqloom.training.keeping import Stopped
-from seqloom.verbs import resume, start
+from seqloom.training.checkpointing import Stopped
 from tests.training.small import sitting, tiny
 from tests.training.test_crash import assert_same, told
 from tests.training.test_keeping import signal_at

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.tasks.worst import LONGEST, Worst
+from seqloom.tasks.hardest_examples import LONGEST, Worst
 
 probabilities = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9, 1.0]), max_size=30)
 

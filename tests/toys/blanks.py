@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import seqloom
-from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.tokenizers import Tokeniser
 
 
 class Blanks(Tokeniser):

@@ -13,18 +13,18 @@ import torch
 
 import seqloom
 from seqloom.cli.main import main
+from seqloom.core.config.data import RowData
+from seqloom.core.config.section import Values, key
+from seqloom.core.problem import ConfigError
 from seqloom.data.examples import Place
 from seqloom.data.formats import FORMATS
-from seqloom.data.lines import Bad, read_lines
+from seqloom.data.text_io import Bad, read_lines
 from seqloom.models.family import Family, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.nn.convolution import CausalConvolution
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.stack import Stack
-from seqloom.spec.config.data import RowData
-from seqloom.spec.config.section import Values, key
-from seqloom.spec.errors import ConfigError
 from seqloom.tasks.registry import TASKS
 from tests.toys import word_count
 

@@ -7,9 +7,8 @@ import torch
 from torch.optim import Optimizer
 
 import seqloom
-from seqloom.spec.config.train import Train
-from seqloom.training.optimisers import Groups
-from seqloom.training.schedules import Standing
+from seqloom.core.config.train import Train
+from seqloom.training.optimization import Groups, Standing
 
 
 class Drift(Optimizer):

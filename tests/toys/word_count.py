@@ -8,6 +8,10 @@ import torch
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.core.config.data import TokenizedData
+from seqloom.core.config.section import Values, key, keys
+from seqloom.core.problem import DataError
+from seqloom.core.registry import Registry
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import Field, scalar
 from seqloom.data.prepare import Split
@@ -16,15 +20,11 @@ from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, t
 from seqloom.data.table_config import TableData, column_key
 from seqloom.models.family import Family, Use
 from seqloom.nn.heads import Pooled, SquaredError
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.spec.config.data import TokenizedData
-from seqloom.spec.config.section import Values, key, keys
-from seqloom.spec.errors import DataError
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
+from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.rows import padded
 from seqloom.tasks.task import Batch, Evaluation, StepOutput
 
 TEXT, COUNT = 0, 1  # which value of an example

@@ -21,9 +21,9 @@ import pytest
 import torch
 import torch._dynamo  # which the first optimizer imports, in two seconds: once, in the fork server
 
+from seqloom.api import resume, start
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.verbs import resume, start
 
 FAILURES = {"error": errno.EIO, "full": errno.ENOSPC}
 processes = multiprocessing.get_context("forkserver")

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from seqloom.spec.config.layers import merged
+from seqloom.core.config.section import merged
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Sitting

@@ -7,14 +7,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import check
+from seqloom.api import resume, start
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import check
 from seqloom.tasks.experiment import Experiment
-from seqloom.training import checkpoints, keeping
-from seqloom.training.averaging import mean
-from seqloom.training.checkpoints import WEIGHTS, place
+from seqloom.training import checkpoints
+from seqloom.training.checkpoints import WEIGHTS, mean, place
 from seqloom.training.events import Average, End, Event, Listener, Saved
-from seqloom.verbs import resume, start
 from tests.training.breaking import begin_or_go_on, broken_run
 from tests.training.small import lines, sitting, tiny
 from tests.training.test_crash import assert_same, told
@@ -177,7 +176,7 @@ def test_checkpoints_by_the_clock_change_nothing(
     whole: tuple[Experiment, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment, folder = whole
-    monkeypatch.setattr(keeping, "SECONDS", -1)
+    monkeypatch.setattr("seqloom.training.checkpointing.SECONDS", -1)
     start(experiment, tmp_path / "run")
     assert_same(tmp_path / "run", told(folder))
 

@@ -8,13 +8,13 @@ import pytest
 import torch
 from safetensors.torch import save as save_tensors
 
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import sha256
-from seqloom.spec.names import OPTIMISERS
+from seqloom.core.names import OPTIMISERS
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import sha256
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
-from seqloom.training.optimisers import state_tensors
-from seqloom.training.progress import Progress
+from seqloom.training.optimization import state_tensors
+from seqloom.training.trainer_state import Progress
 from tests.training.small import sitting
 
 CPU = torch.device("cpu")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from seqloom.api import resume, start
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
-from seqloom.verbs import resume, start
 from tests.training.breaking import begin_or_go_on, broken_run, in_process
 from tests.training.small import lines, tiny
 

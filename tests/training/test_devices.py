@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from seqloom.runs.devices import device_of, device_words, seed
-from seqloom.spec.errors import UserError
-from seqloom.training.devices import determinism, precision
+from seqloom.core.problem import UserError
+from seqloom.runs.devices import determinism, device_of, device_words, precision, seed
 from tests.training.small import tiny
 
 CPU = torch.device("cpu")

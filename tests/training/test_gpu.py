@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from seqloom.api import resume
 from seqloom.training.events import Event
 from seqloom.training.session import begin
-from seqloom.verbs import resume
 from tests.training.small import TINY, lines, sitting
 
 pytestmark = [

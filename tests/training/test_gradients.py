@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from seqloom.nn.heads.loss import Loss
-from seqloom.spec.config.train import Train
-from seqloom.training import gradients as made
-from seqloom.training.gradients import read
+from seqloom.core.config.train import Train
+from seqloom.nn.heads.head import Loss
+from seqloom.training import optimization as made
+from seqloom.training.optimization import read
 from tests.training.small import tiny
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from seqloom.spec.folder import check
+from seqloom.api import resume, start
+from seqloom.core.run_format import check
 from seqloom.tasks.experiment import Experiment
-from seqloom.training import checkpoints, keeping
+from seqloom.training import checkpoints
+from seqloom.training.checkpointing import Disk, Stopped
 from seqloom.training.events import Event, Saved, Tick
-from seqloom.training.keeping import Disk, Stopped
-from seqloom.verbs import resume, start
 from tests.training.small import lines, tiny
 from tests.training.test_crash import assert_same, told
 
@@ -105,7 +105,7 @@ def test_checkpoints_come_every_so_many_steps_and_at_validations(tmp_path: Path)
 
 
 def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "SECONDS", -1)
+    monkeypatch.setattr("seqloom.training.checkpointing.SECONDS", -1)
     saved: list[int] = []
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
     start(chosen(), tmp_path / "run", [listen])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqloom.nn.heads.loss import Loss
+from seqloom.nn.heads.head import Loss
 from seqloom.nn.state import State
 from seqloom.tasks.task import Batch, Evaluation, StepOutput
 from seqloom.training.events import Event, Start, Step, Tick, Valid

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from seqloom.spec.config.applicability import holds
-from seqloom.spec.config.section import info_of
-from seqloom.spec.config.train import Train
-from seqloom.spec.names import OPTIMISERS as NAMES
-from seqloom.training.optimisers import optimizer, parted
+from seqloom.core.config.applicability import holds
+from seqloom.core.config.section import info_of
+from seqloom.core.config.train import Train
+from seqloom.core.names import OPTIMISERS as NAMES
+from seqloom.training.optimization import optimizer, parted
 from tests.training.small import tiny
 
 STEPS = 5

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.spec.config.train import Train
-from seqloom.training.penalties import penalty
+from seqloom.core.config.train import Train
+from seqloom.training.activation_regularization import penalty
 from tests.training.small import sitting, tiny
 
 DIM = 3

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.spec.config.train import Train
-from seqloom.spec.names import SCHEDULES as NAMES
-from seqloom.training.schedules import Standing, rate
+from seqloom.core.config.train import Train
+from seqloom.core.names import SCHEDULES as NAMES
+from seqloom.training.optimization import Standing, rate
 from tests.training.small import tiny
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
+from seqloom.api import load, resume, start
+from seqloom.core.problem import RunError, UserError
 from seqloom.runs.run import Run
 from seqloom.runs.run_config import place_of, portable, with_data
-from seqloom.spec.errors import RunError, UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
 from seqloom.training.loop import NotFinite
 from seqloom.training.session import Sitting, peak_memory
-from seqloom.verbs import load, resume, start
 from tests.training.small import lines, tiny, words
 from tests.training.test_crash import assert_same, told
 
@@ -134,7 +134,7 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
 
 
 def test_of_several_places_the_right_one_is_found(tmp_path: Path) -> None:
-    from seqloom.spec.folder import sha256
+    from seqloom.core.run_format import sha256
 
     lost = tmp_path / "lost" / "a.txt"
     for name, text in (("one", "wrong"), ("two", "right")):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from seqloom.spec.errors import RunError
+from seqloom.api import resume, start
+from seqloom.core.problem import RunError
 from seqloom.tasks.experiment import Experiment
-from seqloom.verbs import resume, start
 from tests.training.small import tiny
 from tests.training.test_crash import assert_same, told
 from tests.training.test_session import NO_CORPUS, broken_off

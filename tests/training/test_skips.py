@@ -11,7 +11,7 @@ from torch import Tensor
 from seqloom.nn import Model
 from seqloom.training.events import Event, Skip, Step, Tick
 from seqloom.training.loop import NotFinite, Trainer
-from seqloom.training.optimisers import state_tensors
+from seqloom.training.optimization import state_tensors
 from tests.training.small import sitting
 from tests.training.test_loop import Nowhere, same, weights
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from seqloom.spec.errors import RunError, UserError
+from seqloom.api import resume, start
+from seqloom.core.problem import RunError, UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.training.events import Event, Step
-from seqloom.verbs import resume, start
 from tests.training.small import lines, tiny
 
 TRAIN = ("loss", "lr", "gradient", "clipped")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Plot
 from rich.cells import cell_len
 from rich.console import Console
 
-from seqloom.spec.errors import ArgumentError, UserError
+from seqloom.core.problem import ArgumentError, UserError
 from seqloom.views.alignment import Alignment, alignment, joined
 from seqloom.views.figure import Grid, Panels
 from seqloom.views.terminal import ASCII

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.views.figure import Curves, Grid, Panels, Series, Table, describe
 from tests.views.examples import CURVES, GRID, PANELS, TABLE
 

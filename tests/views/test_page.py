@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seqloom.views.page import (
+from seqloom.views.format import clip, cut, escaped, one_line, visible
+from seqloom.views.html import (
     Across,
     Block,
     Compared,
@@ -23,7 +24,6 @@ from seqloom.views.page import (
     block_html,
     page,
 )
-from seqloom.views.text import clip, cut, escaped, one_line, visible
 from tests.views.examples import CURVES, FIGURES, GRID, PICTURE, TABLE, words
 
 VOID = {"meta", "br", "img"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from seqloom.spec.errors import UserError
-from seqloom.views import paper
+from seqloom.core.problem import UserError
+from seqloom.views import matplotlib_renderer
 from seqloom.views.figure import Bars, Curves, Figure, Panels, Series
 from tests.views.examples import CURVES, FIGURES, MAP, PANELS, Recipe, figures
 
@@ -17,30 +17,30 @@ from tests.views.examples import CURVES, FIGURES, MAP, PANELS, Recipe, figures
 def test_anything_can_be_drawn(recipe: Recipe) -> None:
     figure = recipe()
     expected = len(figure.names) + (figure.picture is not None) if isinstance(figure, Panels) else 1
-    assert len(paper.draw(figure).axes) == expected
+    assert len(matplotlib_renderer.draw(figure).axes) == expected
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".pdf", b"%PDF"), (".png", b"\x89PNG")])
 def test_every_kind_of_file_twice_the_same(tmp_path: Path, suffix: str, start: bytes) -> None:
     files = [tmp_path / f"{number}{suffix}" for number in (1, 2)]
     for file in files:
-        paper.save(CURVES, file)
+        matplotlib_renderer.save(CURVES, file)
     assert files[0].read_bytes().startswith(start)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_every_figure_can_be_saved(tmp_path: Path, figure: Figure) -> None:
-    paper.save(figure, tmp_path / "figure.png")
+    matplotlib_renderer.save(figure, tmp_path / "figure.png")
 
 
 def test_text_is_text(tmp_path: Path) -> None:
     """Neither mathematics between dollars, nor a warning where the font lacks a letter."""
-    paper.save(Bars("$\\frac{$ 漢", (("a $_b$", 1.0),), unit="$"), tmp_path / "figure.svg")
+    matplotlib_renderer.save(Bars("$\\frac{$ 漢", (("a $_b$", 1.0),), unit="$"), tmp_path / "figure.svg")
 
 
 def test_the_lines_are_those_of_the_figure() -> None:
-    axes = paper.draw(CURVES).axes[0]
+    axes = matplotlib_renderer.draw(CURVES).axes[0]
     training, validation, chance, signs = axes.get_lines()[:3] + axes.get_lines()[-1:]
     assert list(validation.get_ydata()) == [0.3, 0.25]
     assert training.get_color() != validation.get_color()
@@ -50,24 +50,24 @@ def test_the_lines_are_those_of_the_figure() -> None:
 
 def test_log_scale() -> None:
     line = Curves("", (Series("", ((0.0, 1.0), (1.0, 1000.0), (2.0, -1.0))),), "", "", log=True)
-    assert paper.draw(line).axes[0].get_yscale() == "log"
-    assert paper.draw(replace(line, limits=(0.0, 0.0))).axes[0].get_yscale() == "linear"
+    assert matplotlib_renderer.draw(line).axes[0].get_yscale() == "log"
+    assert matplotlib_renderer.draw(replace(line, limits=(0.0, 0.0))).axes[0].get_yscale() == "linear"
 
 
 def test_another_kind_of_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"figure.gif: a figure can't be saved as '.gif'. Use .svg, .pdf, .png."):
-        paper.save(CURVES, tmp_path / "figure.gif")
+        matplotlib_renderer.save(CURVES, tmp_path / "figure.gif")
 
 
 def test_a_map_has_names_above_and_no_numbers() -> None:
-    axes = paper.draw(MAP).axes[0]
+    axes = matplotlib_renderer.draw(MAP).axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == list(MAP.columns)
     assert axes.xaxis.get_ticks_position() == "top"
     assert not axes.texts
 
 
 def test_panels_are_veiled_where_little_weight_lies() -> None:
-    picture, red, _ = paper.draw(PANELS).axes
+    picture, red, _ = matplotlib_renderer.draw(PANELS).axes
     assert len(picture.images) == 1
     veil = red.images[1].get_array()
     assert veil is not None

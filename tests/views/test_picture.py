@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.views.picture import Picture
 
 

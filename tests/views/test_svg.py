@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from seqloom.views import svg
-from seqloom.views.element import width_of
 from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
-from seqloom.views.text import escaped
+from seqloom.views.format import escaped
+from seqloom.views.markup import width_of
 from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICTURE, Recipe, drawings
 
 

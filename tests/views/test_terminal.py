@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from seqloom.views import terminal
 from seqloom.views.figure import Bars, Curves, Grid, Series
 from seqloom.views.terminal import ASCII, UNICODE
-from seqloom.views.terminal_colour import coloured
+from seqloom.views.terminal_cells import coloured
 from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figures
 
 

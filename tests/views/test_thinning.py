@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.views.thinning import Spread, Thinner, thin
+from seqloom.views.downsample import Spread, Thinner, thin
 
 
 @given(ys=st.lists(st.floats(-1e6, 1e6), max_size=300), limit=st.integers(6, 40))

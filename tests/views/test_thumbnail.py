@@ -1,7 +1,6 @@
 """Pictures that a file carries in itself."""
 
-from seqloom.views.picture import Picture
-from seqloom.views.thumbnail import pixels, thumbnail
+from seqloom.views.picture import Picture, pixels, thumbnail
 
 
 def test_only_small_pictures_are_trusted() -> None:

@@ -8,13 +8,12 @@ import rich_click as click
 from rich.text import Text
 from rich_click import RichOption
 
+from seqloom.cli.config_options import TaskCommand
 from seqloom.cli.console import output, waiting
-from seqloom.cli.failures import MISTAKE
-from seqloom.cli.naming import naming_by
-from seqloom.cli.task_command import TaskCommand
+from seqloom.cli.errors import MISTAKE, naming_by
 
 if TYPE_CHECKING:
-    from seqloom.cli.request import Request
+    from seqloom.cli.resolve import Request
 
 
 def work(request: "Request", own: Mapping[str, Any]) -> int:

@@ -17,8 +17,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.naming import usual_naming
-from seqloom.spec.problem import rendered
+from seqloom.cli.errors import usual_naming
+from seqloom.core.problem import rendered
 
 if TYPE_CHECKING:
     from seqloom.tasks.report import Shown

@@ -10,7 +10,7 @@ import rich_click as click
 from rich.console import Console
 
 from seqloom.cli.console import output, say, waiting
-from seqloom.cli.help_text import Command
+from seqloom.cli.help import Command
 
 PACKAGES = ("numpy", "tokenizers", "safetensors", "pydantic", "click", "rich")
 # The extras that this version makes use of, and what for.
@@ -30,7 +30,7 @@ def doctor() -> None:
     say(console, "python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
     say(console, "packages", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
     with waiting(console, "starting torch …"):
-        from seqloom.kernels.choice import BACKENDS
+        from seqloom.kernels.vendor import BACKENDS
     for line in torch_lines():
         say(console, *line)
     for name in BACKENDS:
@@ -70,7 +70,7 @@ def torch_lines() -> Iterator[tuple[str, str]]:
     """Torch, threads, memory and devices."""
     import torch
 
-    from seqloom.views.numbers import memory
+    from seqloom.views.format import memory
 
     yield "torch", f"{torch.__version__}, built for {cuda_words(torch.version.cuda)}"
     yield "threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores (OMP_NUM_THREADS sets them)"
@@ -102,10 +102,10 @@ def backend_words(name: str) -> str:
     """Which recurrences a backend runs, tried on a small problem each; and why not the others."""
     import torch
 
+    from seqloom.core.problem import UnavailableBackend
     from seqloom.kernels import use
     from seqloom.nn.cells import CELLS
     from seqloom.nn.recurrent import Recurrent
-    from seqloom.spec.errors import UnavailableBackend
 
     able, why = [], ""
     with torch.inference_mode():
@@ -127,7 +127,7 @@ def backend_words(name: str) -> str:
 def cache(console: Console) -> None:
     """Where prepared data are kept."""
     from seqloom.data.cache import cache_folder
-    from seqloom.views.numbers import memory
+    from seqloom.views.format import memory
 
     folder = cache_folder()
     files = [file for file in folder.rglob("*") if file.is_file()] if folder.is_dir() else []

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from seqloom.cli.console import output, say, show, waiting
-from seqloom.cli.help_text import Command
-from seqloom.cli.writing_options import option_of, said, writing_options
+from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.help import Command
 
 WIDEST = 100  # columns of a table
 if TYPE_CHECKING:
-    from seqloom.cli.key_options import KeyOption
+    from seqloom.cli.config_options import KeyOption
 
 OPTIONS = ("beam", "length_penalty", "length", "min_length", "no_repeat")
 HOW = "How to read the files, where that differs from training"
@@ -27,8 +27,8 @@ class EvaluateCommand(Command):
 
 def file_options() -> list["KeyOption"]:
     """How the files are read, where that differs from training."""
-    from seqloom.cli.key_options import KeyOption
-    from seqloom.tasks.keys import all_keys
+    from seqloom.cli.config_options import KeyOption
+    from seqloom.tasks.config_keys import all_keys
 
     options = [KeyOption(key, None, hidden=False) for key in all_keys().values() if key.of_file]
     for option in options:
@@ -59,14 +59,14 @@ def evaluate(
       $ seqloom evaluate runs/tagger test.conllu --json
       $ seqloom evaluate runs/translator test.en test.de --beam 5
     """
-    from seqloom import verbs
-    from seqloom.cli.naming import dotted_option, naming_options
+    from seqloom import api
+    from seqloom.cli.errors import dotted_option, naming_options
     from seqloom.data.paths import expand
 
-    opened, console = verbs.load(run, device), output()
+    opened, console = api.load(run, device), output()
     expand(files)  # a file that is missing is told at once
     with waiting(console, "starting torch …"):
-        from seqloom.tasks.metrics.score_names import readable
+        from seqloom.tasks.metrics.registry import readable
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import plain
         from seqloom.views.figure import Table

@@ -7,9 +7,9 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import errors, output, waiting
-from seqloom.cli.help_text import Command
-from seqloom.cli.writing_options import option_of, said, writing_options
-from seqloom.spec.errors import UserError
+from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.help import Command
+from seqloom.core.problem import UserError
 
 OPTIONS = (
     *("temperature", "top_k", "top_p", "min_p", "seed", "length", "min_length", "no_repeat"),
@@ -43,11 +43,11 @@ def generate(
       $ seqloom generate runs/writer
       $ seqloom generate runs/writer --prompt "def " --temperature 0.5 --seed 1
     """
-    from seqloom import verbs
-    from seqloom.cli.naming import naming_options
+    from seqloom import api
+    from seqloom.cli.errors import naming_options
     from seqloom.models.family import Use
 
-    asked, console = verbs.load(run, device), output()
+    asked, console = api.load(run, device), output()
     if asked.experiment.use is not Use.GENERATE:
         advice = f"Use `seqloom predict {run}`"
         raise UserError(f"a run of {asked.manifest.task} can't write", advice, location=run)
@@ -55,8 +55,8 @@ def generate(
     with naming_options(option_of):
         how = asked.decode_options(chosen)
     with waiting(console, "starting torch …"):
-        from seqloom.cli.unseen import Unseen
-        from seqloom.views.text import visible
+        from seqloom.cli.predict import Unseen
+        from seqloom.views.format import visible
 
         _ = asked.model  # a run without weights is refused before anything is written
     if how.seed is not None:

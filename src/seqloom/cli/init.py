@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 
 from rich_click import RichOption
 
+from seqloom.cli.config_options import TaskCommand
 from seqloom.cli.console import command, output, say_exactly
-from seqloom.cli.task_command import TaskCommand
 
 if TYPE_CHECKING:
-    from seqloom.cli.request import Request
+    from seqloom.cli.resolve import Request
 
 
 def work(request: "Request", own: Mapping[str, object]) -> None:
     """Write the experiment down with comments."""
-    from seqloom import verbs
+    from seqloom import api
 
     path, console = str(own["out"]), output()
-    verbs.write_config(request.experiment(), path)
+    api.write_config(request.experiment(), path)
     say_exactly(console, "wrote", path)
     say_exactly(console, "next", command("train", "--config", path))
 

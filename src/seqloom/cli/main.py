@@ -14,12 +14,12 @@ from seqloom import __version__
 from seqloom.cli.check import check
 from seqloom.cli.console import errors
 from seqloom.cli.doctor import doctor
+from seqloom.cli.errors import NO_READER, failure
 from seqloom.cli.evaluate import evaluate
-from seqloom.cli.failures import NO_READER, failure
 from seqloom.cli.generate import generate
-from seqloom.cli.help_text import Group
+from seqloom.cli.help import Group
 from seqloom.cli.init import init
-from seqloom.cli.listing import listing
+from seqloom.cli.list_command import listing
 from seqloom.cli.predict import predict
 from seqloom.cli.report import report
 from seqloom.cli.resume import resume

@@ -1,4 +1,4 @@
-"""`seqloom predict`: ask a run about texts."""
+"""What of a text a model has never seen: it can't know better, but the person may."""
 
 import json
 import sys
@@ -13,14 +13,45 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import errors, output, show, waiting
-from seqloom.cli.help_text import Command
-from seqloom.cli.writing_options import option_of, said, writing_options
-from seqloom.spec.errors import DataError, TextError, UserError
+from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.help import Command
+from seqloom.core.problem import DataError, TextError, UserError
+from seqloom.views.format import clip, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from seqloom.nn.model import Writer
     from seqloom.tasks.experiment import Help
+    from seqloom.tasks.task import Task
+
+
+NAMED = 20  # characters or words
+
+
+class Unseen:
+    """Gathers what a task does not know of some texts."""
+
+    def __init__(self, task: "Task[Writer, object]") -> None:
+        self.task = task
+        self.found: dict[str, None] = {}  # in the order in which they came
+        self.more = False
+
+    def look(self, texts: Iterable[str]) -> None:
+        """At some more texts."""
+        for text in texts:
+            new = [each for each in self.task.unknown(text) if each not in self.found]
+            room = NAMED - len(self.found)
+            self.more = self.more or len(new) > room
+            self.found.update(dict.fromkeys(new[:room]))
+
+    def warn(self, console: "Console") -> None:
+        """One line, if there is something to say."""
+        if self.found:
+            named = ", ".join(clip(one_line(each), 40) for each in self.found)
+            told = f"never seen by this model, so it can't know what they mean: {named}{' …' * self.more}"
+            console.print(Text.assemble(("warning ", "bold yellow"), told))
+
 
 TOGETHER = 64  # texts read at once from a file
 Placed = tuple[str, str]  # where a text stands, and the text
@@ -70,13 +101,13 @@ def predict(
       $ seqloom predict runs/translator "They are watching ." --beam 5 --n-best 3 --show attention
       $ seqloom predict runs/captions photo.jpg
     """
-    from seqloom import verbs
-    from seqloom.cli.naming import naming_options
+    from seqloom import api
+    from seqloom.cli.errors import naming_options
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
     from seqloom.tasks.registry import TASKS
 
-    asked, chosen = verbs.load(run, device), said(options)
+    asked, chosen = api.load(run, device), said(options)
     config, task = asked.experiment, asked.manifest.task
     if (chosen or draw) and config.use is not Use.DECODE:
         name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
@@ -95,7 +126,6 @@ def predict(
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.cli.unseen import Unseen
         from seqloom.training.events import plain
 
         _ = asked.model  # a run without weights is refused before anything is read
@@ -136,8 +166,8 @@ def given(texts: Sequence[str], advice: "Help") -> Iterator[Placed]:
 
 def lines_of(file: str, advice: "Help") -> Iterator[Placed]:
     """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
-    from seqloom.data.lines import read_lines, stream_lines
     from seqloom.data.paths import expand
+    from seqloom.data.text_io import read_lines, stream_lines
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
@@ -149,7 +179,7 @@ def lines_of(file: str, advice: "Help") -> Iterator[Placed]:
 
 def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[Placed]:
     """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
-    from seqloom.data.lines import EmptyFile
+    from seqloom.data.text_io import EmptyFile
 
     blank, texts = 0, 0
     with suppress(EmptyFile):

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.cli.console import Waiting, is_live, say
-from seqloom.tasks.metrics.score_names import readable
+from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
-from seqloom.views.numbers import short
+from seqloom.views.format import short
 
 if TYPE_CHECKING:
     from seqloom.data.source import DataSource

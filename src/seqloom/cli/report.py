@@ -5,7 +5,7 @@ from pathlib import Path
 import rich_click as click
 
 from seqloom.cli.console import output, say_exactly
-from seqloom.cli.help_text import Command
+from seqloom.cli.help import Command
 
 
 @click.command(cls=Command, short_help="Build a run's report.html again.")
@@ -20,8 +20,8 @@ def report(run: str) -> None:
     Example:
       $ seqloom report runs/reviews
     """
+    from seqloom.core.run_format import REPORT
     from seqloom.lens.report import write_report
-    from seqloom.spec.folder import REPORT
 
     folder, console = Path(run), output()
     found = write_report(folder)

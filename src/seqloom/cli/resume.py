@@ -3,7 +3,7 @@
 import rich_click as click
 
 from seqloom.cli.console import command, output, say, say_exactly
-from seqloom.cli.help_text import Command
+from seqloom.cli.help import Command
 
 
 @click.command(cls=Command, short_help="Continue a run that was stopped.")
@@ -30,12 +30,12 @@ def resume(run: str, moved: tuple[str, ...], device: str | None) -> None:
       $ seqloom resume runs/reviews --data /mnt/new/reviews.csv
       $ seqloom resume runs/reviews --device cpu
     """
-    from seqloom import verbs
+    from seqloom import api
     from seqloom.cli.progress import Progress
 
     console = output()
     with Progress(console) as progress:
-        done = verbs.resume(run, moved, [progress], device)
+        done = api.resume(run, moved, [progress], device)
     if progress.session is None:
         say(console, "finished", f"{run} is complete: there is nothing left to do")
         say_exactly(console, "next", command("report", run))

@@ -9,20 +9,19 @@ from rich.text import Text
 
 from seqloom.cli.console import block, command, is_live, say, say_exactly, show
 from seqloom.cli.progress import Progress, place_in_words, scores_in_words
+from seqloom.core.config.toml import written
+from seqloom.core.run_format import REPORT
 from seqloom.data.source import DataSource
 from seqloom.lens.report import Report, report
 from seqloom.lens.report_figures import loss
 from seqloom.models.family import Use
 from seqloom.runs.devices import device_words
 from seqloom.runs.run import Run
-from seqloom.spec.config.toml import written
-from seqloom.spec.folder import REPORT
 from seqloom.tasks.report import Remark, TaskReport
 from seqloom.training.estimate import Estimate
 from seqloom.training.session import Sitting
 from seqloom.views import terminal
-from seqloom.views.numbers import duration, memory
-from seqloom.views.text import cut, visible
+from seqloom.views.format import cut, duration, memory, visible
 
 FEW = 200  # steps
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most

@@ -8,8 +8,8 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import CODE, code_given, command, output, say, say_exactly
-from seqloom.cli.help_text import Command
-from seqloom.spec.problem import format_problem
+from seqloom.cli.help import Command
+from seqloom.core.problem import format_problem
 
 if TYPE_CHECKING:
     from seqloom.runs.run_list import RunSummary
@@ -70,8 +70,7 @@ def is_resumable(run: "RunSummary") -> bool:
 
 def cells(run: "RunSummary") -> tuple[str, ...]:
     """All that a wide table has."""
-    from seqloom.views.numbers import memory
-    from seqloom.views.text import clip, one_line
+    from seqloom.views.format import clip, memory, one_line
 
     names = (run.name, *(one_line(clip(name, LONGEST)) for name in (run.task, run.model)))
     parameters = f"{run.parameters:,}" if run.parameters else "–"
@@ -86,8 +85,8 @@ def short_cells(run: "RunSummary") -> tuple[str, ...]:
 
 def score_words(run: "RunSummary") -> str:
     """Its name and value."""
-    from seqloom.tasks.metrics.score_names import readable
-    from seqloom.views.numbers import short
+    from seqloom.tasks.metrics.registry import readable
+    from seqloom.views.format import short
 
     return "–" if run.score is None else f"{readable(run.score[0])} {short(run.score[1])}"
 

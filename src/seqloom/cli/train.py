@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING
 
 from rich_click import RichOption
 
+from seqloom.cli.config_options import TaskCommand
 from seqloom.cli.console import output
-from seqloom.cli.task_command import TaskCommand
 
 if TYPE_CHECKING:
-    from seqloom.cli.request import Request
+    from seqloom.cli.resolve import Request
 
 
 def work(request: "Request", own: Mapping[str, object]) -> None:
     """Train, or estimate what that would cost."""
-    from seqloom import verbs
+    from seqloom import api
     from seqloom.cli.progress import Progress
 
     chosen, out, console = request.experiment(), own["out"] or None, output()
     assert out is None or isinstance(out, str)
     with Progress(console) as progress:
         if not own["dry_run"]:
-            run = verbs.start(chosen, out, [progress])
+            run = api.start(chosen, out, [progress])
         else:
-            sitting = verbs.prepare(chosen, out, [progress])
+            sitting = api.prepare(chosen, out, [progress])
             progress.waits_for("taking a few steps to measure them …")
             from seqloom.training.estimate import estimate
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.order import generator, number, shuffled
+from seqloom.data.permutation import generator, number, shuffled
 
 POOL = 1 << 16  # examples sorted by length together: enough that a batch's lengths are nearly equal
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from seqloom.data.lines import cannot_read
-from seqloom.spec import durable
-from seqloom.spec.errors import DataError
-from seqloom.spec.folder import sha256
+from seqloom.core import atomic_io
+from seqloom.core.problem import DataError
+from seqloom.core.run_format import sha256
+from seqloom.data.text_io import cannot_read
 
 FORMAT = 4  # one more whenever what is made from the same files changes
 LARGEST = 1 << 40  # bytes of a file or folder that are read to know it again: its path may come from a stranger's run
@@ -76,7 +76,7 @@ def find(key: Mapping[str, object]) -> Path | None:
 @contextmanager
 def create(key: Mapping[str, object]) -> Iterator[Path]:
     """A folder to fill from these ingredients, which `find` finds once the block has ended well."""
-    with durable.new_folder(place_of(key)) as folder:
+    with atomic_io.new_folder(place_of(key)) as folder:
         yield folder
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from seqloom.core.config.data import RowData
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError, KeyName
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, EmptyFile, cannot_read, read_chunks, read_lines, refuse
 from seqloom.data.paths import split_named, without_gz
-from seqloom.data.wording import counted
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
-from seqloom.spec.problem import KeyName
+from seqloom.data.text_io import Bad, EmptyFile, cannot_read, read_chunks, read_lines, refuse
 
 Labelled = tuple[Place, tuple[str, tuple[str, ...]]]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from seqloom.spec.config.data import LANGUAGES
+from seqloom.core.config.data import LANGUAGES
 
 LANGUAGE_NAMES = {
     *({*LANGUAGES} - {"id", "no"}),  # which number rows more often than they name Indonesian and Norwegian

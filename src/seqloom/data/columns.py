@@ -9,17 +9,16 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from seqloom.core.config.data import RowData
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError, KeyName
 from seqloom.data import column_guess as guess
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import FILL_IN, OR_SKIP, Field, check_encodable
 from seqloom.data.formats import Cells, Format
-from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.reads import Reads, Role
 from seqloom.data.table_config import TableData
-from seqloom.data.wording import counted
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
-from seqloom.spec.problem import KeyName
+from seqloom.data.text_io import Bad, Skipped, refuse
 
 HEAD = 1000  # records that are looked at
 SHOWN = 12  # names of columns in a message
@@ -53,7 +52,7 @@ class Columns:
     def describe(self) -> str:
         """One line for a person; a config key within it is a `KeyName`.
 
-        >>> from seqloom.spec.problem import rendered
+        >>> from seqloom.core.problem import rendered
         >>> roles = Role("source", "source"), Role("target", "target")
         >>> rendered(Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe())
         'source: column 1, target: column 2, no header (data.source and data.target name others)'

@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from seqloom.core.config.data import TaggedColumn
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError, KeyName, UserError
 from seqloom.data.examples import Place
 from seqloom.data.fields import OR_SKIP
-from seqloom.data.lines import Bad, read_lines, refuse
-from seqloom.data.wording import counted
-from seqloom.spec.config.data import TaggedColumn
-from seqloom.spec.errors import DataError, UserError
-from seqloom.spec.problem import KeyName
+from seqloom.data.text_io import Bad, read_lines, refuse
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD = re.compile(r"[1-9][0-9]*")

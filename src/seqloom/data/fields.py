@@ -3,9 +3,8 @@
 import math
 from typing import NamedTuple, Protocol
 
+from seqloom.core.problem import DataError, KeyName
 from seqloom.data.examples import Place
-from seqloom.spec.errors import DataError
-from seqloom.spec.problem import KeyName
 
 OR_SKIP = f"or pass {KeyName('data.on_bad_line', 'skip')}"
 FILL_IN = f"Fill it in, remove the line, {OR_SKIP}"

@@ -8,20 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from seqloom.core.config.data import DataSection
+from seqloom.core.part_checks import as_function, each, misfit
+from seqloom.core.part_origin import Origin
+from seqloom.core.problem import DataError, KeyName
+from seqloom.core.registry import Registry, shown
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.examples import Place
-from seqloom.data.lines import Bad, Skipped, is_directory, read_lines, refuse
 from seqloom.data.parallel_text import pair_up, read_parallel
 from seqloom.data.paths import split_named, without_gz
 from seqloom.data.reads import Reads, unlike_kind
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
-from seqloom.spec.config.data import DataSection
-from seqloom.spec.errors import DataError
-from seqloom.spec.origin import Origin
-from seqloom.spec.part_checks import as_function, each, misfit
-from seqloom.spec.problem import KeyName
-from seqloom.spec.registry import Registry, shown
+from seqloom.data.text_io import Bad, Skipped, is_directory, read_lines, refuse
 
 Cells = Sequence[object] | Mapping[str, object]
 """A record: cells in order, or an object of JSON."""

@@ -15,15 +15,14 @@ import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, Writer, read
+from seqloom.core.problem import DataError, KeyName, Problem
 from seqloom.data.cache import create, find, fingerprint
 from seqloom.data.examples import Place, Record
 from seqloom.data.images import SUFFIXES, read_source
-from seqloom.data.lines import Bad
+from seqloom.data.row_store import Ragged, Writer, read
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.spec.errors import DataError
-from seqloom.spec.problem import KeyName, Problem
+from seqloom.data.text_io import Bad
 
 IMAGES, PRINT, NUMBERS = "images", "print.json", "numbers.json"
 DRAWN = 48  # pixels a side of what a corpus draws, unless said

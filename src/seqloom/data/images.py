@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Float32, Shaped, UInt8
 from numpy import ndarray
 
-from seqloom.data.lines import cannot_read
-from seqloom.data.wording import named
-from seqloom.spec.errors import DataError, UserError
+from seqloom.core.plurals import named
+from seqloom.core.problem import DataError, UserError
+from seqloom.data.text_io import cannot_read
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from seqloom.core.config.data import RowData
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError
 from seqloom.data.examples import Place
 from seqloom.data.fields import FILL_IN
-from seqloom.data.lines import Bad, read_lines, refuse
 from seqloom.data.paths import without_gz
-from seqloom.data.wording import counted
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError
+from seqloom.data.text_io import Bad, read_lines, refuse
 
 
 def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from seqloom.data.lines import cannot_read, refuse_pipe
-from seqloom.spec.errors import DataError
+from seqloom.core.problem import DataError
+from seqloom.data.text_io import cannot_read, refuse_pipe
 
 # Names of splits of a data set, which are not names of classes.
 SPLIT_NAMES = {

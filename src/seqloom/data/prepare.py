@@ -10,14 +10,13 @@ from typing import SupportsIndex
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, read
 from seqloom.data.cache import create, find
 from seqloom.data.examples import Place, Record, Value
-from seqloom.data.lines import Bad, skipped
-from seqloom.data.rows import Row, Within, files_beside, write_rows
+from seqloom.data.row_store import Ragged, Row, Within, files_beside, read, write_rows
 from seqloom.data.schema import Counts, Encoders, Notes, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, batched, check_filled
+from seqloom.data.text_io import Bad, skipped
 
 META, COPY = "meta.json", "copy.jsonl"
 TOGETHER = 1 << 20  # characters given to an encoder at a time, about

@@ -6,15 +6,15 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, Literal
 
-from seqloom.data.corpora.versions import made_with
+from seqloom.core.config.data import DataSection
+from seqloom.core.names import TOKENISERS
+from seqloom.core.part_checks import as_function, each, misfit
+from seqloom.core.part_origin import Origin
+from seqloom.core.problem import UserError
+from seqloom.core.registry import Registry, shown
+from seqloom.data.corpora import made_with
 from seqloom.data.examples import Place, Record
 from seqloom.data.fields import Field, stripped_text, text
-from seqloom.spec.config.data import DataSection
-from seqloom.spec.errors import UserError
-from seqloom.spec.names import TOKENISERS
-from seqloom.spec.origin import Origin
-from seqloom.spec.part_checks import as_function, each, misfit
-from seqloom.spec.registry import Registry, shown
 
 Made = Callable[..., Iterator[Any]]
 Parse = Callable[[Field, Any], object]

@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.data.arrays import smallest_type
+from seqloom.core.config.data import TokenizedData
+from seqloom.core.problem import ArgumentError, DataError
 from seqloom.data.examples import Place, Value
-from seqloom.data.tokenisers import Tokeniser, train_tokeniser
+from seqloom.data.row_store import smallest_type
+from seqloom.data.tokenizers import Tokeniser, train_tokeniser
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.config.data import TokenizedData
-from seqloom.spec.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from seqloom.data.prepare import SplitExamples

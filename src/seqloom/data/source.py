@@ -7,19 +7,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from seqloom.core.config.data import DataSection, RowData
+from seqloom.core.problem import DataError, UserError
 from seqloom.data.cache import State, fingerprints, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
 from seqloom.data.examples import Record, Value
 from seqloom.data.formats import Format, formats_of, refuse_twice
-from seqloom.data.lines import Bad, Skipped, refuse
 from seqloom.data.parallel_text import pair_up
 from seqloom.data.paths import expand, without_gz
 from seqloom.data.reads import Reads
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_by_content
 from seqloom.data.table_config import TableData
-from seqloom.data.text_stream import read_text
-from seqloom.spec.config.data import DataSection, RowData
-from seqloom.spec.errors import DataError, UserError
+from seqloom.data.text_io import Bad, Skipped, read_text, refuse
 
 OnProblem = Callable[[UserError], None]
 """What to do with a problem of the data: raise it, or note it and go on without the file."""

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from seqloom.spec.errors import DataError
-from seqloom.spec.problem import KeyName, Problem
+from seqloom.core.problem import DataError, KeyName, Problem
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 SPLITS = (TRAIN, VALID, TEST)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from seqloom.core.config.data import RowData
+from seqloom.core.config.section import key
 from seqloom.data.formats import AUTO, FORMATS
-from seqloom.spec.config.data import RowData
-from seqloom.spec.config.section import key
 
 
 def table_formats() -> tuple[str, ...]:

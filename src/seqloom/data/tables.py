@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import DataError, UserError
 from seqloom.data.examples import Place
 from seqloom.data.fields import OR_SKIP, json_kind
-from seqloom.data.lines import Bad, read_lines, refuse
 from seqloom.data.paths import without_gz
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import DataError, UserError
+from seqloom.data.text_io import Bad, read_lines, refuse
 
 Line = tuple[int, str]
 Row = tuple[Place, list[str]]

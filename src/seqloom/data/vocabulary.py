@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.spec.errors import RunError
+from seqloom.core.problem import RunError
 
 UNKNOWN = "<unk>"
 

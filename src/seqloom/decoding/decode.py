@@ -1,18 +1,16 @@
 """From a model's scores of the next token to texts: greedy search, sampling, beam search; whole, or as they come."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.decoding.prompts import check_prompts
-from seqloom.decoding.reader import Reader
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.problem import ArgumentError
+from seqloom.decoding.hypothesis import Hypothesis, Tree
 from seqloom.decoding.search import Search
-from seqloom.decoding.tree import Tree
-from seqloom.nn.models import Writer
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.errors import ArgumentError
+from seqloom.decoding.stepper import Reader, check_prompts
+from seqloom.nn.model import Model, Writer
 
 
 def decode(
@@ -53,7 +51,7 @@ def decode(
     The model should be in eval mode.
 
     >>> from seqloom.nn import GRU, Model, PerPosition, Recurrent, Tokens
-    >>> from seqloom.spec.config.decode import Decode
+    >>> from seqloom.core.config.decode import Decode
     >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
     >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
@@ -115,3 +113,58 @@ def check(
     if options.temperature == 0 and options.wanted > options.beam:
         both = f"n_best {options.wanted} and a beam of {options.beam}"
         raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {options.wanted}")
+
+
+def write(
+    model: Model,
+    prompts: Sequence[Sequence[int]],
+    *,
+    options: DecodeSection,
+    seed: int,
+    end: int | None = None,
+    never: Collection[int] = (),
+    context: int | None = None,
+    numbers: Sequence[int] | None = None,
+) -> Iterator[dict[int, int]]:
+    """What `decode` would write after each prompt, greedily or drawn, as it comes: after each step, the new token of
+    each row that is still writing, by its place. (Which text of a beam is the best shows at its end, not before.)
+
+    numbers: of the samples, which tell rows with one prompt apart; their places, 0, 1, ..., unless said
+
+    The other arguments are those of `decode`.
+
+    >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
+    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
+    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(length=2), seed=1)]
+    [[0, 1], [0, 1]]
+    """
+    if options.beam > 1 or options.wanted > 1:
+        several = f"a beam of {options.beam} and n_best {options.wanted}"
+        raise ArgumentError("write", "options", several, "1 of both; `decode` has several texts at once")
+    prefixes: list[tuple[int, ...]] = [()] * len(prompts)
+    numbers = range(len(prompts)) if numbers is None else numbers
+    check(prompts, prefixes, numbers, context, options)
+    window, limits = reach(model, True, context, prompts, options)
+    reader = Reader(model, prompts, window)
+    search = Search(reader, options, end=end, seed=seed, limits=limits, prefixes=prefixes, numbers=numbers, never=never)
+    return tokens_of(search) if prompts else iter(())
+
+
+def tokens_of(search: Search) -> Iterator[dict[int, int]]:
+    """The newest token of each text, step by step."""
+    for grown in search.steps(None, None):
+        if grown:
+            yield {text.source: text.token for text in grown}
+
+
+def collect(written: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
+    """What `write` yields, as one list of tokens a row.
+
+    >>> collect([{0: 7, 1: 8}, {1: 9}], rows=2)
+    [[7], [8, 9]]
+    """
+    texts: list[list[int]] = [[] for _ in range(rows)]
+    for step in written:
+        for place, token in step.items():
+            texts[place].append(token)
+    return texts

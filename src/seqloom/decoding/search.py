@@ -9,16 +9,13 @@ from jaxtyping import Float, Int, Integer, Shaped
 from numpy import ndarray
 from torch import Tensor
 
+from seqloom.core.config.decode import DecodeSection
 from seqloom.decoding.beam import Branch, Places, Ranked, likeliest, on_host, ranked
-from seqloom.decoding.choice import check_finite, drawn
 from seqloom.decoding.constraints import Constraints
-from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.decoding.looking import aligned
-from seqloom.decoding.prompts import check_prefixes
-from seqloom.decoding.reader import Reader
-from seqloom.decoding.tree import Candidate, Fate, Tree
+from seqloom.decoding.hypothesis import Candidate, Fate, Hypothesis, Tree
+from seqloom.decoding.sampling import check_finite, drawn
+from seqloom.decoding.stepper import Reader, aligned, check_prefixes
 from seqloom.kernels.linear import Packing
-from seqloom.spec.config.decode import DecodeSection
 
 
 class Search:

@@ -3,7 +3,7 @@
 `with seqloom.kernels.use("reference"):` names a backend; without it the fastest that fits is picked.
 """
 
-from seqloom.kernels.choice import choose, use
 from seqloom.kernels.recurrence import Operands, Recurrence
+from seqloom.kernels.vendor import choose, use
 
 __all__ = ["Operands", "Recurrence", "choose", "use"]

@@ -89,3 +89,10 @@ def packable(weight: Tensor) -> bool:
         and not weight.is_inference()
         and torch.backends.mkldnn.is_available()
     )
+
+
+class Linear(nn.Linear):
+    """`nn.Linear`, with its product left to `kernels.linear`."""
+
+    def forward(self, x: Float[Tensor, "*batch in"]) -> Float[Tensor, "*batch out"]:
+        return linear(x, self.weight, self.bias)

@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
+import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
+
+from seqloom.kernels.masks import readable
 
 
 class Operands(NamedTuple):
@@ -64,3 +67,31 @@ class Backend(Protocol):
     ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
         """Outputs at all steps, and the named tensors at each row's own end."""
         ...
+
+
+class Reference:
+    """y_t, state_t = step(project(x)_t, state_{t-1}), one step after another."""
+
+    name = "reference"
+
+    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
+        return None
+
+    def run(self, recurrence: Recurrence[Carried]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        state = recurrence.initial
+        shortest = _shortest(recurrence.lengths)
+        outputs = []
+        for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
+            y, after = recurrence.step(projected, state)
+            if recurrence.lengths is not None and t >= shortest:
+                after = after.where(t < recurrence.lengths, state)
+            state = after
+            outputs.append(y)
+        return torch.stack(outputs, dim=1), dict(state)
+
+
+def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:
+    """Up to here no row has ended; 0 where looking would wait for a device."""
+    if lengths is None or not len(lengths) or not readable(lengths):
+        return 0
+    return int(lengths.min())

@@ -1,14 +1,18 @@
 """The kernels that come with torch (oneDNN, cuDNN), where their equation is the cell's own."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqloom.kernels.lengths import last, real
-from seqloom.kernels.recurrence import Carried, Operands, Recurrence
+from seqloom.core.problem import UnavailableBackend
+from seqloom.core.registry import Registry
+from seqloom.kernels.masks import last, real
+from seqloom.kernels.recurrence import Backend, Carried, Operands, Recurrence, Reference
 
 # What a step of padding says to each part. σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision.
 _AT_PADDING = {
@@ -91,3 +95,43 @@ def _tell_padding(
     padding = ~real(lengths, x.shape[1]).unsqueeze(2)
     told = torch.cat([x.masked_fill(padding, 0), padding.to(x.dtype)], dim=2)  # nothing else is said there
     return told, operands._replace(input_weight=widened)
+
+
+REFERENCE = Reference()
+
+# From the fastest to the slowest.
+BACKENDS: Registry[Backend] = Registry("backend", {"vendor": Vendor(), "reference": REFERENCE})
+
+_wanted: ContextVar[str | None] = ContextVar("backend", default=None)
+
+
+@contextmanager
+def use(name: str) -> Iterator[None]:
+    """Run recurrences on this backend within the block; an error where it can't run one.
+
+    >>> from seqloom.nn import LSTM, Recurrent
+    >>> layer, x = Recurrent(LSTM(3, 4)), torch.randn(2, 5, 3)
+    >>> with use("reference"):
+    ...     y, state = layer(x)
+    >>> torch.allclose(y, layer(x)[0], atol=1e-6)
+    True
+    """
+    BACKENDS[name]  # an unknown name is an error here, not at the first use
+    token = _wanted.set(name)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def choose(recurrence: Recurrence[Carried]) -> Backend:
+    """The backend for this recurrence. Context variables can't be traced, so a compiled graph takes the fastest."""
+    wanted = None if torch.compiler.is_compiling() else _wanted.get()
+    if wanted is not None:
+        reason = BACKENDS[wanted].refuses(recurrence)
+        if reason is not None:
+            raise UnavailableBackend(f"backend {wanted!r} can't run this recurrence: {reason}")
+        return BACKENDS[wanted]
+    if recurrence.x.shape[1] == 1:
+        return REFERENCE  # one step leaves nothing to fuse over time, and the loop copies no weights for it
+    return next(backend for backend in BACKENDS.values() if backend.refuses(recurrence) is None)

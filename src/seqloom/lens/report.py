@@ -9,18 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seqloom.lens.history import Ending, History, Sample, Skip, read_history
-from seqloom.lens.outcome import Outcome, Score, outcome
+from seqloom.core import atomic_io
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import MANIFEST, REPORT, are_parts, parts_of
+from seqloom.core.safe_open import open_regular
+from seqloom.lens.run_files import Ending, History, Outcome, Sample, Score, Skip, outcome, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
-from seqloom.spec import durable
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import MANIFEST, REPORT, are_parts, parts_of
-from seqloom.spec.regular import open_regular
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import TaskReport
 from seqloom.views import svg
 from seqloom.views.figure import Points
-from seqloom.views.text import escaped
+from seqloom.views.format import escaped
 from seqloom.views.tolerant import table, whole, words
 
 if TYPE_CHECKING:
@@ -138,12 +137,12 @@ class Report:
     def plot(self) -> "Plot":
         """The loss, for a paper: matplotlib's figure."""
         from seqloom.lens.report_figures import loss
-        from seqloom.views import paper
+        from seqloom.views import matplotlib_renderer
 
         figure = loss(self)
         if figure is None:
             raise RunError("no loss to plot", "Its metrics.jsonl is missing or holds no step yet", location=self.folder)
-        return paper.draw(figure)
+        return matplotlib_renderer.draw(figure)
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'
@@ -183,9 +182,9 @@ def part_notes(parts: object, folder: Path) -> list[str]:
 def write_report(folder: str | Path) -> Report:
     """report.html, from what the folder holds; beside it the drawings of the run's task, such as attention.svg."""
     folder, found = Path(folder), report(folder)
-    durable.write(folder / REPORT, found.html())
+    atomic_io.write(folder / REPORT, found.html())
     for name, drawing in found.details.drawings().items():
-        durable.write(folder / name, svg.alone(drawing))
+        atomic_io.write(folder / name, svg.alone(drawing))
     return found
 
 

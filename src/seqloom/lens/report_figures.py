@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from seqloom.lens.report import Report
-from seqloom.tasks.metrics.score_names import readable
+from seqloom.tasks.metrics.registry import readable
 from seqloom.views.figure import Curves, Mark, Points, Series
-from seqloom.views.numbers import short
+from seqloom.views.format import short
 
 TRAINING, VALIDATION = 1, 2  # colours
 LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the end

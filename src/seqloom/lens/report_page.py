@@ -5,13 +5,13 @@ from datetime import datetime
 from textwrap import wrap
 
 from seqloom.lens import report_figures as figures
-from seqloom.lens.history import Sample
 from seqloom.lens.report import Report
-from seqloom.tasks.metrics.score_names import readable
+from seqloom.lens.run_files import Sample
+from seqloom.tasks.metrics.registry import readable
 from seqloom.views import terminal
 from seqloom.views.figure import Table
-from seqloom.views.numbers import duration, memory, short
-from seqloom.views.page import (
+from seqloom.views.format import duration, memory, one_line, short
+from seqloom.views.html import (
     Across,
     Block,
     Facts,
@@ -23,7 +23,6 @@ from seqloom.views.page import (
     Written,
     page,
 )
-from seqloom.views.text import one_line
 from seqloom.views.tolerant import table, words
 
 SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from seqloom.core import names
+from seqloom.core.config.section import Values, key
+from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Use, norm_conflicts
-from seqloom.spec import names
-from seqloom.spec.config.section import Values, key
-from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer

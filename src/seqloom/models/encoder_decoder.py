@@ -6,18 +6,18 @@ A decoder of a family that brings no attention to a source along is given it (Ba
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from seqloom.models.custom import CUSTOM, Unnamed
+from seqloom.core import names
+from seqloom.core.config.section import AllBut, OneOf, Section, Values, key, keys
+from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.models.family import Depth, Family, tied_conflicts
+from seqloom.models.layer_builder import CUSTOM, Unnamed
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.spec import names
-from seqloom.spec.config.section import AllBut, OneOf, Section, Values, key, keys
-from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
-    from seqloom.nn.attentive import Meeting
-    from seqloom.nn.contexts import Context
+    from seqloom.nn.attention_decoder import Meeting
+    from seqloom.nn.decoder_context import Context
     from seqloom.nn.layer import Layer
-    from seqloom.nn.models import EncoderDecoder
+    from seqloom.nn.model import EncoderDecoder
     from seqloom.nn.scores import Score
     from seqloom.nn.stems import Tokens
     from seqloom.nn.vision import ImageStem
@@ -203,9 +203,8 @@ def build(
     longest: the most positions of a source
     smoothing: of labels, in training
     """
-    from seqloom.nn.heads.positions import PerPosition
-    from seqloom.nn.heads.registry import HEADS
-    from seqloom.nn.models import EncoderDecoder
+    from seqloom.nn.heads.per_token import HEADS, PerPosition
+    from seqloom.nn.model import EncoderDecoder
 
     reader = as_wide(encoder(section, stem.output_size, longest), memory_width(section))
     writer = decoder(section, reader, target.output_size)
@@ -221,7 +220,7 @@ def build(
 
 def encoder(section: Family, width: int, longest: int) -> "Layer":
     """What reads the source; where there is none, the stem's vectors are the memory."""
-    from seqloom.nn.unchanged import Unchanged
+    from seqloom.nn.layer import Unchanged
 
     own = encoder_of(section, longest)
     return Unchanged(width) if own is None else own.build(width, causal=False)
@@ -246,7 +245,7 @@ def as_wide(reader: "Layer", width: int | None) -> "Layer":
 
 def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
     """What writes, and looks at what the encoder made: by itself, or any causal layers with a context."""
-    from seqloom.nn.attentive import AttentiveDecoder
+    from seqloom.nn.attention_decoder import AttentiveDecoder
     from seqloom.nn.bridges import Fresh, bridge
 
     if section.cross_attends:
@@ -288,7 +287,7 @@ def output_width(section: Family, own: AttentiveDecoderKeys) -> int:
 
 def looks(own: AttentiveDecoderKeys, hidden: int, memory: int) -> "Context":
     """What a step knows of the source."""
-    from seqloom.nn.contexts import AttentionAfter, AttentionBefore, NoContext, PooledContext
+    from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
 
     if own.attention == "none":
         return NoContext() if own.summary == "none" else PooledContext(memory, own.summary)
@@ -307,7 +306,7 @@ def score(name: str, hidden: int, memory: int) -> "Score":
 
 def meets(section: Family, own: AttentiveDecoderKeys, context: int, hidden: int) -> "Meeting":
     """How it joins the output of the decoder's layers."""
-    from seqloom.nn.attentive import Concatenation, TanhMeeting
+    from seqloom.nn.attention_decoder import Concatenation, TanhMeeting
 
     if own.meeting == "concatenation":
         return Concatenation(context, hidden)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import Field
 
+from seqloom.core import names
+from seqloom.core.config.section import OneOf, Section, Values, key
+from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.models.registry import ARCHITECTURES, that_generate
-from seqloom.spec import names
-from seqloom.spec.config.section import OneOf, Section, Values, key
-from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
-    from seqloom.nn.models import Writer
+    from seqloom.nn.model import Writer
     from seqloom.nn.stems import Tokens
 
     SomeModel = TypeVar("SomeModel", bound=Writer)
@@ -232,7 +232,7 @@ class Family(Section):
     def initialised(self, model: "SomeModel") -> "SomeModel":
         """The model with its weights where the config says that they start, if it says so."""
         if self.init is not None:
-            from seqloom.nn.initialisation import initialise
+            from seqloom.nn.initialization import initialise
 
             initialise(model, weights=self.init, recurrent=self.recurrent_scheme)
         return model

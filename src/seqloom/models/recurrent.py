@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from seqloom.core import names
+from seqloom.core.config.section import AllBut, Values, key
+from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.models.family import Family, Probability, Use, Width
 from seqloom.models.registry import of_family
-from seqloom.spec import names
-from seqloom.spec.config.section import AllBut, Values, key
-from seqloom.spec.problem import KeyName, Problem, conflict
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
@@ -111,7 +111,7 @@ class Recurrent(Family):
         return self.recurrent_init
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":
-        from seqloom.nn.deep import recurrent_stack
+        from seqloom.nn.deep_recurrent import recurrent_stack
         from seqloom.nn.dropout import DROPOUTS
         from seqloom.nn.stack import Stack
 

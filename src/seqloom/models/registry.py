@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from seqloom.spec.registry import Registry
+from seqloom.core.registry import Registry
 
 if TYPE_CHECKING:
     from seqloom.models.family import Family

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import model_validator
 
+from seqloom.core import names
+from seqloom.core.config.section import AllBut, Values, key
+from seqloom.core.problem import ConfigError, KeyName, Problem
 from seqloom.models.family import Family, Use, Width, norm_conflicts
-from seqloom.spec import names
-from seqloom.spec.config.section import AllBut, Values, key
-from seqloom.spec.errors import ConfigError
-from seqloom.spec.problem import KeyName, Problem
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from seqloom.core import names
+from seqloom.core.config.section import Values, key
 from seqloom.models.family import Family, Width
-from seqloom.spec import names
-from seqloom.spec.config.section import Values, key
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer

@@ -3,6 +3,6 @@
 The names stand in `__init__.pyi`; each is imported when it is first asked for.
 """
 
-from seqloom.spec.lazy import attach
+from seqloom.core.lazy import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from seqloom.spec import names
-from seqloom.spec.registry import Registry
+from seqloom.core import names
+from seqloom.core.registry import Registry
 
 ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
     names.ACTIVATIONS,
@@ -61,6 +61,6 @@ def activation(name: str) -> nn.Module:
     SiLU()
     >>> activation("swich")
     Traceback (most recent call last):
-    seqloom.spec.errors.UnknownName: unknown activation 'swich'. Did you mean 'swish'? Known: elu, gelu, gelu-tanh, ...
+    seqloom.core.problem.UnknownName: unknown activation 'swich'. Did you mean 'swish'? Known: elu, gelu, gelu-tanh, ...
     """
     return ACTIVATIONS[name]()

@@ -4,15 +4,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqloom.core.names import WEIGHTINGS
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.core.registry import unknown
 from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax, stored_width, widen
-from seqloom.kernels.lengths import real, zero_beyond
-from seqloom.nn.checks import check_lengths, check_sequence
+from seqloom.kernels.masks import real, zero_beyond
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.record import offer, recording
 from seqloom.nn.scores import Score
-from seqloom.spec.errors import ArgumentError, UnknownName
-from seqloom.spec.names import WEIGHTINGS
-from seqloom.spec.registry import unknown
+from seqloom.nn.validation import check_lengths, check_sequence
 
 Mask = Bool[Tensor, "#batch #heads #queries #keys"]
 

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.layer import Layer
 from seqloom.nn.pooling import POOLS
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError
 
 
 class Bridge(nn.Module, ABC):

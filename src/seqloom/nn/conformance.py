@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from seqloom.nn.heads.head import PADDING, ClassHead
-from seqloom.nn.heads.loss import Loss
+from seqloom.nn.heads.head import PADDING, ClassHead, Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.scores import Score
 from seqloom.nn.state import State

@@ -11,14 +11,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.kernels.lengths import zero_beyond
+from seqloom.kernels.masks import zero_beyond
 from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.checks import check_count
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.past import with_past
 from seqloom.nn.record import offer, recording
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
+from seqloom.nn.validation import check_count
+from seqloom.nn.window import with_past
 
 
 class Convolution(Layer):

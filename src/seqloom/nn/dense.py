@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.checks import check_count
 from seqloom.nn.layer import Layer, Pointwise, Traits
 from seqloom.nn.state import State
+from seqloom.nn.validation import check_count
 
 
 class DenseOverFeatures(Pointwise):

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
 from seqloom.nn.layer import Pointwise
-from seqloom.spec.errors import ArgumentError
-from seqloom.spec.registry import Registry
 
 
 class AnyDropout(Pointwise):

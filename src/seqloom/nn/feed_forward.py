@@ -3,11 +3,11 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqloom.kernels.linear import Linear
 from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.checks import check_count
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Pointwise
-from seqloom.nn.linear import Linear
+from seqloom.nn.validation import check_count
 
 
 class FeedForward(Pointwise):

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqloom.kernels.lengths import zero_beyond
-from seqloom.nn.checks import check_lengths, check_sequence, check_state, longest_of
+from seqloom.core.problem import ArgumentError, CannotStep
+from seqloom.kernels.masks import zero_beyond
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError, CannotStep
+from seqloom.nn.validation import check_lengths, check_sequence, check_state, longest_of
 
 Shapes = dict[str, tuple[int | None, ...]]
 
@@ -152,3 +152,14 @@ class Pointwise(Layer):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         return self.each(x), State()
+
+
+class Unchanged(Pointwise):
+    """y = x"""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.input_size = self.output_size = size
+
+    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+        return x

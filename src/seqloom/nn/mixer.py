@@ -7,13 +7,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.checks import check_count
 from seqloom.nn.dense import over_tokens
 from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.residual import PreNorm
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
+from seqloom.nn.validation import check_count
 
 
 class TokenMixing(Layer):

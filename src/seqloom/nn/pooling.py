@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.core.registry import Registry
 from seqloom.kernels.attention import softmax
-from seqloom.kernels.lengths import last, real, zero_beyond
-from seqloom.nn.checks import check_lengths, check_sequence
-from seqloom.nn.initialisation import initialise
+from seqloom.kernels.masks import last, real, zero_beyond
+from seqloom.nn.initialization import initialise
 from seqloom.nn.record import offer, recording
-from seqloom.spec.registry import Registry
+from seqloom.nn.validation import check_lengths, check_sequence
 
 
 class Pool(nn.Module, ABC):

@@ -7,12 +7,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqloom.nn.checks import check_count
-from seqloom.nn.layer import Layer, Traits
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
+from seqloom.nn.layer import Layer, Traits, Unchanged
 from seqloom.nn.state import State
-from seqloom.nn.unchanged import Unchanged
-from seqloom.spec.errors import ArgumentError
-from seqloom.spec.registry import Registry
+from seqloom.nn.validation import check_count
 
 
 class Sinusoidal(Layer):

@@ -10,10 +10,10 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from seqloom.core.names import RECORDS
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.core.registry import unknown
 from seqloom.nn.state import cat_padded
-from seqloom.spec.errors import ArgumentError, UnknownName
-from seqloom.spec.names import RECORDS
-from seqloom.spec.registry import unknown
 
 Values = dict[str, Tensor]
 

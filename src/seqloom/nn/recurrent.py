@@ -10,18 +10,18 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.kernels.choice import REFERENCE, choose
-from seqloom.kernels.lengths import flip, zero_beyond
+from seqloom.core.names import INITIAL_STATES
+from seqloom.core.problem import ArgumentError, UnknownName
+from seqloom.core.registry import unknown
+from seqloom.kernels.masks import flip, zero_beyond
 from seqloom.kernels.recurrence import Recurrence
+from seqloom.kernels.vendor import REFERENCE, choose
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import aside, offer, recording
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError, UnknownName
-from seqloom.spec.names import INITIAL_STATES
-from seqloom.spec.registry import unknown
 
 Step = Callable[[Tensor, State], tuple[Tensor, State]]
 

@@ -8,13 +8,13 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
 from seqloom.nn.dropout import AnyDropout, Dropout
 from seqloom.nn.layer import Layer
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError
-from seqloom.spec.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]
 

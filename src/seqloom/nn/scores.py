@@ -14,12 +14,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqloom.core import names
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
 from seqloom.kernels.attention import share
-from seqloom.kernels.lengths import zero_beyond
-from seqloom.nn.checks import check_count
-from seqloom.spec import names
-from seqloom.spec.errors import ArgumentError
-from seqloom.spec.registry import Registry
+from seqloom.kernels.masks import zero_beyond
+from seqloom.nn.validation import check_count
 
 Queries = Float[Tensor, "batch heads queries query_size"]
 Keys = Float[Tensor, "batch key_heads keys key_size"]

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import inside
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError
 
 
 class Composite(Layer):

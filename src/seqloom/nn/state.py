@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from seqloom.kernels.lengths import all_reach, readable
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
+from seqloom.kernels.masks import all_reach, readable
 
 
 class State(Mapping[str, Tensor]):

@@ -4,15 +4,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.nn.checks import check_count, check_tokens
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.dropout import Dropout, check_probability
-from seqloom.nn.layer import Layer
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.layer import Layer, Unchanged
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.unchanged import Unchanged
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.validation import check_count, check_tokens
 
 
 class Tokens(Stack):

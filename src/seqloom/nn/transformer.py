@@ -7,15 +7,15 @@ the same blocks with other parts.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from seqloom.nn.checks import check_count
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.positions import Rotary
 from seqloom.nn.residual import ORDERS, NormedResidual
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.validation import check_count
 
 Around = Callable[[Layer], NormedResidual]
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from seqloom.nn.checks import check_count, check_device
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import placed
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.validation import check_count, check_device
 
 Images = Float[Tensor, "batch channels height width"]
 

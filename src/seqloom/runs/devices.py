@@ -1,11 +1,14 @@
 """Where to compute, and with which random numbers."""
 
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from seqloom.spec.errors import UserError
-from seqloom.spec.names import DEVICES
-from seqloom.spec.problem import KeyName
-from seqloom.spec.registry import unknown
+from seqloom.core.config.train import Train
+from seqloom.core.names import DEVICES
+from seqloom.core.problem import KeyName, UserError
+from seqloom.core.registry import unknown
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +43,7 @@ def seed(*words: object) -> None:
     """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
     import torch
 
-    from seqloom.data.order import number
+    from seqloom.data.permutation import number
 
     torch.manual_seed(number(*words))
 
@@ -55,3 +58,29 @@ def device_words(device: "torch.device") -> str:
         return "Apple GPU"
     cores = torch.get_num_threads()
     return f"{cores} CPU core{'s' if cores > 1 else ''}"
+
+
+def precision(part: Train, device: "torch.device") -> AbstractContextManager[object]:
+    """Matrix products in bfloat16, where asked for."""
+    import torch
+
+    if part.precision == "bf16":
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return nullcontext()
+
+
+@contextmanager
+def determinism(part: Train) -> Iterator[None]:
+    """Within: an operation that differs from run to run is refused, where the config says so."""
+    if not part.deterministic:
+        yield
+        return
+    import torch
+
+    before = torch.are_deterministic_algorithms_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)

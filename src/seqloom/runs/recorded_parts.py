@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from seqloom.core.part_origin import Origin
+from seqloom.core.plurals import listed
+from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
+from seqloom.core.registry import Names
+from seqloom.core.run_format import Manifest, Part, check
 from seqloom.data.source import DataSource
-from seqloom.data.wording import listed
-from seqloom.models.custom import Build, name_of
-from seqloom.spec.errors import PartWarning, RunError
-from seqloom.spec.folder import Manifest, Part, check
-from seqloom.spec.origin import Origin
-from seqloom.spec.problem import Problem, format_problem
-from seqloom.spec.registry import Names
+from seqloom.models.layer_builder import Build, name_of
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.parts import kind_of, used_parts
 from seqloom.tasks.registry import task_of
+from seqloom.tasks.user_defined_parts import kind_of, used_parts
 
 MODEL = "model"  # the kind of the function of `model=build`: it is given, not registered
 SAME_BUILD = "Pass the function that it was made with, as it was, or begin a new run"

@@ -8,27 +8,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.config.section import keys
+from seqloom.core.problem import DataError, KeyName, RunError, TextError, UserError
+from seqloom.core.run_format import SCORES, VOCABULARY, Manifest, read_json, read_text
 from seqloom.data.split import TEST, VALID
-from seqloom.models.custom import Build
 from seqloom.models.family import Use
+from seqloom.models.layer_builder import Build
 from seqloom.runs.devices import check_device, device_of, seed
 from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run_config import read_experiment
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import DataError, RunError, TextError, UserError
-from seqloom.spec.folder import SCORES, VOCABULARY, Manifest, read_json, read_text
-from seqloom.spec.problem import KeyName
+from seqloom.tasks.config_keys import all_keys, keys_of
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.keys import all_keys, keys_of
-from seqloom.tasks.parts import part_errors, used_parts
 from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.user_defined_parts import part_errors, used_parts
 from seqloom.views import tolerant
 
 if TYPE_CHECKING:
     import torch
 
-    from seqloom.nn.models import Writer
+    from seqloom.nn.model import Writer
     from seqloom.tasks.task import Answer, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from seqloom.core import names
+from seqloom.core.config.toml import read_values
+from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
+from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
 from seqloom.data.cache import fingerprints
 from seqloom.data.split import SPLITS
-from seqloom.models.custom import CUSTOM, Build, name_of
-from seqloom.spec import names
-from seqloom.spec.config.toml import read_values
-from seqloom.spec.errors import ConfigError, RunError
-from seqloom.spec.folder import EXPERIMENT, LOCAL, read_json
-from seqloom.spec.problem import KeyName, as_key
+from seqloom.models.layer_builder import CUSTOM, Build, name_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from seqloom.spec.config.layers import section_of
-from seqloom.spec.config.toml import read_values
-from seqloom.spec.errors import RunError, UserError
-from seqloom.spec.folder import CHECKPOINTS, EXPERIMENT, MANIFEST, SCORES, Manifest, Part, read_json, read_manifest
-from seqloom.spec.problem import Problem
+from seqloom.core.config.section import section_of
+from seqloom.core.config.toml import read_values
+from seqloom.core.problem import Problem, RunError, UserError
+from seqloom.core.run_format import CHECKPOINTS, EXPERIMENT, MANIFEST, SCORES, Manifest, Part, read_json, read_manifest
 
 RESTORE = "Restore the folder from a copy"
 

@@ -7,9 +7,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import EXPERIMENT, unreadable
-from seqloom.spec.problem import KeyName
+from seqloom.core.problem import KeyName, RunError
+from seqloom.core.run_format import EXPERIMENT, unreadable
 
 
 def restore(model: nn.Module, path: Path, device: torch.device) -> None:

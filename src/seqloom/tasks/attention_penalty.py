@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqloom.kernels.lengths import real
+from seqloom.kernels.masks import real
 
 Weights = Float[Tensor, "batch heads written read"]
 

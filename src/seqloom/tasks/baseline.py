@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import RunError
 from seqloom.tasks.metrics.counts import share
 
 USUAL = "usual.json"  # saved with the vocabularies: a run is measured long after its training data are gone

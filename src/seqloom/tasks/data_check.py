@@ -1,10 +1,10 @@
 """A check of data before training: what they are, what training would refuse, what else a person should know."""
 
+from seqloom.core.config.data import RowData
+from seqloom.core.problem import UserError
 from seqloom.data.inspection.report import Inspection
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS
-from seqloom.spec.config.data import RowData
-from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 

@@ -7,20 +7,18 @@ from typing import ClassVar, Self
 
 from pydantic import SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
+from seqloom.core.config.applicability import useless, without
+from seqloom.core.config.data import DataSection
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.config.section import Section, Values, key, section_of, with_defaults
+from seqloom.core.config.train import ComparedTrain, Train
+from seqloom.core.names import SIZES
+from seqloom.core.problem import ArgumentError, ConfigError, KeyName, Problem, conflict
+from seqloom.core.registry import not_a_choice
 from seqloom.data.formats import AUTO, formats_read
 from seqloom.data.reads import Reads
-from seqloom.models.custom import builder_of
 from seqloom.models.family import Family, Use
-from seqloom.spec.config.applicability import useless, without
-from seqloom.spec.config.data import DataSection
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.config.layers import section_of
-from seqloom.spec.config.section import Section, Values, key, with_defaults
-from seqloom.spec.config.train import ComparedTrain, Train
-from seqloom.spec.errors import ArgumentError, ConfigError
-from seqloom.spec.names import SIZES
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import not_a_choice
+from seqloom.models.layer_builder import builder_of
 from seqloom.tasks.metrics.registry import METRICS
 from seqloom.tasks.registry import TASKS
 

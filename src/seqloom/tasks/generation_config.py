@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
+from seqloom.core.config.decode import Decode
+from seqloom.core.config.section import AllBut, Section, Values, key
+from seqloom.core.config.train import ComparedTrain
+from seqloom.core.problem import Problem
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Probability, Use
-from seqloom.spec.config.decode import Decode
-from seqloom.spec.config.section import AllBut, Section, Values, key
-from seqloom.spec.config.train import ComparedTrain
-from seqloom.spec.problem import Problem
 from seqloom.tasks.experiment import Experiment
 
 

@@ -9,16 +9,15 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from seqloom.spec.errors import SeqloomError
-from seqloom.spec.folder import ATTENTION
-from seqloom.tasks.metrics.score_names import readable
+from seqloom.core.problem import SeqloomError
+from seqloom.core.run_format import ATTENTION
+from seqloom.tasks.metrics.registry import readable
 from seqloom.tasks.report import Answer, Remark, Shown, TaskReport, clipped
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
-from seqloom.views.numbers import short
-from seqloom.views.page import Block, Compared, Folded, Paragraph, Row, Section, Word
-from seqloom.views.text import one_line
-from seqloom.views.thumbnail import pixels, thumbnail
+from seqloom.views.format import one_line, short
+from seqloom.views.html import Block, Compared, Folded, Paragraph, Row, Section, Word
+from seqloom.views.picture import pixels, thumbnail
 from seqloom.views.tolerant import finite, items, number, table, whole, words
 
 BINS, EXAMPLES, TEXT, TOKENS, SOURCE = 100, 60, 600, 60, 200  # the most that is read of each

@@ -9,35 +9,35 @@ import torch
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.core import names
+from seqloom.core.config.decode import Decode, DecodeSection
+from seqloom.core.config.section import keys
 from seqloom.data.batches import by_length
 from seqloom.data.prepare import Dataset, Split, prepare
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.kernels.linear import Packing
 from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys
-from seqloom.nn.heads.loss import Loss
-from seqloom.nn.models import EncoderDecoder
+from seqloom.nn.heads.head import Loss
+from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.record import over_memory, record
 from seqloom.nn.state import State
-from seqloom.spec import names
-from seqloom.spec.config.decode import Decode, DecodeSection
-from seqloom.spec.config.section import keys
 from seqloom.tasks.attention_penalty import doubly_stochastic
+from seqloom.tasks.decode_limits import beginning, cut_by
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import Compared
-from seqloom.tasks.metrics.translation import Translations
-from seqloom.tasks.reach import beginning, cut_by
+from seqloom.tasks.metrics.text_overlap import Translations
+from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.rows import padded
-from seqloom.tasks.scheduled import mixed
+from seqloom.tasks.scheduled_sampling import mixed
 from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
 from seqloom.tasks.text_source import Read, Source, ended
 

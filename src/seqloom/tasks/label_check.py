@@ -1,18 +1,53 @@
-"""Labels, as a check counts them: of texts or of words; which there are, in which splits, where first."""
+"""What training refuses about labels of texts or tags of words, and what a check says of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from seqloom.core.problem import KeyName, Problem, UserError
 from seqloom.data.examples import Place
-from seqloom.data.inspection.report import FEW, Tally
+from seqloom.data.inspection.report import FEW, Tally, listed
 from seqloom.data.prepare import missing_from_train
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.spec.errors import UserError
+
+MESSAGE_LABELS = 3  # labels in a message
+
+
+def subject(noun: str, labels: Sequence[str]) -> str:
+    """Labels as the subject of a sentence, with its verb.
+
+    >>> subject("label", ["a"]), subject("tag", ["a", "b"])
+    ("label 'a' is", "tags 'a', 'b' are")
+    """
+    verb, plural = ("is", "") if len(labels) == 1 else ("are", "s")
+    return f"{noun}{plural} {listed(labels, MESSAGE_LABELS)} {verb}"
+
+
+def only_one(noun: str, labels: Iterable[str], advice: str) -> Problem:
+    """All examples have the same label, or none has any."""
+    message = f"only one {noun}, {next(iter(labels), 'none')!r}, so there is nothing to distinguish"
+    return Problem("one-label", message, advice)
+
+
+def not_in_train(noun: str, labels: Sequence[str], example: str) -> Problem:
+    """Labels that only other splits have; `example` is what has one."""
+    them = "it" if len(labels) == 1 else "them"
+    advice = f"Add {example}s with {them}, or remove {them}"
+    return Problem("not-in-train", f"{subject(noun, labels)} not in the training split", advice)
+
+
+def seen_once(labels: Sequence[str]) -> Problem:
+    """Labels of texts with one example."""
+    they = "it" if len(labels) == 1 else "they"
+    message = f"{subject('label', labels)} seen once, so {they} can't be both learnt and measured"
+    return Problem(
+        "label-seen-once", message, f"Add examples, or pass {KeyName('data.on_rare_label', 'skip')} (or keep)"
+    )
+
 
 MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
-SHOWN = 20  # labels in the summary
+SUMMARY_LABELS = 20  # labels in the summary
 
 Answered = tuple[str, str, tuple[str, ...]]  # the split of the file, what the example is split by, its labels
 
@@ -74,8 +109,8 @@ class LabelCounts:
 
     def describe(self, counts: Counter[str], noun: str) -> str:
         """The most frequent labels with their counts, for the summary."""
-        shown = ", ".join(f"{label[:20]} ({n:,})" for label, n in counts.most_common(SHOWN))
-        return shown + (f", … ({len(counts):,} {noun}s)" if len(counts) > SHOWN else "")
+        shown = ", ".join(f"{label[:20]} ({n:,})" for label, n in counts.most_common(SUMMARY_LABELS))
+        return shown + (f", … ({len(counts):,} {noun}s)" if len(counts) > SUMMARY_LABELS else "")
 
 
 def rows_after(

@@ -8,12 +8,11 @@ from typing import ClassVar
 
 from rich.text import Text
 
-from seqloom.spec.problem import KeyName
+from seqloom.core.problem import KeyName
 from seqloom.tasks.report import Remark, Shown, TaskReport
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
-from seqloom.views.numbers import short
-from seqloom.views.page import Block, Example, Folded, Paragraph, Row, Section, Word
-from seqloom.views.text import one_line
+from seqloom.views.format import one_line, short
+from seqloom.views.html import Block, Example, Folded, Paragraph, Row, Section, Word
 from seqloom.views.tolerant import finite, items, number, table, whole, words
 
 LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600  # the most that is read of each

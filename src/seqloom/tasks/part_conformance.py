@@ -5,8 +5,10 @@ from functools import partial
 
 import torch
 
-from seqloom.models.custom import WIDTHS, Custom, Unnamed, built, name_of
+from seqloom.core.part_checks import failure
+from seqloom.core.problem import PartError, SeqloomError
 from seqloom.models.family import Family, Use
+from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, built, name_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS
@@ -17,16 +19,14 @@ from seqloom.nn.conformance import (
     layer_breaches,
     score_breaches,
 )
-from seqloom.nn.heads.registry import HEADS
+from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Layer
-from seqloom.nn.normalisation import NORMS
+from seqloom.nn.normalization import NORMS
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.scores import SCORES
-from seqloom.spec.errors import PartError, SeqloomError
-from seqloom.spec.part_checks import failure
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.parts import used_parts
 from seqloom.tasks.registry import experiment as experiment_of
+from seqloom.tasks.user_defined_parts import used_parts
 
 WIDTH, OTHER, CLASSES = 32, 64, 5  # of what is built to be asked; some want multiples of their heads or groups
 KINDS: Mapping[str, Mapping[str, object]] = {

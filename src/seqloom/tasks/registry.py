@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seqloom.core.problem import ArgumentError, RunError
+from seqloom.core.registry import Registry
 from seqloom.data.reads import Reads
-from seqloom.spec.errors import ArgumentError, RunError
-from seqloom.spec.registry import Registry
 
 if TYPE_CHECKING:
-    from seqloom.nn.models import Writer
+    from seqloom.nn.model import Writer
     from seqloom.tasks.experiment import Experiment
     from seqloom.tasks.report import TaskReport
     from seqloom.tasks.row_check import Check
@@ -112,7 +112,7 @@ def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = No
 
     >>> experiment({"task": "classify", "train": {"learning_rat": 1e-3}})
     Traceback (most recent call last):
-    seqloom.spec.errors.ConfigError: unknown key train.learning_rat. Did you mean train.lr? ...
+    seqloom.core.problem.ConfigError: unknown key train.learning_rat. Did you mean train.lr? ...
     >>> file = {"task": "tag", "train": {"optimizer": "adam", "beta1": 0.8}}
     >>> experiment(file, over={"train": {"optimizer": "sgd"}}).train.beta1 == experiment({"task": "tag"}).train.beta1
     True

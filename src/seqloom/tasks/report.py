@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 from rich.text import Text
 
 from seqloom.views.figure import Drawing, Figure
-from seqloom.views.numbers import short
-from seqloom.views.page import Block, Section
+from seqloom.views.format import one_line, short
+from seqloom.views.html import Block, Section
 from seqloom.views.terminal import fit
-from seqloom.views.text import one_line
 
 Answer: TypeAlias = Mapping[str, Any]  # of `Task.predict`
 

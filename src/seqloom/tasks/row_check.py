@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Callable
 
+from seqloom.core.plurals import counted
 from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
 from seqloom.data.inspection.report import Inspection, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.schema import as_content
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
-from seqloom.data.wording import counted
 
 Check = Callable[[DataSource, Inspection], None]
 """A task's look at its data: it reads them, and adds to the summary and the findings."""

@@ -9,14 +9,14 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.core.config.data import RowData
+from seqloom.core.config.section import keys
+from seqloom.core.problem import UserError
 from seqloom.data.batches import by_length
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.schema import Encoders, Schema, TextColumn
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.config.data import RowData
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Built, Task
 

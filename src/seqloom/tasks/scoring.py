@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from seqloom.data.batches import by_length
-from seqloom.nn.models import Model
-from seqloom.tasks.pieces import Pieces
-from seqloom.tasks.rows import padded
+from seqloom.nn.model import Model
+from seqloom.tasks.chunking import Pieces
+from seqloom.tasks.padding import padded
 
 AT_ONCE = 1024  # tokens whose scores are held together, each over the whole vocabulary
 

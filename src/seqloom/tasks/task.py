@@ -10,15 +10,15 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.problem import UserError
 from seqloom.data.source import DataSource
 from seqloom.data.split import VALID
-from seqloom.nn.heads.loss import Loss
-from seqloom.nn.models import Writer
+from seqloom.nn.heads.head import Loss
+from seqloom.nn.model import Writer
 from seqloom.nn.state import State
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.errors import UserError
 from seqloom.tasks.experiment import Experiment
-from seqloom.views.text import one_line
+from seqloom.views.format import one_line
 
 Built = TypeVar("Built", bound=Writer)
 """The model that a task's `build` makes."""

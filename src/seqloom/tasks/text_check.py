@@ -4,17 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError, Problem, UserError
 from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import Contents
 from seqloom.data.inspection.report import FEW, BadLines, Inspection, Kind, Tally, share
 from seqloom.data.inspection.text_quality import ANY, Lengths, Odd, count_tokens
-from seqloom.data.lines import LINE_LENGTH, EmptyFile, read_chunks, read_lines
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
-from seqloom.data.streams import LEAST, spans_of, too_short
-from seqloom.data.wording import counted
-from seqloom.spec.errors import DataError, UserError
-from seqloom.spec.problem import Problem
+from seqloom.data.text_io import LINE_LENGTH, EmptyFile, read_chunks, read_lines
+from seqloom.data.text_stream import LEAST, spans_of, too_short
 
 BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
 LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in

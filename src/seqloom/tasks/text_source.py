@@ -9,25 +9,24 @@ from jaxtyping import Int, Integer, Shaped
 from numpy import ndarray
 from torch import Tensor
 
+from seqloom.core.config.data import RowData
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, TextError
 from seqloom.data.examples import Place
 from seqloom.data.prepare import Dataset, Split
-from seqloom.data.rows import Within
+from seqloom.data.row_store import Within
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TRAIN
-from seqloom.data.tokenisers import Tokeniser
-from seqloom.data.wording import counted
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import Tokens
 from seqloom.nn.vision import ImageStem
-from seqloom.spec.config.data import RowData
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import TextError
-from seqloom.spec.problem import KeyName
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.rows import padded
-from seqloom.tasks.seen import Seen, characters, says_nothing, unseen
+from seqloom.tasks.known_characters import Seen, characters, says_nothing, unseen
+from seqloom.tasks.padding import padded
 from seqloom.tasks.task import Answer
 
 if TYPE_CHECKING:

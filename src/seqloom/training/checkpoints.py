@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -12,12 +12,14 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from seqloom.core import atomic_io
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import CHECKPOINTS, read_json, sha256
 from seqloom.nn.state import State
-from seqloom.spec import durable
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import CHECKPOINTS, read_json, sha256
-from seqloom.training.optimisers import restore_state, state_tensors
-from seqloom.training.progress import Progress
+from seqloom.training.events import Average
+from seqloom.training.loop import Keeper, Trainer
+from seqloom.training.optimization import restore_state, state_tensors
+from seqloom.training.trainer_state import Progress
 
 WEIGHTS, OPTIMISER, CARRIED = "weights.safetensors", "optimiser.safetensors", "carried.safetensors"
 PROGRESS, MANIFEST = "progress.json", "manifest.json"
@@ -33,13 +35,13 @@ def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | No
         if state is not None:
             write_tensors(making / CARRIED, dict(state) | positions(state))
         told = {"progress": progress.told(), "horizon": None if state is None else state.horizon}
-        durable.write(making / PROGRESS, json.dumps(told))
+        atomic_io.write(making / PROGRESS, json.dumps(told))
         hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
-        durable.write(making / MANIFEST, json.dumps(hashes, indent=1))
+        atomic_io.write(making / MANIFEST, json.dumps(hashes, indent=1))
 
     if path.exists():
-        durable.remove(path)
-    durable.folder(path, fill)
+        atomic_io.remove(path)
+    atomic_io.folder(path, fill)
     return path
 
 
@@ -107,7 +109,7 @@ def drop_after(path: Path) -> None:
     """Newer ones were passed over as damaged; they must not be counted among those that are kept."""
     for newer in all_of(path.parent.parent):
         if newer.name > path.name:
-            durable.remove(newer)
+            atomic_io.remove(newer)
 
 
 def prune(folder: Path, keep: int, besides: Collection[int] = ()) -> None:
@@ -115,7 +117,7 @@ def prune(folder: Path, keep: int, besides: Collection[int] = ()) -> None:
     wanted = {place(folder, step) for step in besides}
     for old in all_of(folder)[:-keep]:
         if old not in wanted:
-            durable.remove(old)
+            atomic_io.remove(old)
 
 
 def positions(state: State) -> dict[str, Tensor]:
@@ -125,7 +127,9 @@ def positions(state: State) -> dict[str, Tensor]:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Named tensors in a file of their own memory; safetensors refuses views."""
-    durable.write(path, save_tensors({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}))
+    atomic_io.write(
+        path, save_tensors({name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()})
+    )
 
 
 def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
@@ -134,3 +138,36 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
         return load_file(path, device=str(device))
     except (SafetensorError, OSError) as wrong:
         raise RunError(f"can't be read ({wrong})", "Restore the file from a copy", location=path) from None
+
+
+def average(trainer: Trainer, keeper: Keeper, folder: Path) -> Average | None:
+    """Measure the mean of what `train.average` says, and keep it if that is the best of all; None if there is none.
+
+    The checkpoints of those validations are kept for it beside the `train.keep` newest, each with its weights and what
+    the optimizer remembers of them: with Adam three times the size of the weights. They go when the scores are written:
+    until then they say all, so a run that is killed in here and resumed does the same again.
+    """
+    steps = tuple(step for step in trainer.progress.validations if place(folder, step).exists())
+    if len(steps) < 2:
+        return None
+    trainer.model.load_state_dict(mean([place(folder, step) for step in steps]))
+    evaluation = trainer.evaluate("valid")
+    told = Average(trainer.progress.step, steps, evaluation.scores, trainer.better(evaluation))
+    if told.best:
+        keeper.best(trainer.model, evaluation)
+    trainer.tell(told)
+    return told
+
+
+def mean(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """w̄ = 1/n Σ w in float64, one checkpoint in memory at a time; what is not a real number is the last one's."""
+    sums: dict[str, Tensor] = {}
+    weights: dict[str, Tensor] = {}
+    for path in paths:
+        check(path)
+        weights = read_tensors(path / WEIGHTS, torch.device("cpu"))
+        for name, tensor in weights.items():
+            if tensor.is_floating_point():
+                sums[name] = sums[name] + tensor if name in sums else tensor.double()
+    means = {name: (total / len(paths)).to(weights[name].dtype) for name, total in sums.items()}
+    return {**weights, **means}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
-from seqloom.spec.folder import CHECKPOINTS
-from seqloom.tasks.parts import part_errors
+from seqloom.core.run_format import CHECKPOINTS
+from seqloom.tasks.user_defined_parts import part_errors
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Sitting, peak_memory

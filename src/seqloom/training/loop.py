@@ -9,22 +9,18 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from seqloom.data.wording import counted
-from seqloom.nn.heads.loss import Loss
-from seqloom.nn.models import Writer
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, SeqloomError
+from seqloom.nn.heads.head import Loss
+from seqloom.nn.model import Writer
 from seqloom.nn.state import State
-from seqloom.runs.devices import device_words, seed
-from seqloom.spec.errors import SeqloomError
-from seqloom.spec.problem import KeyName
+from seqloom.runs.devices import device_words, precision, seed
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
-from seqloom.training.devices import precision
+from seqloom.training.activation_regularization import penalty
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
-from seqloom.training.gradients import read, ready
-from seqloom.training.optimisers import optimizer
-from seqloom.training.penalties import penalty
-from seqloom.training.progress import Progress, Recent
-from seqloom.training.schedules import Standing, rate
+from seqloom.training.optimization import Standing, optimizer, rate, read, ready
+from seqloom.training.trainer_state import Progress, Recent
 
 
 class NotFinite(SeqloomError, ArithmeticError):

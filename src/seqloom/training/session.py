@@ -10,26 +10,25 @@ from pathlib import Path
 
 import torch
 
+from seqloom.core import atomic_io
+from seqloom.core.problem import RunError
+from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
 from seqloom.data.source import DataSource
-from seqloom.nn.models import Writer
-from seqloom.runs.devices import device_of, seed
-from seqloom.runs.making import create
+from seqloom.nn.model import Writer
+from seqloom.runs.devices import determinism, device_of, seed
+from seqloom.runs.folder import create
 from seqloom.runs.recorded_parts import parts_to_record
 from seqloom.runs.run import Run, vocabulary_of
 from seqloom.runs.run_config import MOVED, portable
-from seqloom.spec import durable
-from seqloom.spec.errors import RunError
-from seqloom.spec.folder import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.part_conformance import check_parts
-from seqloom.tasks.parts import data_code, part_errors
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
+from seqloom.tasks.user_defined_parts import data_code, part_errors
 from seqloom.training import checkpoints
-from seqloom.training.averaging import average
-from seqloom.training.devices import determinism
+from seqloom.training.checkpointing import Disk
+from seqloom.training.checkpoints import average
 from seqloom.training.events import Average, End, Listener, Ready, Resume, plain
-from seqloom.training.keeping import Disk
 from seqloom.training.loop import Trainer, now
 from seqloom.training.tensorboard import tracked
 
@@ -79,11 +78,11 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
     """
     same_images(sitting, folder)
     same_words(sitting, folder)
-    with durable.alone(folder), part_errors(sitting.experiment):
+    with atomic_io.alone(folder), part_errors(sitting.experiment):
         disk = Disk(folder)
-        durable.sweep(folder)
-        durable.make(folder / CHECKPOINTS)
-        durable.sweep(folder / CHECKPOINTS)
+        atomic_io.sweep(folder)
+        atomic_io.make(folder / CHECKPOINTS)
+        atomic_io.sweep(folder / CHECKPOINTS)
         trainer = sitting.trainer([disk.listen, *listeners])
         trainer.tell(Ready(0, sitting, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
         last = checkpoints.latest(folder)
@@ -107,7 +106,7 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
 
 def tidy(folder: Path, keep: int) -> None:
     """Only the last few checkpoints of a finished run: once its scores are written, those of a mean have served."""
-    durable.sweep(folder / CHECKPOINTS)
+    atomic_io.sweep(folder / CHECKPOINTS)
     checkpoints.prune(folder, keep)
 
 
@@ -156,7 +155,7 @@ def finish(run: Run, sitting: Sitting, trainer: Trainer, averaged: Average | Non
         "peak_memory_bytes": peak_memory(sitting.device),
     }
     trainer.tell(End(progress.step, round(progress.seconds, 3)))
-    durable.write(run.folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")
+    atomic_io.write(run.folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")
 
 
 def peak_memory(device: torch.device) -> int:

@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seqloom.spec import durable
-from seqloom.spec.errors import UserError
-from seqloom.spec.folder import TENSORBOARD
-from seqloom.spec.problem import KeyName
+from seqloom.core import atomic_io
+from seqloom.core.problem import KeyName, UserError
+from seqloom.core.run_format import TENSORBOARD
 from seqloom.training.events import NOT_LOGGED, Event, Sample, Step, Valid
 from seqloom.training.loop import Trainer
 
@@ -28,12 +27,12 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
         message = f"{KeyName('train.tensorboard')} needs TensorBoard, which is not installed"
         raise UserError(message, "Install it with `pip install 'seqloom[track]'`") from None
     place = folder / TENSORBOARD
-    with durable.sentence(place):
+    with atomic_io.sentence(place):
         writer = SummaryWriter(str(place), purge_step=trainer.progress.step + 1)  # the first step that is to come
 
     def listen(event: Event) -> None:
         if not isinstance(event, NOT_LOGGED):
-            with durable.sentence(place):
+            with atomic_io.sentence(place):
                 write(writer, event)
                 writer.flush()  # what a checkpoint has seen does not come again
 
@@ -42,7 +41,7 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
         yield
     finally:
         trainer.listeners.remove(listen)
-        with durable.sentence(place):
+        with atomic_io.sentence(place):
             writer.close()
 
 

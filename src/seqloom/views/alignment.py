@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from seqloom.spec.errors import ArgumentError, UserError
-from seqloom.views import paper, svg, terminal
+from seqloom.core.problem import ArgumentError, UserError
+from seqloom.views import matplotlib_renderer, svg, terminal
 from seqloom.views.figure import Grid, Panels
-from seqloom.views.page import Section, page
+from seqloom.views.format import escaped
+from seqloom.views.html import Section, page
 from seqloom.views.picture import Picture
 from seqloom.views.terminal import UNICODE, Characters, characters
-from seqloom.views.terminal_colour import coloured
-from seqloom.views.text import escaped
+from seqloom.views.terminal_cells import coloured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +99,7 @@ class Alignment:
 
     def plot(self) -> "Plot":
         """For a paper: matplotlib's figure."""
-        return paper.draw(self.figure)
+        return matplotlib_renderer.draw(self.figure)
 
     def svg(self) -> str:
         """An SVG file."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
-from seqloom.views.numbers import brief, scientific
+from seqloom.views.format import brief, scientific
 
 FARTHEST = 1e100  # beyond it, differences and squares overflow; such a value is no use in a picture
 

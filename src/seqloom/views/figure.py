@@ -6,9 +6,9 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal, TypeAlias
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
-from seqloom.views.numbers import short
+from seqloom.views.format import short
 from seqloom.views.picture import Picture
 
 Points: TypeAlias = tuple[tuple[float, float], ...]

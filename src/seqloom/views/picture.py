@@ -1,12 +1,20 @@
 """A small image as bytes, and as a PNG that a page can carry inside itself."""
 
 import base64
+import re
 import struct
 import zlib
+from base64 import b64decode
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
+from typing import TYPE_CHECKING
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -43,3 +51,36 @@ class Picture:
 
 def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+URI = re.compile(r"data:image/(?:png|jpeg);base64,([A-Za-z0-9+/]+={0,2})")
+LONGEST = 128 * 2**10  # characters
+LARGEST = 512 * 512  # pixels
+
+
+def thumbnail(value: object) -> str:
+    """The data URI of a small PNG or JPEG; empty for anything else.
+
+    >>> thumbnail("data:image/png;base64,iVBORw0KGgo="), thumbnail("https://example.org/a.png")
+    ('data:image/png;base64,iVBORw0KGgo=', '')
+    """
+    return value if isinstance(value, str) and len(value) <= LONGEST and URI.fullmatch(value) else ""
+
+
+def pixels(uri: str) -> "NDArray[np.uint8] | None":
+    """Bytes [height, width, 3] of a thumbnail; None if it is broken, or Pillow is not there to read it."""
+    found = URI.fullmatch(uri)
+    if found is None:
+        return None
+    try:
+        import numpy as np
+        from PIL import Image
+    except ImportError:
+        return None
+    try:
+        with Image.open(BytesIO(b64decode(found[1])), formats=("PNG", "JPEG")) as image:
+            if image.width * image.height > LARGEST:
+                return None
+            return np.array(image.convert("RGB"), dtype=np.uint8)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None

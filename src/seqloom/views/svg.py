@@ -1,10 +1,193 @@
-"""A drawing as SVG, inside a page; its style sheet has the colours, so that it fits light and dark."""
+"""Bars and heat maps as SVG."""
 
-from seqloom.views.element import element, text
+import hashlib
+
+from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Drawing, Grid, Panels, describe
-from seqloom.views.svg_cells import draw_bars, draw_grid, grid_width
+from seqloom.views.format import brief, clip, one_line, short
+from seqloom.views.markup import element, label, text, width_of
 from seqloom.views.svg_curves import draw_curves
-from seqloom.views.svg_panels import draw_panels, panels_width
+
+LONGEST_NAME = 22
+SLANT = 0.75  # of its length, what a name at 45 degrees takes across and up
+
+
+def draw_bars(bars: Bars, width: int) -> tuple[int, str]:
+    """The height of the drawing, and what stands in it: a row a bar."""
+    names = [clip(one_line(name), LONGEST_NAME) for name, _ in bars.bars]
+    values = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
+    left = max((width_of(name) for name in names), default=0.0) + 10
+    right = width - max((width_of(short(value)) for _, value in bars.bars), default=0.0) - 10
+    longest = max((abs(value) for value in values), default=0.0) or 1.0
+    parts = [label(bars.unit, 0, 12)]
+    for index, (name, value) in enumerate(zip(names, values, strict=True)):
+        y, length = 24 + 21 * index, abs(value) / longest * (right - left)
+        full, told = bars.bars[index][0], short(bars.bars[index][1])
+        title = element("title", text(f"{one_line(full)}: {told}"))
+        bar = element("rect", title, x=left, y=y, width=max(length, 1), height=15, rx=2, class_="cell f1")
+        parts += [label(name, left - 7, y + 12, "end", "strong"), bar, label(told, left + length + 6, y + 12)]
+    return 24 + 21 * len(names) + 4, "".join(parts)
+
+
+def grid_width(grid: Grid) -> int:
+    """How wide a heat map wants to be, in pixels."""
+    left, cell = _left(grid), _cell(grid)
+    return round(left + cell * len(grid.columns) + _overhang(grid, cell) + 4)
+
+
+def draw_grid(grid: Grid, width: int) -> tuple[int, str]:
+    """The height of the drawing, and what stands in it: a square a value, names at the left and above."""
+    left, count = _left(grid), max(len(grid.columns), 1)
+    cell = min((width - left - _overhang(grid, _cell(grid)) - 4) / count, 68)
+    tall = min(cell, 44)
+    names = _names(grid.columns)
+    longest = max(map(width_of, names), default=0.0)
+    upright = longest <= cell - 4
+    size = min(tall - 1, 12.0)
+    top = 44 if upright else 28 + longest * SLANT
+    parts = [label(f"{grid.row_axis} ↓   {grid.column_axis} →", 0, 12)]
+    for index, name in enumerate(_names(grid.rows)):
+        y = top + tall * (index + 0.5) + size / 3
+        parts.append(element("text", text(name), x=left - 7, y=y, text_anchor="end", style=f"font-size:{size:.1f}px"))
+    for index, name in enumerate(names):
+        x = left + cell * (index + 0.5)
+        if upright:
+            parts.append(label(name, x, top - 8, "middle"))
+        else:  # at a slant, to be read with a tilted head at most
+            turn = f"translate({x:.1f} {top - 6:.1f}) rotate(-45)"
+            parts.append(element("text", text(name), transform=turn, style=f"font-size:{min(size, cell):.1f}px"))
+    parts += [
+        _square(grid, row, column, left + cell * column, top + tall * row, cell, tall)
+        for row in range(len(grid.rows))
+        for column in range(len(grid.columns))
+    ]
+    return round(top + tall * len(grid.rows) + 4), "".join(parts)
+
+
+def _names(names: tuple[str, ...]) -> list[str]:
+    return [clip(one_line(name), LONGEST_NAME) for name in names]
+
+
+def _overhang(grid: Grid, cell: float) -> float:
+    """How far names at a slant reach beyond the last column."""
+    wide = [width_of(name) for name in _names(grid.columns)]
+    if max(wide, default=0.0) <= cell - 4:
+        return 8
+    return max(8, *(one * SLANT - cell * (len(wide) - index - 0.5) for index, one in enumerate(wide)))
+
+
+def _square(grid: Grid, row: int, column: int, x: float, y: float, wide: float, tall: float) -> str:
+    value, shade = grid.values[row][column], grid.shade(row, column)
+    special = grid.diagonal == "special" and row != column
+    where = f"{grid.row_axis} {one_line(grid.rows[row])}, {grid.column_axis} {one_line(grid.columns[column])}"
+    title = element("title", text(f"{where}: {short(value)}"))
+    strength = 0.04 + 0.96 * shade
+    gap = 2 if wide > 24 else 0.5
+    square = element(
+        "rect",
+        title,
+        x=x,
+        y=y,
+        width=wide - gap,
+        height=tall - gap,
+        rx=min(3, wide / 8),
+        class_=f"cell f{2 if special else 1}",
+        fill_opacity=f"{strength:.3f}",
+    )
+    if grid.cells == "shades":
+        return square
+    number = brief(value)
+    size = min(12.0, 12 * (wide - 4) / width_of(number))
+    if size < 8 or tall < 15 or (value == 0 and len(grid.rows) > 12):
+        return square
+    tone = "on-dark" if strength > 0.55 else "strong"
+    middle = {"x": x + (wide - gap) / 2, "y": y + (tall - gap) / 2 + size / 3}
+    style = {"text_anchor": "middle", "class_": f"{tone} under", "style": f"font-size:{size:.1f}px"}
+    return square + element("text", text(number), **middle, **style)
+
+
+def _left(grid: Grid) -> float:
+    return max(map(width_of, _names(grid.rows)), default=0.0) + 10
+
+
+def _cell(grid: Grid) -> int:
+    count = len(grid.columns)
+    if grid.cells == "shades":
+        return 28 if count <= 20 else 22 if count <= 36 else 17
+    return 68 if count <= 6 else 44 if count <= 12 else 30 if count <= 24 else 17
+
+
+WIDE, GAP, NAME = 120, 12, 20  # pixels: a panel, between two, and for a name above
+VEIL = 0.82  # how dark a region without weight is
+
+
+def panels_width(panels: Panels) -> int:
+    """How wide the panels want to be, in pixels: at most seven in a row."""
+    return min(len(_labels(panels)), 7) * (WIDE + GAP) - GAP if panels.names else WIDE
+
+
+def draw_panels(panels: Panels, width: int) -> tuple[int, str]:
+    """The height of the drawing, and what stands in it: the picture as it is, and once more for each name."""
+    labels = _labels(panels)
+    beside = max((width + GAP) // (WIDE + GAP), 1)
+    tall = _tall(panels)
+    picture, shown = _picture(panels, tall)
+    first = len(labels) - len(panels.names)  # 1 where the picture itself comes first
+    parts = [picture]
+    for index, name in enumerate(labels):
+        x, y = (WIDE + GAP) * (index % beside), (NAME + tall + GAP) * (index // beside)
+        letters = max(round(WIDE / max(width_of(name), 1) * len(name)), 1)
+        words = label(clip(name, letters), 0, 13, class_="strong" if index >= first else "")
+        inside = _regions(panels, index - first, tall) if index >= first else ""
+        parts.append(element("g", words, shown, inside, transform=f"translate({x} {y})"))
+    return (NAME + tall + GAP) * -(-len(labels) // beside), "".join(parts)
+
+
+def _labels(panels: Panels) -> list[str]:
+    return ["picture"] * (panels.picture is not None) + [one_line(name) for name in panels.names]
+
+
+def _tall(panels: Panels) -> int:
+    rows, columns = panels.shape
+    down, across = (panels.picture.height, panels.picture.width) if panels.picture else (rows, columns)
+    return min(max(round(WIDE * down / max(across, 1)), 12), 3 * WIDE)
+
+
+def _picture(panels: Panels, tall: int) -> tuple[str, str]:
+    """The picture, once; and what shows it again."""
+    if panels.picture is None:
+        return "", ""
+    uri = panels.picture.uri
+    name = f"picture-{hashlib.sha256(uri.encode()).hexdigest()[:12]}"
+    few = {"style": "image-rendering:pixelated"} if panels.picture.width < WIDE else {}
+    size = {"width": WIDE, "height": tall}
+    image = element("image", id=name, href=uri, preserveAspectRatio="none", **size, **few)
+    return element("defs", image), element("use", href=f"#{name}", y=NAME)
+
+
+def _regions(panels: Panels, panel: int, tall: int) -> str:
+    """A veil over the picture, thin where the weight is large; without a picture, the weights themselves."""
+    rows, columns = panels.shape
+    squares = []
+    for row, weights in enumerate(panels.weights[panel]):
+        for column, weight in enumerate(weights):
+            light = panels.light(panel, row, column)
+            strength = VEIL * (1 - light) if panels.picture else 0.04 + 0.96 * light
+            where = f"{one_line(panels.names[panel])}, row {row + 1}, column {column + 1}: {short(weight)}"
+            squares.append(
+                element(
+                    "rect",
+                    element("title", text(where)),
+                    x=WIDE * column / columns,
+                    y=NAME + tall * row / rows,
+                    width=WIDE / columns,
+                    height=tall / rows,
+                    class_="cell crisp veil" if panels.picture else "cell crisp f1",
+                    fill_opacity=f"{strength:.3f}",
+                )
+            )
+    return "".join(squares)
+
 
 WIDTH = 460  # pixels, of curves and bars
 

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from seqloom.views.axis import Axis, drawable
-from seqloom.views.element import element, label, text, width_of
+from seqloom.views.downsample import thin
 from seqloom.views.figure import Curves, Mark, Points, Series
-from seqloom.views.numbers import short
-from seqloom.views.text import clip, one_line
-from seqloom.views.thinning import thin
+from seqloom.views.format import clip, one_line, short
+from seqloom.views.markup import element, label, text, width_of
 
 PROBES = 60  # strips to hover over
 DOTTED = 40  # a line of no more points than this shows them

@@ -5,12 +5,21 @@ from itertools import pairwise
 from rich.cells import cell_len
 
 from seqloom.views.axis import Axis, drawable
+from seqloom.views.downsample import thin
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Series, Table
-from seqloom.views.numbers import brief, short
-from seqloom.views.terminal_cells import grid_lines, panel_lines
-from seqloom.views.terminal_text import ASCII, UNICODE, Characters, characters, fit, left, plain, right
-from seqloom.views.text import one_line
-from seqloom.views.thinning import thin
+from seqloom.views.format import brief, one_line, short
+from seqloom.views.terminal_cells import (
+    ASCII,
+    UNICODE,
+    Characters,
+    characters,
+    fit,
+    grid_lines,
+    left,
+    panel_lines,
+    plain,
+    right,
+)
 
 __all__ = ["ASCII", "UNICODE", "Characters", "characters", "draw", "fit"]
 

@@ -1,12 +1,94 @@
-"""Heat maps as lines of text: a shade a cell."""
+"""Words for a terminal: which characters it has, and how many columns they take."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
 
 from seqloom.views.figure import Grid, Panels
-from seqloom.views.numbers import brief
-from seqloom.views.terminal_text import Characters, fit, left, plain, right
+from seqloom.views.format import brief, one_line
+
+
+@dataclass(frozen=True)
+class Characters:
+    """What lines are drawn with. A cell of a curve is `dots` wide and tall; in ASCII a series has its own sign."""
+
+    dots: tuple[int, int]
+    signs: str  # a series each, where dots don't fit
+    eighths: str  # the end of a bar
+    shades: str
+    ground: str  # a cell of a map where there is nothing
+    ellipsis: str
+    across: str
+    up: str
+    corner: str
+    warning: str
+
+
+UNICODE = Characters((2, 4), "", " ▏▎▍▌▋▊▉█", " ░▒▓█", "· ", "…", "─", "│", "└", "▲")
+ASCII = Characters((1, 1), "*o+x#@", " #", " .:*#", "' ", "~", "-", "|", "+", "^")
+
+
+def characters(encoding: str | None) -> Characters:
+    """Those that an output of this encoding can show.
+
+    >>> characters("utf-8") is UNICODE, characters("latin-1") is ASCII, characters(None) is ASCII
+    (True, True, True)
+    """
+    try:
+        (UNICODE.eighths + UNICODE.shades + "⠿└│─…▲⏎⇥␛–∞·").encode(encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return ASCII
+    return UNICODE
+
+
+def fit(words: str, width: int, using: Characters = UNICODE) -> str:
+    """One line of at most `width` columns, without anything that could move the cursor.
+
+    >>> fit("to be or not to be", 10)
+    'to be or …'
+    """
+    words = plain(words, using)
+    return words if cell_len(words) <= width else set_cell_size(words, width - 1) + using.ellipsis
+
+
+def plain(words: str, using: Characters) -> str:
+    """One line in the characters that there are."""
+    words = one_line(words)
+    return words.translate(_IN_ASCII).encode("ascii", "replace").decode() if using is ASCII else words
+
+
+_IN_ASCII = str.maketrans({"–": "-", "∞": "inf", "…": "~", "⏎": "/", "⇥": " ", "·": "_"})
+
+
+def left(words: str, width: int, using: Characters) -> str:
+    """So many columns, the words at their left."""
+    return set_cell_size(fit(words, width, using), width)
+
+
+def right(words: str, width: int, using: Characters) -> str:
+    """So many columns, the words at their right."""
+    words = fit(words, width, using)
+    return " " * (width - cell_len(words)) + words
+
+
+BLUE = "#3f8fc4"  # stands out on black and on white
+
+
+def coloured(lines: Iterable[str]) -> Iterator[Text]:
+    """Lines for rich: shades in blue, the ground dim. Without colour they say the same.
+
+    >>> [line.plain for line in coloured(["two ▓▓· "])]
+    ['two ▓▓· ']
+    """
+    for line in lines:
+        text = Text(line, no_wrap=True)
+        text.highlight_regex(f"[{UNICODE.shades.strip()}]+", BLUE)
+        text.highlight_regex(UNICODE.ground.strip(), "dim")
+        yield text
+
 
 HEAD = 12  # letters of a name that stands upright
 PANEL = 8  # columns that a panel has at least, for its name
@@ -63,7 +145,7 @@ def _square(darkness: float, cell: int, using: Characters) -> str:
 def _upright(names: tuple[str, ...], cell: int, using: Characters) -> list[str]:
     """Names read downwards, each ending right above its column.
 
-    >>> from seqloom.views.terminal_text import ASCII
+    >>> from seqloom.views.terminal_cells import ASCII
     >>> _upright(("two", "and"), 2, ASCII)
     ['t a ', 'w n ', 'o d ']
     """

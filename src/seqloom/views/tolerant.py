@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from seqloom.views.text import cut
+from seqloom.views.format import cut
 
 
 def number(value: object) -> float | None:

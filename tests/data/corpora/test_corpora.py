@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from seqloom.core.problem import ConfigError, UnknownName
 from seqloom.data.corpora.scenes import Scene
 from seqloom.data.examples import Place, Record
 from seqloom.data.reads import EmbeddedCorpus
-from seqloom.spec.errors import ConfigError, UnknownName
 from seqloom.tasks.registry import TASKS, experiment
 
 EVERY = [(name, task) for task, entry in TASKS.items() for name in entry.reads.corpora]

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from num2words import num2words
 
+from seqloom.core.config.data import FAMILIAR, LANGUAGES
+from seqloom.core.problem import UserError
 from seqloom.data.corpora import numbers
-from seqloom.spec.config.data import FAMILIAR, LANGUAGES
-from seqloom.spec.errors import UserError
 
 
 def test_every_language_writes_words() -> None:

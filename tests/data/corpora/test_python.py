@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from seqloom.core.problem import UserError
 from seqloom.data.corpora import python
-from seqloom.spec.errors import UserError
 
 
 def test_text_is_whole_files() -> None:

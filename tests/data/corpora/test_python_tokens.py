@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from seqloom.data.corpora.python_tokens import BUILTINS, logical_lines
+from seqloom.data.corpora.python import BUILTINS, logical_lines
 
 LINES = {
     "import os.path as p, re": "import/keyword os/module . path/module as/keyword p/module , re/module",

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seqloom.data.corpora.drawing import SHAPES, Figure, paint
-from seqloom.data.corpora.scenes import COLOURS, GAP, SIDE, Box, Scene, attended, captioned
+from seqloom.core.problem import UserError
+from seqloom.data.corpora.scenes import COLOURS, GAP, SHAPES, SIDE, Box, Figure, Scene, attended, captioned, paint
 from seqloom.data.images import read_image, write_png
-from seqloom.spec.errors import UserError
 
 
 def scenes(seed: int = 1, length: int | None = 3, examples: int = 200) -> list[Scene]:

@@ -2,9 +2,8 @@
 
 import json
 
+from seqloom.core.problem import DataError, KeyName, Problem, UserError
 from seqloom.data.inspection.report import BadLines, Finding, Inspection
-from seqloom.spec.errors import DataError, UserError
-from seqloom.spec.problem import KeyName, Problem
 
 ERROR = Finding("error", Problem("field-count", "3 fields, expected 2", "Remove the tab"), 9, ("a.tsv:7", "a.tsv:9"))
 REPEATED = Problem("repeated", "2 texts of train repeat an earlier one", "Nothing")

@@ -7,7 +7,7 @@ import torch
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, PlainSelfAttention, SelfAttention
-from seqloom.nn.normalisation import NORMS, GroupNorm
+from seqloom.nn.normalization import NORMS, GroupNorm
 from seqloom.nn.positions import LearnedPositions, Rotary, Sinusoidal
 from seqloom.nn.residual import PostNorm, PreNorm, Residual
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Cosine, Gaussian, LowRank

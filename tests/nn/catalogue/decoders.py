@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from seqloom.nn.attentive import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
 from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMPeephole
-from seqloom.nn.contexts import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.convolution import CausalConvolution
+from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import SelfAttention

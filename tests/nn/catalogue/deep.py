@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.deep_recurrent import recurrent_stack
 from tests.nn.catalogue.case import Case
 from tests.nn.references.deep import deep
 

@@ -1,7 +1,7 @@
 """The stem of words and their letters."""
 
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
-from seqloom.nn.words import ConvolutionalSpelling, RecurrentSpelling, Words
+from seqloom.nn.word_embedding import ConvolutionalSpelling, RecurrentSpelling, Words
 from tests.nn.catalogue.case import Case
 from tests.nn.references.words import words
 

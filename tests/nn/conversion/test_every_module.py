@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from seqloom.nn.conversion import from_torch, to_torch
-from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.deep_recurrent import recurrent_stack
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
 

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seqloom.nn.cells import LSTM, RNN, GRUAfter
 from seqloom.nn.conversion import from_torch, to_torch
-from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import Dropout, VariationalDropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent

@@ -4,9 +4,10 @@ import pytest
 from torch import nn
 from torch.nn import functional as F
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.cells import CELLS, LSTM, RNN, Cell
 from seqloom.nn.conversion import from_torch, self_attention_from_torch, to_torch
-from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import Dropout, VariationalDropout
 from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Layer
@@ -18,7 +19,6 @@ from seqloom.nn.scores import SCORES
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.transformer import MODERN, TransformerParts, cross_decoder, decoder, encoder
-from seqloom.spec.errors import NoEqual
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
 parts = TransformerParts(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)

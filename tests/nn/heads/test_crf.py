@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import CRF, PADDING, Chain, PerPosition
-from seqloom.spec.errors import ArgumentError
 
 
 def random_chain(tags: int) -> Chain:

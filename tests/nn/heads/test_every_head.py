@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import Head, Loss
-from seqloom.nn.initialisation import initialise
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.initialization import initialise
 from tests.nn.heads.cases import CASES, CLASSES, SIZE, Case
 
 every_head = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.heads import Classes, GaussianLikelihood, PerPosition, Pooled, SeveralLabels, SquaredError
 from seqloom.nn.pooling import POOLS, Max, Mean
 from seqloom.nn.record import record
-from seqloom.spec.errors import ArgumentError, UnknownName
 
 Y, LENGTHS = torch.randn(3, 4, 5), torch.tensor([4, 2, 0])
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import PADDING, LabelsPerPosition, PerPosition
-from seqloom.spec.errors import ArgumentError
 from tests.nn.heads.cases import CASES
 
 LENGTHS = torch.tensor([3, 1, 0])

@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import PerPosition
-from seqloom.nn.initialisation import initialise
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.initialization import initialise
 
 
 class Model(nn.Module):

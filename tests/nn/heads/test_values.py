@@ -5,8 +5,8 @@ import torch
 from torch.distributions import Normal
 from torch.nn import functional as F
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import GaussianLikelihood, SquaredError
-from seqloom.spec.errors import ArgumentError
 from tests.nn.heads.cases import CASES
 
 LENGTHS = torch.tensor([3, 1, 0])

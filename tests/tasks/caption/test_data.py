@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seqloom.core.problem import DataError
 from seqloom.data.corpora import scenes
 from seqloom.data.images import read_source
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.errors import DataError
 from seqloom.tasks.caption.config import READS
 from seqloom.tasks.caption.image_source import KIND, Pictures, image_numbers, image_of, shared_images
 from seqloom.tasks.caption.task import Caption

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.spec.errors import ConfigError
+from seqloom.core.problem import ConfigError
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import DataError
 from seqloom.tasks.classify.config import READS
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
 from seqloom.tasks.classify.task import Classify

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from seqloom.core.problem import DataError
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.spec.errors import DataError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import READS
 from seqloom.tasks.language.data import learner

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.tasks.metrics.calibration import Calibration
 
 items = st.lists(st.tuples(st.floats(1e-6, 1), st.booleans()), min_size=1, max_size=40)

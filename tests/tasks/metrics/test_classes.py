@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.nn import PerPosition
-from seqloom.spec.errors import ArgumentError
 from seqloom.tasks.metrics.classes import Classes, Labels
 
 NAMES = ["a", "b", "c", "d"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from seqeval import metrics as seqeval
 from seqeval.metrics.sequence_labeling import get_entities
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme, spans
 
 KINDS = ["PER", "LOC", "A-B"]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
-from seqloom.spec.errors import ArgumentError
-from seqloom.tasks.metrics.translation import BINS, Captions, Translations
+from seqloom.core.problem import ArgumentError
+from seqloom.tasks.metrics.text_overlap import BINS, Captions, Translations
 
 REFERENCES = [
     "The dog bit the man .",

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seqloom.core.problem import DataError, RunError
 from seqloom.data import prepare as module
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
-from seqloom.spec.errors import DataError, RunError
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.tag.config import READS
 from seqloom.tasks.tag.data import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.spec.problem import rendered
+from seqloom.core.problem import rendered
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"the text of number {number}\tle texte du numéro {number}\n" for number in range(60))

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
 from seqloom.data.examples import Place
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
-from seqloom.data.rows import Within
+from seqloom.data.row_store import Within
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.tokenisers import Tokeniser
-from seqloom.spec.errors import DataError
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, sides
 from seqloom.tasks.translate.config import READS

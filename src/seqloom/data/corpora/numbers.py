@@ -12,10 +12,9 @@ from random import Random
 
 from num2words import num2words
 
+from seqloom.core.config.data import FAMILIAR
+from seqloom.core.problem import KeyName, UserError
 from seqloom.data.examples import Place, Record
-from seqloom.spec.config.data import FAMILIAR
-from seqloom.spec.errors import UserError
-from seqloom.spec.problem import KeyName
 
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000

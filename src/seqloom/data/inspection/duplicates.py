@@ -15,11 +15,11 @@ import numpy as np
 from jaxtyping import Int, UInt
 from numpy import ndarray
 
+from seqloom.core.plurals import counted
+from seqloom.core.problem import Problem
 from seqloom.data.examples import Place
 from seqloom.data.inspection.report import FEW, Inspection, Tally, share
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
-from seqloom.data.wording import counted
-from seqloom.spec.problem import Problem
 
 SEPARATOR = "\x1f"
 LINE_BITS = 40

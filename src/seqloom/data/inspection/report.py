@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
-from seqloom.data.wording import counted
-from seqloom.spec.errors import DataError, UserError
-from seqloom.spec.problem import Naming, Problem, as_key, format_problem, named, rendered
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, format_problem, named, rendered
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")

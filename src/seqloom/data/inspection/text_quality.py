@@ -4,10 +4,10 @@ import re
 import unicodedata
 from collections import Counter
 
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, Problem
 from seqloom.data.examples import Place
 from seqloom.data.inspection.report import Inspection, Kind, Tally, share
-from seqloom.data.wording import counted
-from seqloom.spec.problem import KeyName, Problem
 
 TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # about what the word tokenizer tells apart
 FAR = 20  # times the 99th percentile: so long that it may be a mistake

@@ -1,10 +1,10 @@
 """Cells: one step of a recurrence each, written once as its equation."""
 
+from seqloom.core.registry import Registry
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.cells.gru import GRU, GRUAfter, flip_update
 from seqloom.nn.cells.lstm import LSTM, LSTMCoupled, LSTMLayerNorm, LSTMNoTanh, LSTMPeephole
 from seqloom.nn.cells.rnn import RNN, LinearRNN, ReluRNN, SigmoidRNN
-from seqloom.spec.registry import Registry
 
 CELLS: Registry[type[Cell]] = Registry(
     "cell",

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from seqloom.core.problem import ArgumentError
 from seqloom.kernels.linear import linear
 from seqloom.kernels.recurrence import Operands
-from seqloom.nn.checks import check_count
-from seqloom.nn.initialisation import initialise
+from seqloom.nn.initialization import initialise
 from seqloom.nn.state import State
-from seqloom.spec.errors import ArgumentError
+from seqloom.nn.validation import check_count
 
 EXAMPLE = 'parts = ("update", "candidate")'
 

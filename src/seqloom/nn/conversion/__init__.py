@@ -12,6 +12,7 @@ from typing import Any
 
 from torch import nn
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.conversion.attention import (
     attention_from_torch,
     attention_to_torch,
@@ -34,7 +35,6 @@ from seqloom.nn.multihead import CrossAttention, SelfAttention
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import NoEqual
 
 __all__ = [
     "cross_attention_from_torch",
@@ -103,12 +103,12 @@ def to_torch(layer: Layer) -> nn.Module:
     A causal layer becomes a module that must be given a causal mask in each call. Precision, device and training mode
     stay. What has no equal there is refused by name.
 
-    >>> from seqloom.nn.deep import recurrent_stack
+    >>> from seqloom.nn.deep_recurrent import recurrent_stack
     >>> to_torch(recurrent_stack("gru-after", 3, 4, depth=2))
     GRU(3, 4, num_layers=2, batch_first=True)
     >>> to_torch(recurrent_stack("gru", 3, 4))
     Traceback (most recent call last):
-    seqloom.spec.errors.NoEqual: GRU has no equal in torch.nn: its reset gate acts before the product, ...
+    seqloom.core.problem.NoEqual: GRU has no equal in torch.nn: its reset gate acts before the product, ...
     """
     check_expressible(layer)
     table, kind = OUTWARDS, type(layer)

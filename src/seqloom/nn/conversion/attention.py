@@ -8,10 +8,10 @@ torch keeps the maps of query, key and value in one matrix where their sizes agr
 import torch
 from torch import Tensor, nn
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.conversion.refusals import no_equal
 from seqloom.nn.conversion.weights import filled
 from seqloom.nn.multihead import CrossAttention, MultiHead, SelfAttention
-from seqloom.spec.errors import NoEqual
 
 PROJECTIONS = ("query", "key", "value")
 

@@ -17,15 +17,15 @@ from itertools import chain, product
 import torch
 from torch import Tensor, nn
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.cells import LSTM, RNN, Cell, GRUAfter, ReluRNN
 from seqloom.nn.conversion.refusals import no_equal
 from seqloom.nn.conversion.weights import fill, filled
-from seqloom.nn.deep import recurrent_stack
+from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import AnyDropout, VariationalDropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import NoEqual
 
 AnyRecurrent = nn.RNN | nn.LSTM | nn.GRU
 Level = list[Recurrent]  # one direction, or both

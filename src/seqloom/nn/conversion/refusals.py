@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from torch import nn
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.cells import GRU, LinearRNN, LSTMCoupled, LSTMLayerNorm, LSTMNoTanh, LSTMPeephole, SigmoidRNN
 from seqloom.nn.feed_forward import GatedFeedForward
 from seqloom.nn.multihead import PlainSelfAttention
-from seqloom.nn.normalisation import BatchNorm, GroupNorm, InstanceNorm, PlainLayerNorm, RMSNorm
+from seqloom.nn.normalization import BatchNorm, GroupNorm, InstanceNorm, PlainLayerNorm, RMSNorm
 from seqloom.nn.positions import Rotary
 from seqloom.nn.recurrent import Backwards, Bidirectional
 from seqloom.nn.residual import Residual
 from seqloom.nn.scores import Additive, Bilinear, Cosine, Dot, Gaussian, LowRank
 from seqloom.nn.stack import DenseStack
-from seqloom.spec.errors import NoEqual
 
 _SIMPLE = "nn.RNN has tanh and relu alone; use RNN or ReluRNN"
 _SCORE = "nn.MultiheadAttention has the scaled dot product alone; use ScaledDot ('scaled-dot')"

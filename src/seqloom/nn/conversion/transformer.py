@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from seqloom.core.problem import NoEqual
 from seqloom.nn.activations import activation
 from seqloom.nn.conversion.attention import (
     attention_to_torch,
@@ -29,10 +30,9 @@ from seqloom.nn.dropout import Dropout
 from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
-from seqloom.nn.normalisation import LayerNorm
+from seqloom.nn.normalization import LayerNorm
 from seqloom.nn.residual import NormedResidual, PostNorm, PreNorm
 from seqloom.nn.stack import Stack
-from seqloom.spec.errors import NoEqual
 
 TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 

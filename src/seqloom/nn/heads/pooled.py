@@ -3,12 +3,11 @@
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from seqloom.nn.heads.head import ClassHead, Head, StepHead
-from seqloom.nn.heads.loss import Loss
-from seqloom.nn.heads.positions import LabelsPerPosition, PerPosition
+from seqloom.core.problem import ArgumentError
+from seqloom.nn.heads.head import ClassHead, Head, Loss, StepHead
+from seqloom.nn.heads.per_token import LabelsPerPosition, PerPosition
 from seqloom.nn.pooling import POOLS, Pool
 from seqloom.nn.record import inside
-from seqloom.spec.errors import ArgumentError
 
 
 class Pooled(Head):

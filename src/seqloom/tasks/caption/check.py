@@ -3,6 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted
+from seqloom.core.problem import DataError
 from seqloom.data.examples import Place
 from seqloom.data.image_store import Drawing, RealPaths, image_path
 from seqloom.data.images import read_source
@@ -10,9 +13,6 @@ from seqloom.data.inspection.duplicates import Contents, report_overlap
 from seqloom.data.inspection.report import BadLines, Inspection
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.source import DataSource
-from seqloom.data.wording import counted
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import DataError
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 

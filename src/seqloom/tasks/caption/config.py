@@ -6,16 +6,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from seqloom.core import names
+from seqloom.core.config.data import TokenizedData
+from seqloom.core.config.section import Section, Values, key, keys
+from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.registry import Registry
 from seqloom.data import fields
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.data.table_config import TableData, column_key
 from seqloom.models.encoder_decoder import NO_ENCODER
 from seqloom.models.family import Family, Width
-from seqloom.spec import names
-from seqloom.spec.config.data import TokenizedData
-from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 

@@ -12,25 +12,24 @@ import torch
 from jaxtyping import Integer, Shaped, UInt8
 from numpy import ndarray
 
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted, named
+from seqloom.core.problem import DataError, KeyName, RunError, UserError
 from seqloom.data.image_store import Images
 from seqloom.data.images import MOST_VALUES, normalised, read_source
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.tokenisers import Tokeniser
-from seqloom.data.wording import counted, named
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.models.encoder_decoder import encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
 from seqloom.nn.vision import ImageGrid, ImageStem, Patches
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import DataError, RunError, UserError
-from seqloom.spec.problem import KeyName
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.seen import Seen, characters
+from seqloom.tasks.known_characters import Seen, characters
 from seqloom.tasks.task import Answer
 from seqloom.tasks.text_source import TARGET_FILE, Read, Source
 

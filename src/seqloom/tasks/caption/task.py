@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Self
 
+from seqloom.core.config.section import keys
 from seqloom.data.image_store import ImageExamples, ImageStore, fill_store, store_images
 from seqloom.data.images import write_png
 from seqloom.data.prepare import Dataset, prepare, prepare_to_test
 from seqloom.data.schema import Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import VALID
-from seqloom.spec.config.section import keys
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.caption.data import image_options, schema
 from seqloom.tasks.caption.image_source import Pictures, image_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.metrics.translation import Captions, Translations
+from seqloom.tasks.metrics.text_overlap import Captions, Translations
 from seqloom.tasks.text_source import Source
 
 DRAWN = "scene.png"  # in a run folder: a picture of an embedded corpus, to ask the run about

@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, Problem
 from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import Contents, report_contradictions, report_overlap, report_repeats
 from seqloom.data.inspection.report import Inspection, Tally, listed, share
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
-from seqloom.data.wording import counted
-from seqloom.spec.config.section import keys
-from seqloom.spec.problem import KeyName, Problem
 from seqloom.tasks.classify.config import ClassifyData
 from seqloom.tasks.classify.data import GIVE_ANOTHER
-from seqloom.tasks.label_check import Answered, LabelCounts, ignore
-from seqloom.tasks.label_problems import not_in_train, only_one, seen_once, subject
+from seqloom.tasks.label_check import Answered, LabelCounts, ignore, not_in_train, only_one, seen_once, subject
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 
 FEW_EXAMPLES = 10  # of a label: fewer teach little

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from seqloom.core import names
+from seqloom.core.config.data import FAMILIAR, NO_FILES, Languages, TokenizedData
+from seqloom.core.config.section import Section, Values, key, keys
+from seqloom.core.config.train import ComparedTrain
+from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.registry import Registry
 from seqloom.data.fields import labels
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.data.table_config import TableData, column_key, table_formats
 from seqloom.models.family import Family, Probability, Use
-from seqloom.spec import names
-from seqloom.spec.config.data import FAMILIAR, NO_FILES, Languages, TokenizedData
-from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.config.train import ComparedTrain
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 # Names that such columns have in data sets people share; the first in the list wins.

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from seqloom.core.problem import DataError
 from seqloom.data.prepare import SplitExamples, never_in_train
 from seqloom.data.schema import AnswerColumn, AnswerLearner, Counts, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.source import DataSource
-from seqloom.spec.errors import DataError
 from seqloom.tasks.classify.config import ClassifyData
-from seqloom.tasks.label_problems import not_in_train, only_one, seen_once
+from seqloom.tasks.label_check import not_in_train, only_one, seen_once
 
 TEXT, LABELS = 0, 1  # which value of an example
 GIVE_ANOTHER = "Give examples of another"

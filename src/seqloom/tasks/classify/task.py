@@ -10,34 +10,33 @@ import torch
 from jaxtyping import Integer
 from numpy import ndarray
 
+from seqloom.core.config.section import keys
+from seqloom.core.problem import ConfigError, DataError, KeyName
 from seqloom.data.examples import Record
-from seqloom.data.lines import Bad
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.data.tokenisers import Tokeniser
+from seqloom.data.text_io import Bad
+from seqloom.data.tokenizers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
+from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.heads.pooled import PooledClasses, SeveralLabels
-from seqloom.nn.heads.registry import HEADS
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import ConfigError, DataError
-from seqloom.spec.problem import KeyName
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
 from seqloom.tasks.classify.data import LABELS, LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.hardest_examples import Worst
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.classes import Labels as LabelScores
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import Compared
+from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.rows import padded
 from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
-from seqloom.tasks.worst import Worst
 
 SEVERAL = "several.json"  # there is such a file where a text may have several labels
 

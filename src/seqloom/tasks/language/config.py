@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from seqloom.core import names
+from seqloom.core.config.data import NO_FILES, DataSection, TokenizedData
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.config.section import Section, Values, key, keys
+from seqloom.core.config.train import Train
+from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.registry import Registry
 from seqloom.data.reads import EmbeddedCorpus, Reads
 from seqloom.models.family import Family, Use, tied_conflicts
-from seqloom.spec import names
-from seqloom.spec.config.data import NO_FILES, DataSection, TokenizedData
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.config.section import Section, Values, key, keys
-from seqloom.spec.config.train import Train
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(

@@ -6,9 +6,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.tasks.report import Answer, TaskReport, clipped
-from seqloom.views.numbers import short
+from seqloom.views.format import one_line, short
 from seqloom.views.terminal import fit
-from seqloom.views.text import one_line
 
 
 class LanguageReport(TaskReport):

@@ -11,22 +11,20 @@ from jaxtyping import Integer
 from numpy import ndarray
 from torch import Tensor
 
+from seqloom.core import names
+from seqloom.core.config.decode import DecodeSection
+from seqloom.core.config.section import keys
+from seqloom.core.problem import NotFinite, UserError
 from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.streams import TOKENIZER_FILE, Streams, prepare_stream, stream_to_test
-from seqloom.data.tokenisers import Tokeniser
-from seqloom.decoding.decode import decode
-from seqloom.decoding.streaming import collect, write
-from seqloom.decoding.text import reading
-from seqloom.nn.heads.positions import PerPosition
-from seqloom.nn.heads.registry import HEADS
-from seqloom.nn.models import Model
+from seqloom.data.text_stream import TOKENIZER_FILE, Streams, prepare_stream, stream_to_test
+from seqloom.data.tokenizers import Tokeniser
+from seqloom.decoding.decode import collect, decode, write
+from seqloom.decoding.detokenize import reading
+from seqloom.nn.heads.per_token import HEADS, PerPosition
+from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.spec import names
-from seqloom.spec.config.decode import DecodeSection
-from seqloom.spec.config.section import keys
-from seqloom.spec.errors import NotFinite, UserError
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
 from seqloom.tasks.language.data import learner

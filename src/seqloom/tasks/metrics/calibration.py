@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqloom.spec.errors import ArgumentError
-from seqloom.tasks.metrics.arrays import Values, array, check_alike
+from seqloom.core.problem import ArgumentError
+from seqloom.tasks.metrics.classes import Values, array, check_alike
 from seqloom.tasks.metrics.counts import share
 
 

@@ -1,15 +1,39 @@
-"""Metrics by name: scores of a whole split, computed beside the task's own where `train.metrics` names them."""
+"""Names of scores for a person."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import SupportsFloat
 
-from seqloom.spec import names
-from seqloom.spec.origin import Origin
-from seqloom.spec.part_checks import as_function, call, misfit
-from seqloom.spec.registry import Registry, shown
+from seqloom.core import names
+from seqloom.core.part_checks import as_function, call, misfit
+from seqloom.core.part_origin import Origin
+from seqloom.core.registry import Registry, shown
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
+
+NAMES = {
+    "loss": "loss",
+    "accuracy": "accuracy",
+    "perplexity": "perplexity",
+    "bits_per_character": "bits a character",
+    "macro_f1": "macro F1",
+    "micro_f1": "micro F1",
+    "span_f1": "span F1",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+}
+BLEU_ORDER = re.compile(r"bleu[_-]?(\d)")
+
+
+def readable(score: str) -> str:
+    """A score's name for a person.
+
+    >>> readable("macro_f1"), readable("tag_accuracy"), readable("bleu_4")
+    ('macro F1', 'tag accuracy', 'BLEU-4')
+    """
+    order = BLEU_ORDER.fullmatch(score)
+    return f"BLEU-{order[1]}" if order else NAMES.get(score, score.replace("_", " "))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from seqloom.spec.errors import ArgumentError
+from seqloom.core.problem import ArgumentError
 from seqloom.tasks.metrics.counts import Counts, macro_f1, micro, table
 
 Span = tuple[int, int, str]

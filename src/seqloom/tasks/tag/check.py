@@ -5,6 +5,9 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, Problem
 from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import (
     SEPARATOR,
@@ -17,11 +20,7 @@ from seqloom.data.inspection.report import Inspection, Tally, share
 from seqloom.data.inspection.text_quality import Cut, Lengths, Longest, Odd
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
-from seqloom.data.wording import counted
-from seqloom.spec.config.section import keys
-from seqloom.spec.problem import KeyName, Problem
-from seqloom.tasks.label_check import Answered, LabelCounts, ignore
-from seqloom.tasks.label_problems import not_in_train, only_one, subject
+from seqloom.tasks.label_check import Answered, LabelCounts, ignore, not_in_train, only_one, subject
 from seqloom.tasks.row_check import origin, report_empty_splits
 from seqloom.tasks.tag.config import TagData
 from seqloom.tasks.tag.data import ANOTHER_COLUMN

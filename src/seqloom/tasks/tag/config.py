@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from seqloom.core import names
+from seqloom.core.config.data import TaggedColumn, VocabularyData
+from seqloom.core.config.section import AllBut, Section, Values, key, keys
+from seqloom.core.config.train import ComparedTrain
+from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.registry import Registry
 from seqloom.data.reads import EmbeddedCorpus, Reads
 from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Probability, Use, Width
-from seqloom.spec import names
-from seqloom.spec.config.data import TaggedColumn, VocabularyData
-from seqloom.spec.config.section import AllBut, Section, Values, key, keys
-from seqloom.spec.config.train import ComparedTrain
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Experiment, Help
 
 READS = Reads(

@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.data.arrays import Ragged, Writer, read
+from seqloom.core.problem import DataError, KeyName, RunError
 from seqloom.data.examples import Place
 from seqloom.data.prepare import SplitExamples, never_in_train
+from seqloom.data.row_store import Ragged, Writer, read
 from seqloom.data.schema import (
     AnswerColumn,
     AnswerLearner,
@@ -26,9 +27,7 @@ from seqloom.data.schema import (
 )
 from seqloom.data.split import batched
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.spec.errors import DataError, RunError
-from seqloom.spec.problem import KeyName
-from seqloom.tasks.label_problems import not_in_train, only_one
+from seqloom.tasks.label_check import not_in_train, only_one
 from seqloom.tasks.tag.config import TagData
 
 WORDS, TAGS = 0, 1  # which value of an example

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from seqloom.tasks.label_report import LabelReport
 from seqloom.tasks.report import Answer
-from seqloom.views.text import one_line
+from seqloom.views.format import one_line
 
 
 class TagReport(LabelReport):

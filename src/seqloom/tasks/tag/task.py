@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Int, Integer
 from numpy import ndarray
 
+from seqloom.core.config.section import keys
 from seqloom.data.batches import by_length
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders, Schema
@@ -16,26 +17,25 @@ from seqloom.data.split import TRAIN
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.heads.head import ClassHead
-from seqloom.nn.heads.registry import HEADS
+from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Layer
-from seqloom.nn.models import Model
+from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.nn.words import CHARACTER_ENCODERS, Words
-from seqloom.spec.config.section import keys
+from seqloom.nn.word_embedding import CHARACTER_ENCODERS, Words
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
+from seqloom.tasks.chunking import Joined, Pieces
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.hardest_examples import LONGEST, Worst
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import Compared
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
-from seqloom.tasks.pieces import Joined, Pieces
+from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.rows import padded
 from seqloom.tasks.tag.config import TagData, TagModel, TagTrain
 from seqloom.tasks.tag.data import FORMS, LETTERS_FILE, TAGS_FILE, WORDS_FILE, Forms, Spellings, schema
 from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
-from seqloom.tasks.worst import LONGEST, Worst
 
 
 class Tag(RowTask[Model]):

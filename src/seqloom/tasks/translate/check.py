@@ -2,14 +2,14 @@
 
 from collections import Counter
 
+from seqloom.core.config.section import keys
+from seqloom.core.plurals import counted
+from seqloom.core.problem import KeyName, Problem
 from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
 from seqloom.data.inspection.report import Inspection, Tally, share
 from seqloom.data.inspection.text_quality import TextQuality, count_tokens
 from seqloom.data.source import DataSource
-from seqloom.data.wording import counted
-from seqloom.spec.config.section import keys
-from seqloom.spec.problem import KeyName, Problem
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 from seqloom.tasks.translate.config import TranslateData
 

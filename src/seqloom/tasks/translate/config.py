@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Literal
 
+from seqloom.core.config.data import NO_FILES, Language, TokenizedData
+from seqloom.core.config.section import Values, key, keys
+from seqloom.core.problem import KeyName, Problem, conflict
+from seqloom.core.registry import Registry
 from seqloom.data.fields import stripped_text
 from seqloom.data.reads import EmbeddedCorpus, Reads, Role
 from seqloom.data.table_config import TableData, column_key
 from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
 from seqloom.models.family import Family
-from seqloom.spec.config.data import NO_FILES, Language, TokenizedData
-from seqloom.spec.config.section import Values, key, keys
-from seqloom.spec.problem import KeyName, Problem, conflict
-from seqloom.spec.registry import Registry
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 

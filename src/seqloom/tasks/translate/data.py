@@ -7,7 +7,7 @@ from jaxtyping import Shaped
 from numpy import ndarray
 
 from seqloom.data.examples import Place
-from seqloom.data.rows import Within
+from seqloom.data.row_store import Within
 from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN

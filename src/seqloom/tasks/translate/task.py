@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
+from seqloom.core.config.section import keys
 from seqloom.data.schema import Schema
-from seqloom.spec.config.section import keys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.metrics.translation import Translations
+from seqloom.tasks.metrics.text_overlap import Translations
 from seqloom.tasks.text_source import Source, Texts
 from seqloom.tasks.translate.config import TranslateData
 from seqloom.tasks.translate.data import schema

@@ -1,0 +1,185 @@
+"""Where examples come from, and how they become tokens."""
+
+from difflib import get_close_matches
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo
+
+from seqloom.core import names
+from seqloom.core.config.section import AllBut, Section, key
+from seqloom.core.problem import ConfigError, KeyName
+
+LANGUAGES = (
+    *("ar", "az", "be", "bn", "ca", "ce", "cs", "cy", "da", "de", "en", "eo", "es", "fa", "fi", "fr", "he", "hu", "id"),
+    *("is", "it", "ja", "kn", "ko", "kz", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "te"),
+    *("tet", "tg", "th", "tr", "uk", "vi"),
+)
+"""The codes of num2words that write every number of up to nine digits in words, in a script of the language; variants
+of a country (en_IN, fr_BE, pt_BR) are left to the main one."""
+
+FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
+"""One script and many relatives, so that the task is neither trivial nor hopeless."""
+
+ALL = "all"
+
+
+def several(value: object) -> object:
+    """One file may stand for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+def spoken(said: tuple[str, ...]) -> tuple[str, ...]:
+    """The languages of codes, which may stand together with commas between them; in one order, however they are said.
+
+    >>> spoken(("fr,en", "de")), len(spoken(("all",)))
+    (('de', 'en', 'fr'), 44)
+    """
+    codes = [code.strip() for each in said for code in each.split(",")]
+    for code in codes or [""]:
+        if code not in (ALL, *LANGUAGES):
+            message = f"{KeyName('data.languages')} has {no_language(code)}; expected {ALL}, or some of {in_words()}"
+            raise ConfigError(message, key="data.languages", code="unknown-language")
+    return tuple(code for code in LANGUAGES if code in codes or ALL in codes)
+
+
+def one_spoken(code: str, info: ValidationInfo) -> str:
+    """The code of one language."""
+    if code not in LANGUAGES:
+        key = f"data.{info.field_name}"
+        message = f"{KeyName(key)} is {no_language(code)}; expected one of {in_words()}"
+        raise ConfigError(message, key=key, code="unknown-language")
+    return code
+
+
+def no_language(code: str) -> str:
+    """What came, and the language that was likely meant.
+
+    >>> no_language("en_GB")
+    "'en_GB' (did you mean en?)"
+    """
+    main = code.lower().replace("-", "_").partition("_")[0]  # of en_GB, en
+    nearest = get_close_matches(main, LANGUAGES, n=1)
+    return f"{code!r} (did you mean {nearest[0]}?)" if nearest else repr(code)
+
+
+def in_words() -> str:
+    """All codes."""
+    return ", ".join(LANGUAGES)
+
+
+Files = Annotated[tuple[str, ...], BeforeValidator(several)]
+Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(spoken)]
+Language = Annotated[str, AfterValidator(one_spoken)]
+
+
+NO_FILES: tuple[object, ...] = ((),)
+LEARNED = AllBut(("byte",))
+
+
+class DataSection(Section):
+    """Which files, or which embedded corpus, and how they are split: the keys of every task."""
+
+    train: Files = key((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
+    valid: Files = key(
+        (), description="Files to choose the best model by; without them, a share of `train` is set aside."
+    )
+    test: Files = key((), description="Files to measure the chosen model on, once, at the end.")
+    corpus: str | None = key(None, description="A built-in corpus, instead of files (`seqloom list corpora`).")
+    length: int | None = key(
+        None,
+        ge=1,
+        le=100_000,
+        description="How long the examples of the built-in corpus are.",
+        only_with={"data.train": NO_FILES},
+    )
+    examples: int | None = key(
+        None,
+        ge=10,
+        le=10_000_000,
+        description="How many examples the built-in corpus has.",
+        only_with={"data.train": NO_FILES},
+    )
+    seed: int = key(
+        1,
+        ge=0,
+        lt=2**63,
+        description="Decides which examples are kept back to choose and to test by, and what an embedded corpus holds.",
+    )
+    format: str = key("auto", of_file=True, description="The format of the files; `auto` goes by their names.")
+    valid_share: float = key(
+        0.1,
+        gt=0,
+        lt=1,
+        description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
+        "Unless given, 0.1 of files.",
+        only_with={"data.valid": NO_FILES},
+    )
+    test_share: float = key(
+        0.0,
+        ge=0,
+        lt=1,
+        description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
+        only_with={"data.test": NO_FILES},
+    )
+
+
+class RowData(DataSection):
+    """Keys of tasks whose examples are rows: texts, sentences, pairs."""
+
+    on_bad_line: Literal["refuse", "skip"] = key(
+        "refuse",
+        of_file=True,
+        description="Whether a line that can't be read stops everything, or is skipped and counted.",
+    )
+    max_length: int | None = key(
+        None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
+    )
+    max_characters: int = key(
+        1_000_000,
+        of_file=True,
+        ge=1,
+        description="A text with more characters than this is refused as a likely mistake.",
+    )
+
+
+class VocabularyData(Section):
+    """Keys of tasks that count words."""
+
+    vocabulary: int | None = key(
+        None,
+        ge=8,
+        le=1_000_000,
+        description="The largest number of different tokens that are distinguished.",
+        only_with={"data.tokenizer": LEARNED},
+    )
+    min_count: int = key(
+        1,
+        ge=1,
+        le=1_000_000,
+        description="Words or characters seen less often than this are treated as unknown.",
+        only_with={"data.tokenizer": LEARNED},
+    )
+    lowercase: bool = key(False, description="Whether capital letters are made small.")
+
+
+class TokenizedData(VocabularyData):
+    """Keys of tasks with a tokenizer."""
+
+    tokenizer: names.Tokeniser | None = key(None, description="What a token is.")
+    sample: int | None = key(
+        None,
+        ge=1000,
+        description="The tokeniser learns from at most this many characters of the training data.",
+        only_with={"data.tokenizer": LEARNED},
+    )
+
+
+class TaggedColumn(RowData):
+    """Keys of tasks that read CoNLL files."""
+
+    tag: str | None = key(
+        None,
+        description="The column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
+        of_file=True,
+        numbers_are_text=True,
+    )

@@ -1,0 +1,166 @@
+"""How a model learns."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from seqloom.core import names
+from seqloom.core.config.section import AllBut, Section, key
+from seqloom.core.problem import KeyName
+from seqloom.core.registry import Names
+
+Probability = Annotated[float, Field(ge=0, lt=1)]
+
+
+def listed(value: object) -> object:
+    """Names, which may stand in one text with commas between them.
+
+    >>> listed("a,b"), listed(["a", "b, c"])
+    (('a', 'b'), ('a', 'b', 'c'))
+    """
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        return value
+    return tuple(dict.fromkeys(name.strip() for word in words for name in word.split(",")))
+
+
+def only(registered: Names, *builtin: str) -> AllBut:
+    """The condition of a key that some built-in names read, and that any user-defined one may read."""
+    return AllBut(tuple(name for name in registered if registered.origin(name) is None and name not in builtin))
+
+
+class Train(Section):
+    """The loop: how long, by which steps, and what is kept: the keys of every task. A key that is None is off.
+
+    Some optimizers and schedules have keys of their own (momentum, halve_every). A built-in one takes those that it
+    reads; a user-defined one may read them all, so all of them may be given beside it.
+    """
+
+    epochs: int | None = key(None, ge=1, le=1_000_000, description="How many times the training data are read.")
+    steps: int | None = key(
+        None,
+        ge=1,
+        le=1_000_000_000,
+        description="How many steps to take; where `epochs` are given too, training ends with whichever comes first.",
+    )
+    batch: int = key(
+        ge=1,
+        le=16_777_216,
+        description="The most tokens in a batch, padding included.",
+    )
+    optimizer: names.Optimiser = key(description="The optimiser, which turns gradients into steps.")
+    lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
+    momentum: Probability = key(
+        0.9,
+        description="How much of the last step is kept (optimisers momentum, rmsprop).",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "momentum", "rmsprop")},
+    )
+    beta1: Probability = key(
+        0.9,
+        description="How much of the mean gradient is kept (optimisers adam, adamw).",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adam", "adamw")},
+    )
+    beta2: Probability = key(
+        0.999,
+        description="How much of the mean squared gradient is kept (optimisers rmsprop, adam, adamw).",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "rmsprop", "adam", "adamw")},
+    )
+    epsilon: float = key(
+        1e-8,
+        gt=0,
+        le=1,
+        description="Added to the denominator (optimisers adagrad, rmsprop, adam, adamw).",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adagrad", "rmsprop", "adam", "adamw")},
+    )
+    l2: float = key(
+        0.0,
+        ge=0,
+        le=10,
+        description="L2: this times each weight is added to its gradient (all optimisers but adamw).",
+        only_with={"train.optimizer": AllBut(("adamw",))},
+        instead=f"Give {KeyName('train.decay')} instead",
+    )
+    decay: float = key(
+        0.0,
+        ge=0,
+        le=10,
+        description="Weight decay of matrices; biases and norms have none (optimiser adamw).",
+        only_with={"train.optimizer": only(names.OPTIMISERS, "adamw")},
+        instead=f"Give {KeyName('train.l2')} instead",
+    )
+    schedule: names.Schedule = key(description="How the learning rate changes after the warm-up.")
+    warmup: int = key(
+        0, ge=0, le=10_000_000, description="The number of first steps over which the learning rate rises from 0."
+    )
+    halve_every: int = key(
+        1,
+        ge=1,
+        description="Halve the learning rate after this many epochs (schedule halve), or after this many validations "
+        "without a better score (plateau).",
+        only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
+    )
+    floor: float = key(
+        0.0,
+        ge=0,
+        le=1,
+        description="The share of the learning rate left at the end (schedule cosine).",
+        only_with={"train.schedule": only(names.SCHEDULES, "cosine")},
+    )
+    clip_norm: float | None = key(
+        None, gt=0, description="The largest norm that the gradient of all weights together may have."
+    )
+    clip_value: float | None = key(
+        None, gt=0, description="The largest value that the gradient of any single weight may have."
+    )
+    label_smoothing: Probability = key(
+        0.0,
+        description="The share of each target spread over all classes in training (not with a CRF or several labels).",
+    )
+    average: int | None = key(
+        None,
+        ge=2,
+        le=100,
+        description="The weights at this many of the last validations are averaged at the end, and kept if they score "
+        "better; their checkpoints stay on the disk until the run has ended.",
+    )
+    activation_l2: float = key(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
+    slowness: float = key(
+        0.0, ge=0, description="Temporal activation regularisation: this times the mean of (y_t − y_{t−1})²."
+    )
+    accumulate: int = key(
+        1, ge=1, le=100_000, description="The number of batches in each step: as one large batch, in less memory."
+    )
+    validate_every: int | None = key(
+        None, ge=1, description="The number of steps between validations; unless given, one per epoch."
+    )
+    early_stop: int | None = key(None, ge=1, description="Stop after this many validations without a better score.")
+    checkpoint_every: int | None = key(
+        None,
+        ge=1,
+        description="The number of steps between checkpoints; unless given, at each validation and about every minute.",
+    )
+    keep: int = key(2, ge=1, le=1000, description="How many of the newest checkpoints are kept.")
+    log_every: int = key(10, ge=1, description="The number of steps between lines in metrics.jsonl.")
+    not_finite: int = key(
+        10,
+        ge=1,
+        description="Steps without a finite loss and gradient are skipped; the run stops after this many in a row.",
+    )
+    precision: names.Precision = key(
+        "float32", description="The precision of matrix products; weights stay in float32."
+    )
+    deterministic: bool = key(
+        False, description="Whether operations that differ from run to run are refused (on a GPU; slower)."
+    )
+    device: names.Device = key("auto", description="Where to compute; auto takes a GPU if there is one.")
+    tensorboard: bool = key(
+        False, description="Whether TensorBoard files are written too (needs `pip install seqloom[track]`)."
+    )
+
+
+class ComparedTrain(Train):
+    """Keys of tasks that compare answers with references."""
+
+    metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(listed)] = key(
+        (), description="Metrics to compute beside the task's own scores, by name."
+    )

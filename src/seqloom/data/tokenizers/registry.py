@@ -1,0 +1,117 @@
+"""Tokenizers by name, and their files: read as what a stranger wrote, so that only registered kinds come out."""
+
+import json
+
+from seqloom.core import names
+from seqloom.core.part_checks import call, check_call, misfit, require_class
+from seqloom.core.part_origin import Origin
+from seqloom.core.problem import DataError, PartError, SeqloomError
+from seqloom.core.registry import Registry, shown
+from seqloom.data.tokenizers.byte_level import BPE, Byte
+from seqloom.data.tokenizers.character import Character
+from seqloom.data.tokenizers.library import LibraryTokeniser
+from seqloom.data.tokenizers.tokenizer import Tokeniser
+from seqloom.data.tokenizers.word import Word
+
+BUILTIN: tuple[type[LibraryTokeniser], ...] = (Character, Byte, Word, BPE)
+TOKENISERS: Registry[type[Tokeniser]] = Registry(names.TOKENISERS, {kind.kind: kind for kind in BUILTIN})
+
+LARGEST = 64 * 2**20
+
+
+def read(text: str, place: object) -> Tokeniser:
+    """The tokeniser that `to_json` wrote; of the file nothing is used but what its kind learned."""
+    if len(text) > LARGEST:
+        raise damaged(place, f"a tokeniser of more than {LARGEST // 2**20} MiB")
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged(place, "a tokeniser that is not JSON") from None
+    if not isinstance(told, dict):
+        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
+    if "tokenizer" in told:
+        return read_own(told["tokenizer"], told.get("state"), place)
+    kind = next((kind for kind in BUILTIN if kind.is_said_by(told)), None)
+    if kind is None:
+        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
+    try:
+        return kind.from_state(told)
+    except ValueError as flaw:
+        raise damaged(place, f"a {kind.kind} tokeniser with a flaw: {flaw}") from None
+
+
+def damaged(place: object, message: str) -> DataError:
+    """The error for a file that is not as it was written."""
+    advice = "Train again, or copy the file anew from where it was made"
+    return DataError(place, message, advice, code="damaged-tokenizer")
+
+
+def read_own(name: object, state: object, place: object) -> Tokeniser:
+    """A user-defined tokenizer."""
+    origin = TOKENISERS.names.origin(name) if isinstance(name, str) else None
+    if origin is None:
+        what = f"a tokenizer of the kind {shown(name)}, which is not registered"
+        raise DataError(place, what, "Register it, as when the run was made", code="tokenizer-missing")
+    kind = TOKENISERS[str(name)]
+    if not isinstance(state, dict):
+        raise damaged(place, f"a {name} tokeniser without a state")
+    try:
+        made = kind.from_state(state)
+    except SeqloomError:
+        raise
+    except Exception as error:
+        what = f"a {name} tokeniser that can't be read ({type(error).__name__}: {error})"
+        raise damaged(place, what.replace(".)", ")")) from None
+    if not isinstance(made, kind):
+        reason = f"made {shown(made)} from its state"
+        raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")
+    return made
+
+
+# User-defined tokenizers ---------------------------------------------------------------------------------------------
+
+
+def register(name: str, part: object) -> None:
+    """Add a user-defined tokenizer: a class derived from Tokeniser."""
+    kind = require_class("tokenizer", name, part, Tokeniser, "Derive a class from seqloom.data.tokenizers.Tokeniser")
+    if issubclass(kind, LibraryTokeniser):
+        reason = "derives from a built-in one, whose file does not say another kind"
+        raise misfit("tokenizer", name, kind, reason, "Derive it from Tokeniser, and use the built-in one inside")
+    check_call("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
+    check_call("tokenizer", name, kind, kind.from_state, ("state",))
+    for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
+        check_call("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
+    if kind in TOKENISERS.values() and kind.kind != name:
+        reason = f"is registered already, as {kind.kind!r}"
+        raise misfit("tokenizer", name, kind, reason, "Derive another class from it")
+    TOKENISERS.register(name, kind, Origin.registered(kind))
+    kind.kind = name
+
+
+def check_trained(name: str, made: object, text: str) -> Tokeniser:
+    """A user-defined tokenizer that has been trained, if it does what a tokenizer does, tried on a text."""
+    kind = TOKENISERS[name]
+
+    def unfit(reason: str, advice: str) -> PartError:
+        return misfit("tokenizer", name, kind, reason, advice)
+
+    if not isinstance(made, kind):
+        raise unfit(f"returned {shown(made)} from `train`", "Return the tokenizer")
+    size = call("tokenizer", name, kind, lambda: len(made))
+    if not size or not (made.unknown is None or 0 <= made.unknown < size):
+        raise unfit(f"has {size} ids, and {made.unknown} for what is unknown", "Have one id at least")
+    ids = made.encode(text)
+    back: object = call("tokenizer", name, kind, lambda: made.decode(ids.tolist()))
+    if not isinstance(back, str):
+        raise unfit(f"decodes to {shown(back)}", "Return a text from `decode`")
+    tokens: object = call("tokenizer", name, kind, lambda: made.tokens(ids.tolist()))
+    if not isinstance(tokens, list) or len(tokens) != len(ids):
+        raise unfit(f"has {shown(tokens)} for {len(ids)} ids", "Return a list with a text for each from `tokens`")
+    file = call("tokenizer", name, kind, made.to_json)
+    try:
+        again = read(file, "its file")
+    except DataError as error:
+        raise unfit(f"is not read again: {error.template.message}", "Match `state` and `from_state`") from None
+    if len(again) != size or again.encode(text).tolist() != ids.tolist():
+        raise unfit("encodes a text differently once it was saved and read", "Keep all that it learned in `state`")
+    return made

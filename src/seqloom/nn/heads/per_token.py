@@ -1,0 +1,153 @@
+"""Classes at each position: a language model's next word, a tagger's tag, the notes of a chord."""
+
+from typing import Protocol
+
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from seqloom.core import names
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
+from seqloom.kernels.linear import Linear
+from seqloom.kernels.masks import zero_beyond
+from seqloom.nn.dropout import check_probability
+from seqloom.nn.heads.head import PADDING, ClassHead, Loss, class_target, label_target, pad_beyond, real_steps
+from seqloom.nn.heads.tied import TiedLinear
+from seqloom.nn.validation import check_count
+
+
+class PerPosition(ClassHead):
+    """One class at each step: p(k | y_t) = softmax(W y_t + b)_k.
+
+        loss = Σ_t −log p(target_t | y_t)                                      over real steps; count: real steps
+             = Σ_t −(1 − ε) log p(target_t | y_t) − ε/K Σ_k log p(k | y_t)     with label smoothing ε, in training mode
+
+    tied: the embedding whose matrix is W (see `TiedLinear`)
+    smoothing: ε (Szegedy et al. 2016; 0.1 in Vaswani et al. 2017). In eval mode the loss is the plain one, so that a
+        perplexity is the model's own.
+
+    `predict` gives the most likely class, and PADDING (−1) beyond a row's length.
+
+    >>> head = PerPosition(4, classes=7)
+    >>> y, target, lengths = torch.randn(2, 3, 4), torch.tensor([[1, 2, 6], [5, 0, 0]]), torch.tensor([3, 1])
+    >>> head.loss(y, target, lengths).count
+    tensor(4)
+    >>> head.predict(y, lengths)[1, 1:]
+    tensor([-1, -1])
+    """
+
+    def __init__(
+        self,
+        size: int,
+        classes: int,
+        *,
+        tied: nn.Embedding | None = None,
+        bias: bool = True,
+        smoothing: float = 0.0,
+    ) -> None:
+        check_count("PerPosition", "classes", classes)
+        check_probability("PerPosition", "smoothing", smoothing)
+        if tied is not None and tied.weight.shape != (classes, size):
+            shape = f"a matrix {list(tied.weight.shape)}"
+            raise ArgumentError("PerPosition", "tied", shape, f"[{classes}, {size}], classes and size")
+        super().__init__(Linear(size, classes, bias) if tied is None else TiedLinear(tied, bias=bias))
+        self.smoothing = smoothing
+
+    def check_target(
+        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Int[Tensor, " batch"] | None
+    ) -> Int[Tensor, "*steps"]:
+        return class_target(where, target, scores, lengths)
+
+    def measure(
+        self,
+        scores: Float[Tensor, "batch time classes"],
+        target: Int[Tensor, "batch time"],
+        lengths: Int[Tensor, " batch"] | None,
+    ) -> Loss:
+        total = F.cross_entropy(
+            scores.flatten(0, 1),
+            pad_beyond(target, lengths).flatten(),
+            ignore_index=PADDING,
+            reduction="sum",
+            label_smoothing=self.smoothing if self.training else 0.0,
+        )
+        return Loss(total, real_steps(scores, lengths))
+
+    def decide(
+        self, scores: Float[Tensor, "batch time classes"], lengths: Int[Tensor, " batch"] | None
+    ) -> Int[Tensor, "batch time"]:
+        return pad_beyond(scores.argmax(dim=2), lengths)
+
+    def weigh(
+        self, scores: Float[Tensor, "batch time classes"], lengths: Int[Tensor, " batch"] | None
+    ) -> Float[Tensor, "batch time classes"]:
+        return scores.softmax(dim=2)
+
+    def extra_repr(self) -> str:
+        return f"smoothing={self.smoothing}" if self.smoothing else ""
+
+
+class LabelsPerPosition(ClassHead):
+    """Several labels at each step, or none, each by itself: p(k | y_t) = σ(W y_t + b)_k.
+
+        loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
+
+    The count is of real steps, not of labels: the mean is −log p of a step's whole set, in the unit of `PerPosition`.
+
+    threshold: `predict` says yes where p is at least this, and no beyond a row's length
+
+    >>> head = LabelsPerPosition(4, labels=3)
+    >>> head.predict(torch.randn(2, 5, 4)).shape
+    torch.Size([2, 5, 3])
+    """
+
+    def __init__(self, size: int, labels: int, *, threshold: float = 0.5) -> None:
+        check_count("LabelsPerPosition", "labels", labels)
+        check_probability("LabelsPerPosition", "threshold", threshold)
+        super().__init__(Linear(size, labels))
+        self.threshold = threshold
+
+    def check_target(
+        self, where: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Int[Tensor, " batch"] | None
+    ) -> Float[Tensor, "*steps labels"]:
+        return label_target(where, target, scores, lengths)
+
+    def measure(
+        self,
+        scores: Float[Tensor, "batch time labels"],
+        target: Float[Tensor, "batch time labels"],
+        lengths: Int[Tensor, " batch"] | None,
+    ) -> Loss:
+        each = F.binary_cross_entropy_with_logits(scores, target, reduction="none")
+        return Loss(zero_beyond(each, lengths).sum(), real_steps(scores, lengths))
+
+    def decide(
+        self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None
+    ) -> Bool[Tensor, "batch time labels"]:
+        return zero_beyond(scores.sigmoid() >= self.threshold, lengths)
+
+    def weigh(
+        self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None
+    ) -> Float[Tensor, "batch time labels"]:
+        return scores.sigmoid()
+
+    def scores_at(self, prior: Shaped[Tensor, " labels"]) -> Float[Tensor, " labels"]:
+        """log p/(1 − p), p the share of items that have each label, kept a thousandth away from none and all."""
+        share = prior.double()
+        if not bool(((share >= 0) & (share <= 1)).all()):
+            wrong = f"values from {float(share.min()):g} to {float(share.max()):g}"
+            raise ArgumentError(type(self).__name__, "prior", wrong, "the share of items with each label, 0 to 1")
+        return share.clamp(1e-3, 1 - 1e-3).logit()
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}"
+
+
+class BuildHead(Protocol):
+    """What makes a head of vectors of a size, for so many classes."""
+
+    def __call__(self, size: int, classes: int, *, smoothing: float = 0.0) -> ClassHead: ...
+
+
+HEADS: Registry[BuildHead] = Registry(names.HEADS, {"softmax": PerPosition})

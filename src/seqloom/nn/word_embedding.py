@@ -1,0 +1,141 @@
+"""Words as a tagger sees them: each whole, and letter by letter, so that a word never seen still says something."""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from seqloom.core.problem import ArgumentError
+from seqloom.core.registry import Registry
+from seqloom.kernels.masks import zero_beyond
+from seqloom.nn.cells.lstm import LSTM
+from seqloom.nn.convolution import CentredConvolution
+from seqloom.nn.layer import Layer
+from seqloom.nn.pooling import Max
+from seqloom.nn.recurrent import Bidirectional, Recurrent
+from seqloom.nn.stack import Stack
+from seqloom.nn.state import State
+from seqloom.nn.stems import Tokens, finish
+from seqloom.nn.validation import check_count, check_lengths, check_tokens
+
+NO_CHARACTER = 0  # fills a word's row of characters after its last one
+
+
+class Spelling(nn.Module):
+    """A vector for each word from its characters: [words, longest] to [words, size]; NO_CHARACTER is padding."""
+
+    def __init__(self, characters: int, width: int, size: int) -> None:
+        super().__init__()
+        check_count(type(self).__name__, "characters", characters)
+        self.embedding = nn.Embedding(characters, width)
+        nn.init.normal_(self.embedding.weight, 0.0, width**-0.5)
+        self.output_size = size
+
+    def forward(self, letters: Int[Tensor, "words longest"]) -> Float[Tensor, "words dim"]:
+        lengths = (letters != NO_CHARACTER).sum(dim=1)
+        return self.read(self.embedding(letters), lengths)
+
+    @abstractmethod
+    def read(
+        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
+    ) -> Float[Tensor, "words dim"]:
+        """The word from the vectors of its letters."""
+
+
+class RecurrentSpelling(Spelling):
+    """The two last states of a bidirectional LSTM: [→h_n; ←h_1] (Ling et al. 2015; Lample et al. 2016).
+
+    >>> RecurrentSpelling(characters=30, width=4, size=6)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
+    torch.Size([2, 6])
+    """
+
+    def __init__(self, characters: int, width: int, size: int) -> None:
+        super().__init__(characters, width, size)
+        if size % 2:
+            raise ArgumentError("RecurrentSpelling", "size", str(size), "an even number, half a direction", verb="is")
+        half = size // 2
+        self.recurrent = Bidirectional(Recurrent(LSTM(width, half)), Recurrent(LSTM(width, half)))
+
+    def read(
+        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
+    ) -> Float[Tensor, "words dim"]:
+        _, state = self.recurrent(x, lengths)
+        return torch.cat([state["forwards.hidden"], state["backwards.reversed.hidden"]], dim=1)
+
+
+class ConvolutionalSpelling(Spelling):
+    """The strongest answer of each of `size` filters over three letters (Santos & Zadrozny 2014; Ma & Hovy 2016).
+
+    >>> ConvolutionalSpelling(characters=30, width=4, size=5)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
+    torch.Size([2, 5])
+    """
+
+    def __init__(self, characters: int, width: int, size: int) -> None:
+        super().__init__(characters, width, size)
+        self.convolution = CentredConvolution(width, size, kernel_size=3, activation="relu")
+        self.pool = Max(size)
+
+    def read(
+        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
+    ) -> Float[Tensor, "words dim"]:
+        y, _ = self.convolution(x, lengths)
+        pooled: Tensor = self.pool(y, lengths)
+        return pooled
+
+
+CHARACTER_ENCODERS: Registry[type[Spelling]] = Registry(
+    "character encoder", {"lstm": RecurrentSpelling, "conv": ConvolutionalSpelling}
+)
+
+
+class Words(Stack):
+    """A vector for each word, and what its letters say beside it: x_t = D([E[word_t]; spelling(letters_t)] + P_t)
+
+    tokens[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
+    1 + longest]. Words that occur several times in a batch are spelt once.
+
+    >>> stem = Words(vocabulary=10, size=4, spelling=ConvolutionalSpelling(characters=30, width=3, size=5))
+    >>> x, state = stem(torch.tensor([[[7, 3, 1, 2], [1, 5, 0, 0]]]))
+    >>> x.shape
+    torch.Size([1, 2, 9])
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        size: int,
+        spelling: Spelling,
+        *,
+        scaled: bool = False,
+        positions: Layer | None = None,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+    ) -> None:
+        super().__init__(finish("Words", size + spelling.output_size, positions, "none", dropout))
+        self.words = Tokens(vocabulary, size, scaled=scaled, word_dropout=word_dropout)
+        self.spelling = spelling
+
+    @property
+    def vocabulary(self) -> int:
+        """How many words are told apart."""
+        return self.words.vocabulary
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch time 1+longest"],
+        lengths: Int[Tensor, " batch"] | None = None,
+        state: State | None = None,
+    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
+            shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
+            raise ArgumentError("Words", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+        if lengths is not None:
+            rows, time, _ = tokens.shape
+            tokens = zero_beyond(tokens, check_lengths("Words", lengths, rows, time, tokens.device))
+        words = check_tokens("Words", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
+        spelling = self.spelling.embedding
+        check_tokens("Words", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)
+        letters, where = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
+        spelt = self.spelling(letters)[where].unflatten(0, words.shape)
+        return self.run("Words", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="tokens")

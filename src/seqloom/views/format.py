@@ -1,0 +1,128 @@
+"""Numbers as a person reads them."""
+
+import html
+import re
+from math import floor, isfinite, log10
+
+
+def short(value: float | None) -> str:
+    """About four digits: enough to compare, no more.
+
+    >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 1010.2, 2.5e12, None, float("inf"))]
+    ['0.8712', '1,234,567', '3e-5', '12', '1,010', '2.5e12', '–', '∞']
+    """
+    if value is None:
+        return "–"
+    if not isfinite(value):
+        return "not a number" if value != value else ("∞" if value > 0 else "-∞")
+    size = abs(value)
+    if size and (size < 1e-3 or size >= 1e10):
+        return scientific(value)
+    if value == int(value) or size >= 10_000:
+        return f"{value:,.0f}"
+    decimals = min(max(3 - floor(log10(size)), 0), 4)
+    digits = f"{value:,.{decimals}f}"
+    return digits.rstrip("0").rstrip(".") if decimals else digits
+
+
+def scientific(value: float) -> str:
+    """
+    >>> scientific(0.00125)
+    '1.25e-3'
+    """
+    digits, _, power = f"{value:.2e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+
+
+def brief(value: float) -> str:
+    """A label on an axis: as few characters as will do.
+
+    >>> [brief(value) for value in (0, 0.25, 2000, 150_000, 2_500_000, 1e-4, 3e12)]
+    ['0', '0.25', '2,000', '150k', '2.5M', '1e-4', '3e12']
+    """
+    size = abs(value)
+    if not isfinite(value):
+        return short(value)
+    for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if max(unit, 1e4) <= size < 1e12:
+            return f"{value / unit:.4g}{suffix}"
+    if 1000 <= size < 1e12:
+        return f"{value:,.6g}"
+    return scientific(value) if size and (size < 1e-3 or size >= 1e12) else f"{value:.6g}"
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> [duration(seconds) for seconds in (0.4, 61.2, 3600, 200_000)]
+    ['0.4 s', '1 min 1 s', '1 h 0 min', '2 d 7 h']
+    """
+    if not 60 <= seconds < 1e10:
+        return f"{short(round(seconds, 1) if isfinite(seconds) else seconds)} s"
+    whole = round(seconds)
+    for unit, name, part, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            return f"{whole // unit:,} {name} {whole % unit // part} {below}"
+    raise AssertionError(seconds)
+
+
+def memory(size: float) -> str:
+    """
+    >>> [memory(size) for size in (900, 2048, 3 * 2**30)]
+    ['900 B', '2 KiB', '3 GiB']
+    """
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{short(round(size / unit, 1))} {name}"
+    return f"{short(size)} B"
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # can turn the rest of a line around
+
+
+def visible(text: str) -> str:
+    r"""Control characters as pictures, halves of characters as the replacement sign; line breaks and tabs stay.
+
+    >>> visible("a\x1b[31m")
+    'a␛[31m'
+    """
+    return _DIRECTION.sub("\ufffd", _CONTROL.sub(_picture, text.replace("\r\n", "\n")))
+
+
+def one_line(text: str) -> str:
+    r"""
+    >>> one_line("to be\nor not")
+    'to be⏎or not'
+    """
+    return visible(text).replace("\n", "⏎").replace("\t", "⇥")
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters and a word on the rest.
+
+    >>> cut("abcdef", 4)
+    'abcd… (2 more characters)'
+    """
+    more = len(text) - limit
+    return text if more <= 0 else f"{text[:limit]}… ({more:,} more character{'s' * (more > 1)})"
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, the last an ellipsis if there were more.
+
+    >>> clip("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def escaped(text: str) -> str:
+    """Fit for any place in HTML or XML, between tags or in quotes."""
+    return html.escape(visible(text), quote=True)
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else "\ufffd"

@@ -1,0 +1,314 @@
+"""How a page looks, and the one script it has: tooltips that come at once, also under a finger."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, Union
+
+from seqloom.views import svg
+from seqloom.views.figure import Drawing, Figure, Grid, Panels, Table
+from seqloom.views.markup import element, text
+
+STYLE = """
+*{box-sizing:border-box}
+html{font:17px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;font-variant-numeric:tabular-nums;
+color:var(--ink);background:var(--paper);-webkit-text-size-adjust:100%;scroll-behavior:smooth}
+body{max-width:60rem;margin:0 auto;padding:3.5rem 1.5rem 6rem}
+h1{font-size:2.1rem;line-height:1.15;font-weight:600;letter-spacing:-.02em;margin:0 0 .5rem;overflow-wrap:anywhere}
+h2{font-size:1.2rem;font-weight:600;letter-spacing:-.01em;margin:0 0 1.25rem}
+p{max-width:42rem;margin:0 0 1rem}
+.lead{max-width:none;color:var(--muted);font-size:1.05rem;margin:0}
+.status{max-width:none;margin:1.1rem 0 0;padding-left:1.3rem;position:relative}
+.status::before{content:"";position:absolute;left:0;top:.5em;width:.6rem;height:.6rem;border-radius:50%;
+background:var(--c3)}
+.status.warning::before{background:var(--warn)} .status.open::before{background:none;border:2px solid var(--warn)}
+nav{display:flex;flex-wrap:wrap;gap:.3rem 1.3rem;margin-top:1.6rem;font-size:.85rem}
+a{color:var(--c1);text-decoration:none} a:hover{text-decoration:underline}
+section{margin-top:2.6rem;padding-top:2.2rem;border-top:1px solid var(--rule)}
+figure{margin:0 0 1.8rem;min-width:0}
+figcaption{margin-bottom:.7rem;font-size:.9rem;line-height:1.4}
+figcaption b{font-weight:600;margin-right:.6em} figcaption span{color:var(--muted)}
+.row{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.6rem 2.4rem;
+align-items:start}
+.narrow{display:none} .scroll{overflow-x:auto}
+.facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.4rem 1.5rem;margin:0 0 2rem}
+.facts dt{font-size:.82rem;color:var(--muted)} .facts dd{margin:0;font-size:1.7rem;line-height:1.25;font-weight:300;
+letter-spacing:-.01em} .facts span{font-size:.82rem;color:var(--muted)}
+table{border-collapse:collapse;font-size:.88rem;line-height:1.4}
+th{font-weight:400;color:var(--muted);text-align:left;white-space:nowrap}
+th,td{padding:.34rem 1.6rem .34rem 0;border-bottom:1px solid var(--rule);vertical-align:top}
+th:last-child,td:last-child{padding-right:0} .number{text-align:right}
+td{overflow-wrap:anywhere} td.number{white-space:nowrap} tbody tr:last-child td{border-bottom:0}
+pre{margin:0;padding:.9rem 1.1rem;overflow:auto;max-height:26rem;border-radius:6px;font-size:.82rem;line-height:1.5;
+background:color-mix(in srgb,var(--ink) 4.5%,transparent);white-space:pre-wrap;overflow-wrap:anywhere;
+unicode-bidi:isolate}
+p code{font-size:.85em;padding:.1em .35em;border-radius:4px;background:color-mix(in srgb,var(--ink) 6%,transparent);
+overflow-wrap:anywhere}
+code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+blockquote{margin:0 0 1.1rem;padding:.1rem 0 .1rem 1.1rem;border-left:2px solid var(--rule)}
+blockquote p{margin:0 0 .2rem;max-width:none;overflow-wrap:anywhere;white-space:pre-line;unicode-bidi:isolate}
+blockquote footer{font-size:.85rem;color:var(--muted);overflow-wrap:anywhere}
+.compared{display:flex;gap:1.1rem;align-items:flex-start} .compared img{width:6rem;border-radius:4px;flex:none}
+.compared dl{display:grid;grid-template-columns:auto 1fr;gap:.1rem 1.1rem;margin:0 0 .2rem}
+.compared dt{color:var(--muted);font-size:.85rem;line-height:1.85} .compared dd{margin:0;overflow-wrap:anywhere;
+white-space:pre-line;unicode-bidi:isolate}
+ruby{ruby-position:under;margin-right:.15em;white-space:nowrap;overflow-wrap:normal}
+rt{font-size:.62em;color:var(--muted);padding:0 .2em}
+ruby.wrong{color:var(--warn);font-weight:600} ruby.wrong rt{color:var(--warn);font-weight:400}
+mark{background:none;color:var(--warn);font-weight:600}
+details{margin:0 0 1.2rem} summary{cursor:pointer;color:var(--muted);font-size:.92rem;margin-bottom:.9rem}
+summary:hover{color:var(--ink)}
+:focus-visible{outline:2px solid var(--c1);outline-offset:2px}
+.tip{position:fixed;z-index:9;pointer-events:none;white-space:pre-line;font-size:.8rem;line-height:1.4;
+padding:.35rem .6rem;border-radius:5px;background:var(--ink);color:var(--paper);max-width:20rem}
+@media (max-width:44rem){html{font-size:16px} body{padding:1.8rem 1.1rem 4rem} h1{font-size:1.6rem}
+.wide{display:none} .narrow{display:block} .figure{font-size:13px} .facts dd{font-size:1.4rem}
+.facts{grid-template-columns:repeat(auto-fill,minmax(7.5rem,1fr))}
+section{margin-top:1.8rem;padding-top:1.6rem} th,td{padding-right:1.1rem}}
+@media print{body{max-width:none;padding:0} nav{display:none} section,figure{break-inside:avoid} pre{max-height:none}}
+"""
+
+SCRIPT = """
+(() => {
+  const tip = document.body.appendChild(document.createElement("div"));
+  tip.className = "tip"; tip.hidden = true;
+  for (const title of document.querySelectorAll("svg title")) {
+    if (title.parentNode.tagName !== "svg") title.parentNode.dataset.tip = title.textContent;
+    title.remove();
+  }
+  const show = event => {
+    const over = event.target.closest && event.target.closest("[data-tip]");
+    tip.hidden = !over;
+    if (!over) return;
+    tip.textContent = over.dataset.tip;
+    const x = event.clientX + 14, y = event.clientY + 14;
+    tip.style.left = Math.max(4, Math.min(x, innerWidth - tip.offsetWidth - 8)) + "px";
+    tip.style.top = (y + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 8 : y) + "px";
+  };
+  for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kind, show);
+  document.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+})();
+"""
+
+
+WIDE, NARROW = 968, 460  # pixels: a drawing across the page, and the same one on a phone
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of plain words."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A few numbers that matter: each its name, its value, and a word more."""
+
+    items: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """Text as it was written, line breaks and all: a sample, a config, a command."""
+
+    text: str
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of an example, what stands below it, and whether it is wrong."""
+
+    text: str
+    below: str = ""
+    wrong: bool = False
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text, and a line about it."""
+
+    words: tuple[Word, ...]
+    line: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Texts below each other, each after its name, a line about them, and a picture (a data URI) beside them."""
+
+    texts: tuple[tuple[str, tuple[Word, ...]], ...]
+    line: str
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class Across:
+    """A drawing as wide as the page."""
+
+    drawing: Drawing
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures side by side where there is room."""
+
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks to open when wanted."""
+
+    summary: str
+    blocks: tuple["Block", ...]
+
+
+Block: TypeAlias = Union[Paragraph, Facts, Written, Example, Compared, Across, Row, Folded, Figure]  # noqa: UP007 (a name in quotes has no |)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How things stand, in a sentence, and a command that goes on from there."""
+
+    kind: Literal["good", "warning", "open"]
+    text: str
+    command: str = ""
+
+
+def page(title: str, lead: str, status: Status | None, sections: Iterable[Section]) -> str:
+    """The whole file. Every text is escaped; a policy in the page forbids all that it did not bring itself.
+
+    >>> made = page("A run", "classify", None, [Section("Scores", (Paragraph("1 < 2"),))])
+    >>> "<p>1 &lt; 2</p>" in made, "http" in made.replace("http-equiv", "")
+    (True, False)
+    """
+    sections = list(sections)
+    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+    )
+    links = "".join(element("a", text(section.title), href=f"#{_anchor(section.title)}") for section in sections)
+    head = (
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{text(title)}</title>",
+        f"<style>{svg.STYLE}{STYLE}</style>",
+    )
+    header = (
+        f"<h1>{text(title)}</h1>",
+        element("p", text(lead), class_="lead"),
+        _status(status) if status else "",
+        f'<nav aria-label="sections">{links}</nav>' if len(sections) > 2 else "",
+    )
+    body = "".join(_section(section) for section in sections)
+    return (
+        '<!doctype html>\n<html lang="en-GB"><head>\n' + "\n".join(head) + "\n</head><body>\n"
+        f"<header>{''.join(header)}</header>\n<main>{body}</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
+    )
+
+
+def _status(status: Status) -> str:
+    command = f" To continue: <code>{text(status.command)}</code>" if status.command else ""
+    return element("p", text(status.text), command, class_=f"status {status.kind}")
+
+
+def _section(section: Section) -> str:
+    heading = f"<h2>{text(section.title)}</h2>"
+    return element("section", heading, *map(block_html, section.blocks), id=_anchor(section.title)) + "\n"
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+
+
+def block_html(block: Block) -> str:
+    """One block as HTML."""
+    match block:
+        case Paragraph():
+            return element("p", text(block.text))
+        case Facts():
+            return element("dl", *(_fact(*item) for item in block.items), class_="facts")
+        case Written():
+            heading = element("figcaption", text(block.heading)) if block.heading else ""
+            # an element, not a parsed newline: HTML drops a newline that directly follows <pre>
+            return element("figure", heading, f'<pre dir="auto" tabindex="0"><code>{text(block.text)}</code></pre>')
+        case Example():
+            words = " ".join(map(_word, block.words))
+            line = element("footer", text(block.line)) if block.line else ""
+            return f'<blockquote><p dir="auto">{words}</p>{line}</blockquote>'
+        case Compared():
+            return _compared(block)
+        case Across():
+            return _across(block.drawing)
+        case Row():
+            return element("div", *map(_figure, block.figures), class_="row")
+        case Folded():
+            inside = "".join(map(block_html, block.blocks))
+            return f"<details><summary>{text(block.summary)}</summary>{inside}</details>"
+        case _:
+            return _figure(block)
+
+
+def _fact(name: str, value: str, more: str) -> str:
+    return element("div", element("dt", text(name)), element("dd", text(value)), element("span", text(more)))
+
+
+def _word(word: Word) -> str:
+    kind = "wrong" if word.wrong else "right"
+    if not word.below:
+        return element("mark", text(word.text)) if word.wrong else text(word.text)
+    return f'<ruby class="{kind}">{text(word.text)}<rt>{text(word.below)}</rt></ruby>'
+
+
+def _compared(block: Compared) -> str:
+    image = f'<img alt="" src="{text(block.picture)}">' if block.picture else ""
+    pairs = [
+        element("dt", text(name)) + f'<dd dir="auto">{" ".join(map(_word, words))}</dd>' for name, words in block.texts
+    ]
+    line = element("footer", text(block.line)) if block.line else ""
+    return f'<blockquote class="compared">{image}<div><dl>{"".join(pairs)}</dl>{line}</div></blockquote>'
+
+
+def _caption(figure: Figure) -> str:
+    more = element("span", text(figure.caption)) if figure.caption else ""
+    return f"<figcaption><b>{text(figure.title)}</b>{more}</figcaption>"
+
+
+def _figure(figure: Figure) -> str:
+    if isinstance(figure, Table):
+        return element("figure", _caption(figure), element("div", _table(figure), class_="scroll"))
+    if isinstance(figure, Grid | Panels):
+        width = svg.width_wanted(figure)
+        drawn = element("div", svg.draw(figure, width), style=f"min-width:min({width}px,{round(width * 0.7)}px)")
+        return element("figure", _caption(figure), element("div", drawn, class_="scroll", tabindex="0"))
+    return element("figure", _caption(figure), svg.draw(figure))
+
+
+def _across(drawing: Drawing) -> str:
+    wide = element("div", svg.draw(drawing, WIDE), class_="wide")
+    narrow = element("div", svg.draw(drawing, NARROW), class_="narrow")
+    return element("figure", _caption(drawing), wide, narrow)
+
+
+def _table(table: Table) -> str:
+    kinds = ["number" if table.numeric(column) else "words" for column in range(len(table.header))]
+    pairs = zip(table.header, kinds, strict=True)
+    header = "".join(element("th", text(name), scope="col", class_=kind) for name, kind in pairs)
+    rows = [
+        "".join(element("td", text(table.text(row, column)), class_=kind) for column, kind in enumerate(kinds))
+        for row in range(len(table.rows))
+    ]
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"

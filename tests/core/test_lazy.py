@@ -1,0 +1,46 @@
+"""`seqloom.nn` imports nothing until a name is asked for, and every name in its list is there."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seqloom.nn
+from seqloom.core.lazy import attach
+
+
+def test_every_name_can_be_had() -> None:
+    assert seqloom.nn.__all__
+    for name in seqloom.nn.__all__:
+        assert getattr(getattr(seqloom.nn, name), "__name__", name) == name
+    assert dir(seqloom.nn) == seqloom.nn.__all__
+
+
+def test_every_name_stands_in_the_list_once() -> None:
+    stub = ast.parse(Path(seqloom.nn.__file__).with_suffix(".pyi").read_text())
+    names = [alias.name for node in stub.body for alias in node.names]
+    assert len(set(names)) == len(names)
+
+
+def test_an_unknown_name_is_pythons_own_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'seqloom\.nn' has no attribute 'Lstm'"):
+        seqloom.nn.Lstm  # noqa: B018
+    with pytest.raises(ImportError):
+        from seqloom.nn import Lstm  # noqa: F401
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    program = "import sys, seqloom.nn; print('torch' in sys.modules); seqloom.nn.GRU; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_a_package_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "__init__.pyi").write_text("from math import pi as pi\nfrom math import tau as circle\n")
+    find, listed, names = attach("mine", str(tmp_path / "__init__.py"))
+    assert names == listed() == ["circle", "pi"]
+    assert find("pi") == pytest.approx(3.14159, abs=1e-5)
+    with pytest.raises(AttributeError, match="module 'mine' has no attribute 'e'"):
+        find("e")

@@ -1,0 +1,70 @@
+"""A suggestion is a slip of the fingers away, or there is none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.core.did_you_mean import near, slips
+
+words = st.text("abcd", max_size=8)
+KNOWN = [
+    "lr",
+    "l2",
+    "batch",
+    "momentum",
+    "halve_every",
+    "label_smoothing",
+    "min_count",
+    "max_length",
+    "heads",
+    "hidden",
+]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("bacth", "batch"),
+        ("Batch", "batch"),
+        ("halve-every", "halve_every"),
+        ("momentun", "momentum"),
+        ("lable_smoothing", "label_smoothing"),
+        ("labl_smothing", "label_smoothing"),
+        ("momen", "momentum"),
+        ("label", "label_smoothing"),
+    ],
+)
+def test_a_slip_is_mended(wrong: str, meant: str) -> None:
+    assert near(wrong, KNOWN) == meant
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "l", "l3", "lx", "zzz", "bath_size", "max_count_of", "head_hidden", "moment_of_truth", "smooth", "ba"]
+)
+def test_what_is_no_slip_is_not_guessed(wrong: str) -> None:
+    assert near(wrong, KNOWN) is None
+
+
+def test_the_beginning_of_two_words_is_neither() -> None:
+    assert near("train", ["train_step", "train_rate"]) is None
+
+
+def test_the_nearer_one_is_meant() -> None:
+    assert near("gelu_tan", ["gelu", "gelu-tanh"]) == "gelu-tanh"
+    assert near("lstmm", ["lstm", "lstmns"]) == "lstm"
+
+
+@given(words, words, words)
+def test_slips_are_a_distance(a: str, b: str, c: str) -> None:
+    assert (slips(a, b) == 0) == (a == b)
+    assert slips(a, b) == slips(b, a)
+    assert abs(len(a) - len(b)) <= slips(a, b) <= max(len(a), len(b))
+    assert slips(a + c, b + c) <= slips(a, b)
+
+
+@given(words, st.integers(0, 7), st.sampled_from("abcd"))
+def test_one_slip_is_one(word: str, at: int, letter: str) -> None:
+    assert slips(word, word[:at] + letter + word[at:]) == 1
+    assert slips(word, word[:at] + word[at + 1 :]) == (at < len(word))
+    swapped = word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]
+    assert slips(word, swapped) == (swapped != word)

@@ -1,0 +1,121 @@
+"""A problem as data, and its one sentence: names of keys as the reader calls them, nothing that acts on a terminal."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqloom.core.problem import (
+    ConfigError,
+    DataError,
+    KeyName,
+    Problem,
+    RunError,
+    TextError,
+    as_key,
+    conflict,
+    ended,
+    format_problem,
+    named,
+    rendered,
+)
+
+
+def shouted(dotted: str, value: str | None) -> str:
+    return f"<{dotted.upper()}>" if value is None else f"<{dotted.upper()}={value}>"
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (Problem("a", "it is empty"), "it is empty."),
+        (Problem("a", "it is empty", "Name another"), "it is empty. Name another."),
+        (Problem("a", "it is empty", "Name another", "a.csv"), "a.csv: it is empty. Name another."),
+        (Problem("a", "unknown key", "Did you mean lr?"), "unknown key. Did you mean lr?"),
+        (
+            Problem("a", "unknown", "Did you mean lr? (--help lists all)"),
+            "unknown. Did you mean lr? (--help lists all)",
+        ),
+        (Problem("a", "it goes on …"), "it goes on …"),
+    ],
+)
+def test_a_problem_is_one_sentence(problem: Problem, sentence: str) -> None:
+    assert format_problem(problem) == sentence
+
+
+@pytest.mark.parametrize(
+    ("key", "plain", "shown"),
+    [
+        (KeyName("train.lr"), "train.lr", "<TRAIN.LR>"),
+        (KeyName("data.on_bad_line", "skip"), "data.on_bad_line skip", "<DATA.ON_BAD_LINE=skip>"),
+        (KeyName("train.carry", False), "train.carry false", "<TRAIN.CARRY=false>"),
+        (KeyName("decode.beam", 4), "decode.beam 4", "<DECODE.BEAM=4>"),
+        (KeyName("out", "another/folder"), "out='another/folder'", "<OUT=another/folder>"),
+    ],
+)
+def test_a_key_is_named_by_who_shows_it(key: KeyName, plain: str, shown: str) -> None:
+    problem = Problem("a", f"{key} is wrong", f"Leave out {key}", f"{key}.csv")
+    assert format_problem(problem) == f"{plain}.csv: {plain} is wrong. Leave out {plain}."
+    assert format_problem(problem, shouted) == f"{shown}.csv: {shown} is wrong. Leave out {shown}."
+
+
+def test_an_error_is_shown_as_its_reader_calls_keys() -> None:
+    error = ConfigError.of(conflict("train.lr", f"{KeyName('train.lr')} is wrong"))
+    assert (str(error), error.problem.key, error.naming) == ("train.lr is wrong.", "train.lr", None)
+    error.naming = shouted
+    assert str(error) == "<TRAIN.LR> is wrong."
+
+
+@pytest.mark.parametrize("kind", [ConfigError, DataError, RunError, TextError])
+def test_an_error_is_made_of_a_problem(kind: type[ConfigError]) -> None:
+    problem = Problem("a", "it is empty", "Name another", "a.csv", values={"rows": 0})
+    assert kind.of(problem).problem == problem
+    assert isinstance(kind.of(problem), kind)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[2J",
+        "\x9b31m",
+        "two\nlines",
+        "back\rover",
+        "\u202etxt.exe",
+        "\u2066x",
+        "\u200e",
+        "\x07",
+        "\x00",
+        "\ud800",
+        "\u2028",
+    ],
+)
+def test_nothing_from_outside_acts_on_a_terminal(hostile: str) -> None:
+    sentence = str(DataError(f"{hostile}.csv:3", f"label {hostile}", f"Remove {hostile}", code="a"))
+    assert sentence.isprintable()
+    assert sentence.count("\\") == 3
+    assert named(hostile) == hostile  # for a program
+
+
+@given(st.text())
+def test_every_text_can_be_shown(text: str) -> None:
+    shown = rendered(text)
+    assert not any(character in shown for character in "\n\r\x1b\u202e")
+    assert shown.encode().decode() == shown
+    if text.isprintable() and text.isascii():
+        assert shown == text
+
+
+def test_text_from_outside_is_no_key() -> None:
+    """The marks around a key's name are characters that no text may have; alone they are shown as what they are."""
+    assert rendered("\ufdd0x") == "\\ufdd0x"
+
+
+def test_ended_and_named() -> None:
+    assert [ended(text) for text in ("", "a", "a.", "a?", "a? (b)", "a (b)")] == [
+        "",
+        "a.",
+        "a.",
+        "a?",
+        "a? (b)",
+        "a (b).",
+    ]
+    assert as_key("train.lr", "1") == "train.lr 1"
