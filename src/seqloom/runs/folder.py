@@ -1,4 +1,4 @@
-"""Where a new run goes. Nothing here needs torch, so that a place that is taken is told at once."""
+"""Create a run folder and keep its best weights. torch is imported only for the weights."""
 
 import json
 import os
@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-
-from safetensors.torch import save
-from torch import nn
+from typing import TYPE_CHECKING
 
 from seqloom.core import atomic_io
 from seqloom.core.config.toml import written
@@ -26,6 +24,9 @@ from seqloom.core.run_format import (
 )
 from seqloom.core.run_format import write_manifest as commit
 from seqloom.tasks.experiment import Experiment
+
+if TYPE_CHECKING:
+    from torch import nn
 
 OTHER = KeyName("out", "another/folder")
 RUNS = Path("runs")  # where they go unless a person names a folder
@@ -98,8 +99,10 @@ def create(
     atomic_io.folder(folder, fill)
 
 
-def keep_best(folder: Path, model: nn.Module) -> None:
+def keep_best(folder: Path, model: "nn.Module") -> None:
     """The best weights so far: written beside the old ones, committed by the manifest, then the old ones go."""
+    from safetensors.torch import save
+
     manifest = read_manifest(folder)
     content = save({name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()})
     making = folder / f"{atomic_io.MARK}model.safetensors"
