@@ -153,7 +153,7 @@ def resume(
     if (folder / SCORES).exists():
         from seqloom.training.session import tidy
 
-        with atomic_io.alone(folder):
+        with atomic_io.lock_folder(folder):
             tidy(folder, config.train.keep)
         return reported(folder, lambda: Run(folder, "cpu", manifest, config))
     sitting = read(on_device(with_data(config, folder, data), folder, device), listeners)

@@ -1,10 +1,13 @@
-"""Writes that are whole or absent: to a temporary name, fsync, rename. All that a run keeps goes through here."""
+"""Atomic file writes. A file or folder is written under a temporary name, synced to the disk, then renamed.
+
+After a crash, a kill or on a full disk, its own name holds the old content or the new, complete.
+"""
 
 import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
@@ -12,205 +15,200 @@ from secrets import token_hex
 
 from seqloom.core.problem import RunError, SeqloomError
 
-MARK = ".making-"  # what is not whole begins with this
-LOCK, LOCKING = "lock", "locking"  # of a folder in the making: held while someone works there; not held yet
-OLD = 7 * 24 * 3600  # seconds; nobody works in it any more, where no lock says so
+TEMPORARY = ".making-"  # what is not complete has a name with this prefix
+LOCK, NEW_LOCK = "lock", "locking"  # file beside a folder that is being filled: locked; not locked yet
+ABANDONED_AFTER = 7 * 24 * 3600  # seconds, for temporary folders whose lock says nothing
 
 
 class WriteError(SeqloomError, OSError):
-    """The disk did not take what was written: full, gone, forbidden."""
-
-
-def write(path: Path, content: bytes | str) -> None:
-    """The file has all of the content, or what it had before; on the disk, not only in its cache."""
-    making = path.with_name(f"{MARK}{path.name}")
-    with sentence(path):
-        making.unlink(missing_ok=True)
-        with opened(making, os.O_CREAT | os.O_EXCL) as number:
-            put(number, content.encode() if isinstance(content, str) else content)
-            sync(number)
-        rename(making, path)
+    """The system refused a write: the disk is full, read-only or gone."""
 
 
 @contextmanager
-def opened(path: Path, how: int) -> Iterator[int]:
-    """A file to write, by its number; never one that a link leads to, since folders come from strangers too."""
-    number = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | how, 0o644)
-    try:
-        yield number
-    finally:
-        os.close(number)
-
-
-def put(number: int, content: bytes) -> None:
-    """All of it, though a write may take less."""
-    left = memoryview(content)
-    while left:
-        left = left[os.write(number, left) :]
-
-
-def folder(path: Path, fill: Callable[[Path], None]) -> None:
-    """A folder with all that `fill` puts into it, or no folder. If someone else was faster, theirs stays."""
-    with new_folder(path) as making:
-        fill(making)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its place once the block has ended well; if another was faster, theirs stays."""
-    with sentence(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f"{MARK}*-{escape(path.name)}"):
-            with suppress(OSError):  # another took it away, or it is someone else's
-                if is_abandoned(left):
-                    remove(left)  # by a rename first: a maker that lives after all fails, and commits no half
-        with workplace(path) as making:
-            yield making
-            for inside in sorted([making, *making.rglob("*")]):
-                sync_path(inside)
-            take_place(making, path)
-
-
-@contextmanager
-def workplace(path: Path) -> Iterator[Path]:
-    """An empty folder to make another in, near its place: in a folder that no one else has, beside a lock.
-
-    The lock is a file, since network file systems share no locks of folders; and apart from what is made, which has
-    nothing in it but its own. It gets its name once it is held, so whoever can have it has found a leftover.
-    """
-    around = path.with_name(f"{MARK}{token_hex(8)}-{path.name}")
-    around.mkdir()
-    try:
-        with opened(around / LOCKING, os.O_CREAT | os.O_EXCL) as number:
-            lock(number)
-            (around / LOCKING).replace(around / LOCK)
-            making = around / path.name
-            making.mkdir()
-            yield making
-            shutil.rmtree(making, ignore_errors=True)  # if someone else was faster
-            (around / LOCK).unlink()  # while it is held: no one takes the rest for a leftover
-        around.rmdir()
-    except BaseException:
-        shutil.rmtree(around, ignore_errors=True)
-        raise
-
-
-def is_abandoned(around: Path) -> bool:
-    """Whether no one works in this folder any more: its lock can be had or, where that says nothing, it is old."""
-    with suppress(FileNotFoundError), opened(around / LOCK, 0) as number:
-        try:
-            if lock(number):
-                return True
-        except BlockingIOError:
-            return False
-    return time.time() - around.stat().st_mtime > OLD
-
-
-def lock(number: int) -> bool:
-    """Hold an open file until it is closed, by a crash too; BlockingIOError if another does, False if none can."""
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        return False  # a file system without locks
-    return True
-
-
-def take_place(making: Path, path: Path) -> None:
-    """Rename a folder, unless one is there: then that one was whole first."""
-    try:
-        rename(making, path)
-    except OSError:
-        if not path.is_dir() or not making.is_dir():
-            raise
-
-
-def append(path: Path, line: str) -> None:
-    """One more line at the end of a file. A line that was cut off by a crash is for the reader to leave out."""
-    with sentence(path), opened(path, os.O_CREAT | os.O_APPEND) as number:
-        put(number, line.encode() + b"\n")
-
-
-def cut(path: Path, size: int) -> int:
-    """A file of at most this size, what lies beyond cut off; its size then."""
-    with sentence(path), opened(path, os.O_CREAT) as number:
-        kept = min(size, os.fstat(number).st_size)
-        os.ftruncate(number, kept)
-        return kept
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Within: no other process works in this folder; one that tries is told so. A crash lets go of it."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            lock(number)
-        except BlockingIOError:
-            raise RunError(f"{folder} is being trained by another process", "Wait for it, or stop it") from None
-        yield
-    finally:
-        os.close(number)
-
-
-def remove(path: Path) -> None:
-    """A folder or a file that is no longer needed; a folder is renamed first, so no half is taken for the whole."""
-    with sentence(path):
-        if path.is_dir():
-            making = path.with_name(f"{MARK}{path.name}")
-            rename(path, making)
-            shutil.rmtree(making)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def make(path: Path) -> None:
-    """An empty folder, if there is none."""
-    with sentence(path):
-        path.mkdir(parents=True, exist_ok=True)
-
-
-def sweep(path: Path) -> None:
-    """Take away what earlier, killed writes left unfinished in a folder that only this process writes into."""
-    with sentence(path):
-        for left in path.glob(f"{MARK}*"):
-            if left.is_dir():
-                shutil.rmtree(left)
-            else:
-                left.unlink(missing_ok=True)
-
-
-def rename(making: Path, path: Path) -> None:
-    """The moment at which it is there."""
-    making.replace(path)
-    sync_path(path.parent)
-
-
-def sync_path(path: Path) -> None:
-    """A file or folder, on the disk."""
-    with sentence(path):
-        number = os.open(path, os.O_RDONLY)
-        try:
-            sync(number)
-        finally:
-            os.close(number)
-
-
-def sync(number: int) -> None:
-    """An open file, on the disk."""
-    os.fsync(number)
-
-
-@contextmanager
-def sentence(path: Path) -> Iterator[None]:
-    """What the system says of a failed write, as one sentence."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into a `WriteError` that names the path."""
     try:
         yield
     except WriteError:
         raise
-    except OSError as wrong:
-        why = (wrong.strerror or type(wrong).__name__).lower()
-        raise WriteError(
-            f"could not be written ({why})", "Make room or choose another folder", location=path
-        ) from wrong
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        message, advice = f"could not be written ({reason})", "Make room or choose another folder"
+        raise WriteError(message, advice, location=path) from error
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Write a file, or replace its content."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name}")
+    with write_errors(path):
+        temporary.unlink(missing_ok=True)
+        with open_fd(temporary, os.O_CREAT | os.O_EXCL) as fd:
+            write_all(fd, content.encode() if isinstance(content, str) else content)
+            os.fsync(fd)
+        replace(temporary, path)
+
+
+def append(path: Path, line: str) -> None:
+    """Add a line to a file. A crash may leave part of the line: the reader ignores a last line without an end."""
+    with write_errors(path), open_fd(path, os.O_CREAT | os.O_APPEND) as fd:
+        write_all(fd, line.encode() + b"\n")
+
+
+def truncate(path: Path, size: int) -> int:
+    """Cut a file to at most `size` bytes and return its new size; a missing file is created empty."""
+    with write_errors(path), open_fd(path, os.O_CREAT) as fd:
+        new_size = min(size, os.fstat(fd).st_size)
+        os.ftruncate(fd, new_size)
+        return new_size
+
+
+@contextmanager
+def open_fd(path: Path, flags: int) -> Iterator[int]:
+    """A file descriptor to write to. Links are refused: a run folder may come from a stranger."""
+    fd = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | flags, 0o644)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """`os.write` may write only the beginning: repeat until all is written."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Rename, so that `path` is the new file or folder from this moment on, also after a crash."""
+    temporary.replace(path)
+    fsync(path.parent)
+
+
+def fsync(path: Path) -> None:
+    """Wait until a file, or the list of files in a folder, is on the disk."""
+    with write_errors(path):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+# Folders --------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def create_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder to fill, which is renamed to `path` when the block ends without an error.
+
+    If another process creates `path` first, its folder stays.
+    """
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in path.parent.glob(f"{TEMPORARY}*-{escape(path.name)}"):
+            with suppress(OSError):  # another process removed it, or it is another user's
+                if is_abandoned(leftover):
+                    remove(leftover)  # renames it first: if its process is alive after all, that process fails
+        with temporary_folder(path) as folder:
+            yield folder
+            for inside in sorted([folder, *folder.rglob("*")]):
+                fsync(inside)
+            try:
+                replace(folder, path)
+            except OSError:
+                if not path.is_dir() or not folder.is_dir():  # otherwise another process was faster
+                    raise
+
+
+@contextmanager
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """An empty folder on the file system of `path`, within a locked folder of its own.
+
+    The lock is a file, since network file systems do not share locks of folders, and lies outside the folder to fill.
+    It gets its name once it is locked, so a file of that name which can be locked belongs to a process that is gone.
+    """
+    parent = path.with_name(f"{TEMPORARY}{token_hex(8)}-{path.name}")
+    parent.mkdir()
+    try:
+        with open_fd(parent / NEW_LOCK, os.O_CREAT | os.O_EXCL) as fd:
+            lock(fd)
+            (parent / NEW_LOCK).replace(parent / LOCK)
+            folder = parent / path.name
+            folder.mkdir()
+            yield folder
+            shutil.rmtree(folder, ignore_errors=True)  # if another process was faster
+            (parent / LOCK).unlink()  # before it is unlocked, so that no process takes it for abandoned
+        parent.rmdir()
+    except BaseException:
+        shutil.rmtree(parent, ignore_errors=True)
+        raise
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Whether the process that filled a temporary folder is gone: by the lock or, if that says nothing, by its age."""
+    with suppress(FileNotFoundError), open_fd(folder / LOCK, 0) as fd:
+        try:
+            if lock(fd):
+                return True
+        except BlockingIOError:
+            return False
+    return time.time() - folder.stat().st_mtime > ABANDONED_AFTER
+
+
+def lock(fd: int) -> bool:
+    """Lock a file until it is closed, or its process ends; False where the file system has no locks.
+
+    Raises BlockingIOError if another process holds the lock.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in this folder."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            lock(fd)
+        except BlockingIOError:
+            raise RunError(f"{folder} is being trained by another process", "Wait for it, or stop it") from None
+        yield
+    finally:
+        os.close(fd)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are missing."""
+    with write_errors(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder. A folder is renamed first, so that its name never holds half of it."""
+    with write_errors(path):
+        if path.is_dir():
+            temporary = path.with_name(f"{TEMPORARY}{path.name}")
+            replace(path, temporary)
+            shutil.rmtree(temporary)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed writes left in a folder into which only this process writes."""
+    with write_errors(folder):
+        for leftover in folder.glob(f"{TEMPORARY}*"):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)

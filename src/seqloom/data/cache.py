@@ -76,7 +76,7 @@ def find(key: Mapping[str, object]) -> Path | None:
 @contextmanager
 def create(key: Mapping[str, object]) -> Iterator[Path]:
     """A folder to fill from these ingredients, which `find` finds once the block has ended well."""
-    with atomic_io.new_folder(place_of(key)) as folder:
+    with atomic_io.create_folder(place_of(key)) as folder:
         yield folder
 
 

@@ -66,10 +66,10 @@ def claim(runs: Path, task: str) -> Path:
     >>> claim(runs, "tag") == claim(runs, "tag")
     False
     """
-    atomic_io.make(runs)
+    atomic_io.make_folder(runs)
     while True:
         folder = free_name(runs, task)
-        with atomic_io.sentence(folder), suppress(FileExistsError):  # another was faster
+        with atomic_io.write_errors(folder), suppress(FileExistsError):  # another was faster
             folder.mkdir()
             return folder
 
@@ -84,7 +84,7 @@ def create(
     """A run without weights yet: config, vocabulary, and where the data lay."""
     refuse_taken(folder)
 
-    def fill(making: Path) -> None:
+    with atomic_io.create_folder(folder) as making:
         (making / VOCABULARY).mkdir()
         atomic_io.write(making / EXPERIMENT, written(experiment))
         atomic_io.write(making / LOCAL, json.dumps(local, indent=1, ensure_ascii=False) + "\n")
@@ -96,8 +96,6 @@ def create(
         created = datetime.now(UTC).isoformat(timespec="seconds")
         commit(making, Manifest(experiment.task, created, versions=versions(), files=files, parts=parts))
 
-    atomic_io.folder(folder, fill)
-
 
 def keep_best(folder: Path, model: "nn.Module") -> None:
     """The best weights so far: written beside the old ones, committed by the manifest, then the old ones go."""
@@ -105,12 +103,12 @@ def keep_best(folder: Path, model: "nn.Module") -> None:
 
     manifest = read_manifest(folder)
     content = save({name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()})
-    making = folder / f"{atomic_io.MARK}model.safetensors"
-    with atomic_io.sentence(making):
+    making = folder / f"{atomic_io.TEMPORARY}model.safetensors"
+    with atomic_io.write_errors(making):
         atomic_io.write(making, content)
         code = sha256(making)
         name = f"model-{code[:12]}.safetensors"
-        atomic_io.rename(making, folder / name)
+        atomic_io.replace(making, folder / name)
     files = {each: known for each, known in manifest.files.items() if not each.startswith("model-")}
     size = sum(weight.numel() for weight in model.parameters())
     commit(folder, manifest.having({**files, name: code}, size))

@@ -49,7 +49,7 @@ class Disk:
 
     def cut_log(self, size: int) -> None:
         """Back to where the log stood at a checkpoint: what came after will come again."""
-        self._log_bytes = atomic_io.cut(self.folder / METRICS, size)
+        self._log_bytes = atomic_io.truncate(self.folder / METRICS, size)
 
     def best(self, model: nn.Module, evaluation: Evaluation) -> None:
         """The best weights so far."""
@@ -68,7 +68,7 @@ class Disk:
     def save(self, trainer: Trainer) -> None:
         """A checkpoint, then fewer old ones."""
         trainer.progress.log_bytes = self._log_bytes
-        atomic_io.sync_path(self.folder / METRICS)
+        atomic_io.fsync(self.folder / METRICS)
         checkpoints.save(self.folder, trainer.model, trainer.optimizer, trainer.state, trainer.progress)
         checkpoints.prune(self.folder, trainer.part.keep, besides=trainer.progress.validations)
         self._saved_at = time.monotonic()

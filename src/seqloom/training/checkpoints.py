@@ -29,7 +29,9 @@ def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | No
     """A checkpoint of this step. One that is there already was damaged, since the run began before it, and goes."""
     path = place(folder, progress.step)
 
-    def fill(making: Path) -> None:
+    if path.exists():
+        atomic_io.remove(path)
+    with atomic_io.create_folder(path) as making:
         write_tensors(making / WEIGHTS, model.state_dict())
         write_tensors(making / OPTIMISER, state_tensors(optimizer))
         if state is not None:
@@ -38,10 +40,6 @@ def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | No
         atomic_io.write(making / PROGRESS, json.dumps(told))
         hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
         atomic_io.write(making / MANIFEST, json.dumps(hashes, indent=1))
-
-    if path.exists():
-        atomic_io.remove(path)
-    atomic_io.folder(path, fill)
     return path
 
 

@@ -78,11 +78,11 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
     """
     same_images(sitting, folder)
     same_words(sitting, folder)
-    with atomic_io.alone(folder), part_errors(sitting.experiment):
+    with atomic_io.lock_folder(folder), part_errors(sitting.experiment):
         disk = Disk(folder)
-        atomic_io.sweep(folder)
-        atomic_io.make(folder / CHECKPOINTS)
-        atomic_io.sweep(folder / CHECKPOINTS)
+        atomic_io.remove_leftovers(folder)
+        atomic_io.make_folder(folder / CHECKPOINTS)
+        atomic_io.remove_leftovers(folder / CHECKPOINTS)
         trainer = sitting.trainer([disk.listen, *listeners])
         trainer.tell(Ready(0, sitting, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
         last = checkpoints.latest(folder)
@@ -106,7 +106,7 @@ def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners:
 
 def tidy(folder: Path, keep: int) -> None:
     """Only the last few checkpoints of a finished run: once its scores are written, those of a mean have served."""
-    atomic_io.sweep(folder / CHECKPOINTS)
+    atomic_io.remove_leftovers(folder / CHECKPOINTS)
     checkpoints.prune(folder, keep)
 
 

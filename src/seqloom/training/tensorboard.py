@@ -27,12 +27,12 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
         message = f"{KeyName('train.tensorboard')} needs TensorBoard, which is not installed"
         raise UserError(message, "Install it with `pip install 'seqloom[track]'`") from None
     place = folder / TENSORBOARD
-    with atomic_io.sentence(place):
+    with atomic_io.write_errors(place):
         writer = SummaryWriter(str(place), purge_step=trainer.progress.step + 1)  # the first step that is to come
 
     def listen(event: Event) -> None:
         if not isinstance(event, NOT_LOGGED):
-            with atomic_io.sentence(place):
+            with atomic_io.write_errors(place):
                 write(writer, event)
                 writer.flush()  # what a checkpoint has seen does not come again
 
@@ -41,7 +41,7 @@ def tracked(trainer: Trainer, folder: Path) -> Iterator[None]:
         yield
     finally:
         trainer.listeners.remove(listen)
-        with atomic_io.sentence(place):
+        with atomic_io.write_errors(place):
             writer.close()
 
 
