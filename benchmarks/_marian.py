@@ -5,7 +5,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from seqloom.nn import PerPosition, Sinusoidal, Tokens
+from seqloom.nn import PerToken, Sinusoidal, Tokens
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
 
@@ -51,7 +51,7 @@ def ours(theirs: nn.Module) -> EncoderDecoder:
         return Tokens(vocabulary, BASE.size, scaled=True, positions=Sinusoidal(BASE.size))
 
     target = stem()
-    head = PerPosition(BASE.size, vocabulary, tied=target.embedding)
+    head = PerToken(BASE.size, vocabulary, tied=target.embedding)
     model = EncoderDecoder(stem(), encoder(), target, cross_decoder(), head).eval()
     weights = {
         "source_stem.embedding.weight": theirs.model.shared.weight,

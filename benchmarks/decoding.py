@@ -35,7 +35,7 @@ from seqloom.nn import (
     Bidirectional,
     Concatenation,
     LearnedBridge,
-    PerPosition,
+    PerToken,
     Recurrent,
     Sinusoidal,
     TanhMeeting,
@@ -113,7 +113,7 @@ def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
         f"\n{'ms a step after so many tokens, ' + f'{rows} rows':<46}{''.join(f'{length:>9,}' for length in lengths)}"
     )
     transformer = EncoderDecoder(
-        stem(vocabulary), encoder(), stem(vocabulary), cross_decoder(), PerPosition(SIZE, vocabulary)
+        stem(vocabulary), encoder(), stem(vocabulary), cross_decoder(), PerToken(SIZE, vocabulary)
     ).eval()
     models = {
         "GRU, additive": gru(vocabulary),
@@ -141,7 +141,7 @@ def gru(vocabulary: int) -> EncoderDecoder:
     context = AttentionBefore(SIZE, SIZE, "additive")
     decoder = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), LearnedBridge(SIZE, body))
     both = Bidirectional(Recurrent(GRU(SIZE, SIZE // 2)), Recurrent(GRU(SIZE, SIZE // 2)))
-    head = PerPosition(2 * SIZE, vocabulary)
+    head = PerToken(2 * SIZE, vocabulary)
     return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
 
 
@@ -151,7 +151,7 @@ def lstm(vocabulary: int) -> EncoderDecoder:
     meeting, context = TanhMeeting(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
     decoder = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
     both = Bidirectional(Recurrent(LSTM(SIZE, SIZE // 2)), Recurrent(LSTM(SIZE, SIZE // 2)))
-    head = PerPosition(SIZE, vocabulary)
+    head = PerToken(SIZE, vocabulary)
     return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
 
 

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 from safetensors.torch import save_file
 
-from seqloom.nn import LSTM, Dropout, Model, PerPosition, Recurrent, Stack, Tokens, VariationalDropout
+from seqloom.nn import LSTM, Dropout, Model, PerToken, Recurrent, Stack, Tokens, VariationalDropout
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -49,7 +49,7 @@ def main() -> None:
     model = Model(
         Tokens(len(vocabulary), EMBEDDING),
         Stack([VariationalDropout(EMBEDDING, 0.1), Recurrent(LSTM(EMBEDDING, HIDDEN)), Dropout(HIDDEN, 0.1)]),
-        PerPosition(HIDDEN, len(vocabulary)),
+        PerToken(HIDDEN, len(vocabulary)),
     )
     parameters = sum(weight.numel() for weight in model.parameters())
     console.print(f"corpus   {files} files of Python's standard library, {len(text):,} characters")

@@ -24,7 +24,7 @@ from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Bidirectional, Cell, Layer, LayerNorm, Recurrent, Score
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS, LinearRNN
-from seqloom.nn.heads import ClassHead, Loss, PerPosition
+from seqloom.nn.heads import ClassHead, Loss, PerToken
 from seqloom.nn.heads.head import class_target, pad_beyond, real_steps
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Pointwise, Traits
@@ -301,8 +301,8 @@ def test_a_taken_name_leaves_nothing_registered(name: str, what: str) -> None:
     with pytest.raises(PartError, match=what):
         register.cell(name, Mine)
     assert (dict(CELLS), dict(ARCHITECTURES)) == before
-    for add, part in ((register.layer, gru), (register.family, Tower), (register.head, PerPosition)):
-        taken = "softmax" if part is PerPosition else name
+    for add, part in ((register.layer, gru), (register.family, Tower), (register.head, PerToken)):
+        taken = "softmax" if part is PerToken else name
         with pytest.raises(PartError, match=r"is taken\. Give it another name"):
             add(taken, part)
     with pytest.raises(PartError, match="a word that a config gives another meaning"):
@@ -452,7 +452,7 @@ def test_a_norm_may_compute_in_float32_and_want_many_groups(norm: type[Pointwise
     assert train_little("classify", {"arch": "transformer", "norm": "mine"}, "run").predict(["one"])
 
 
-class Tenth(PerPosition):
+class Tenth(PerToken):
     """A tenth of the usual loss."""
 
     def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
@@ -461,7 +461,7 @@ class Tenth(PerPosition):
 
 
 def test_only_a_loss_that_is_a_likelihood_gives_a_perplexity() -> None:
-    register.head("mine", PerPosition)
+    register.head("mine", PerToken)
     register.head("tenth", Tenth)
     assert list(names.LIKELIHOODS) == ["softmax", "mine"]
     for head, has_it in (("mine", True), ("tenth", False)):

@@ -10,7 +10,7 @@ from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import collect, write
 from seqloom.decoding.sampling import choose, uniform
-from seqloom.nn import LSTM, LearnedPositions, Model, PerPosition, Recurrent, Tokens
+from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, Tokens
 from seqloom.nn.transformer import TransformerParts, decoder
 
 VOCABULARY = 11
@@ -18,17 +18,17 @@ PARTS = TransformerParts(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000
 
 
 def lstm() -> Model:
-    return Model(Tokens(VOCABULARY, 5), Recurrent(LSTM(5, 8)), PerPosition(8, VOCABULARY))
+    return Model(Tokens(VOCABULARY, 5), Recurrent(LSTM(5, 8)), PerToken(8, VOCABULARY))
 
 
 def transformer() -> Model:
-    return Model(Tokens(VOCABULARY, 8), decoder(PARTS), PerPosition(8, VOCABULARY))
+    return Model(Tokens(VOCABULARY, 8), decoder(PARTS), PerToken(8, VOCABULARY))
 
 
 def short() -> Model:
     """A Transformer that knows eight positions."""
     plain = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
-    return Model(Tokens(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerPosition(8, VOCABULARY))
+    return Model(Tokens(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerToken(8, VOCABULARY))
 
 
 def bold(make: Callable[[], Model]) -> Model:

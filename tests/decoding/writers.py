@@ -12,7 +12,7 @@ from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMe
 from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
-from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import EncoderDecoder, Model, Writer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
@@ -31,29 +31,29 @@ def before() -> EncoderDecoder:
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context = AttentionBefore(SIZE, SIZE, "additive")
     writer = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), bridge(reader, body))
-    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(2 * SIZE, WORDS))
+    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(2 * SIZE, WORDS))
 
 
 def after() -> EncoderDecoder:
     reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
     context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE)
     writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
-    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(SIZE, WORDS))
+    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
 
 
 def transformer() -> EncoderDecoder:
     words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
     source = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE), tied=words)
-    return EncoderDecoder(source, encoder(PARTS), words, cross_decoder(PARTS), PerPosition(SIZE, WORDS))
+    return EncoderDecoder(source, encoder(PARTS), words, cross_decoder(PARTS), PerToken(SIZE, WORDS))
 
 
 def recurrent_language_model() -> Model:
-    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerPosition(SIZE, WORDS))
+    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
 
 
 def transformer_language_model() -> Model:
     words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
-    return Model(words, decoder(PARTS), PerPosition(SIZE, WORDS))
+    return Model(words, decoder(PARTS), PerToken(SIZE, WORDS))
 
 
 ATTENTIVE = {"before": before, "after": after, "transformer": transformer}

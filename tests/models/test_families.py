@@ -18,7 +18,7 @@ from seqloom.nn.cells import CELLS
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
 from seqloom.nn.dropout import AnyDropout, Dropout, VariationalDropout
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
-from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.layer import Layer
 from seqloom.nn.mixer import MixerBlock, TokenMixing
 from seqloom.nn.model import Model
@@ -143,7 +143,7 @@ def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataO
     except ConfigError:
         return
     layers = chosen.build(chosen.width, causal=task == "language")
-    built = Model(chosen.tokens(11), layers, PerPosition(layers.output_size, 3))
+    built = Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3))
     y, _ = chosen.initialised(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
     assert y.shape == (2, 3, layers.output_size)
     assert y.isfinite().all()
@@ -311,7 +311,7 @@ def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None
 def model(chosen: Family) -> Model:
     torch.manual_seed(1)
     layers = chosen.build(chosen.width, causal=False)
-    return chosen.initialised(Model(chosen.tokens(11), layers, PerPosition(layers.output_size, 3)))
+    return chosen.initialised(Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3)))
 
 
 @pytest.mark.parametrize("scheme", names.SCHEMES)

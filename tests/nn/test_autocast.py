@@ -12,7 +12,7 @@ from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionBefore
 from seqloom.nn.heads.crf import CRF
-from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stems import Tokens
@@ -27,7 +27,7 @@ TARGET = torch.tensor([[2, 0, 1, 3, 4, 4, 1], [1, 2, 3, 0, 0, 0, 0], [0] * 7])
 def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
     """A language model with Llama's parts: rotary positions, RMS norms, gates, grouped heads."""
     parts = replace(MODERN, depth=2, size=SIZE, heads=4, hidden_size=24, dropout=0.0)
-    model = Model(Tokens(WORDS, SIZE), decoder(parts), PerPosition(SIZE, TAGS))
+    model = Model(Tokens(WORDS, SIZE), decoder(parts), PerToken(SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
 
 
@@ -37,7 +37,7 @@ def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
     context, meeting = AttentionBefore(SIZE, SIZE, "additive"), Concatenation(SIZE, SIZE)
     writer = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body))
     stems = Tokens(WORDS, SIZE), Tokens(TAGS, SIZE)
-    model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerPosition(2 * SIZE, TAGS))
+    model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerToken(2 * SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean
 
 

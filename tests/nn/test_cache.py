@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.heads.per_token import PerPosition
+from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.multihead import PlainSelfAttention, SelfAttention, extend
 from seqloom.nn.positions import Rotary
@@ -183,7 +183,7 @@ def test_a_state_that_a_step_wrote_into_is_refused() -> None:
 
 
 def test_a_model_refuses_a_state_that_it_used_up() -> None:
-    model = Model(Tokens(5, 4), SelfAttention(4, heads=1, causal=True), PerPosition(4, 5))
+    model = Model(Tokens(5, 4), SelfAttention(4, heads=1, causal=True), PerToken(4, 5))
     tokens = torch.tensor([[1, 2, 3]])
     with torch.no_grad():
         _, state = model.step(tokens, model.start(tokens))

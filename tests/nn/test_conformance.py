@@ -17,7 +17,7 @@ from seqloom.nn.conformance import (
     layer_breaches,
     score_breaches,
 )
-from seqloom.nn.heads import CRF, Loss, PerPosition
+from seqloom.nn.heads import CRF, Loss, PerToken
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.scores import SCORES, Dot, Score
@@ -192,7 +192,7 @@ def test_built_in_scores_pass(name: str) -> None:
 
 
 def test_built_in_heads_pass() -> None:
-    assert not list(head_breaches(PerPosition(8, 5, smoothing=0.1), 8, 5))
+    assert not list(head_breaches(PerToken(8, 5, smoothing=0.1), 8, 5))
     assert not list(head_breaches(CRF(8, 5), 8, 5))
 
 
@@ -271,22 +271,22 @@ def test_a_broken_score_gets_its_sentence(kind: type[Score], sentence: str) -> N
     assert sentence in breach.message
 
 
-class SumsPadding(PerPosition):
+class SumsPadding(PerToken):
     def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
         return Loss(super().measure(scores, target, None).total, super().measure(scores, target, lengths).count)
 
 
-class Counts(PerPosition):
+class Counts(PerToken):
     def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
         return super().measure(scores, target, None)
 
 
-class NoPadding(PerPosition):
+class NoPadding(PerToken):
     def decide(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         return scores.argmax(dim=2)
 
 
-class Unweighed(PerPosition):
+class Unweighed(PerToken):
     def weigh(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         return scores.sigmoid()
 
@@ -300,7 +300,7 @@ class Unweighed(PerPosition):
         (Unweighed, "gave probabilities that do not sum to one"),
     ],
 )
-def test_a_broken_head_gets_its_sentence(kind: type[PerPosition], sentence: str) -> None:
+def test_a_broken_head_gets_its_sentence(kind: type[PerToken], sentence: str) -> None:
     breach = first(head_breaches(kind(8, 5), 8, 5))
     assert breach is not None
     assert sentence in breach.message

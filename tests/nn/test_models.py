@@ -14,8 +14,8 @@ from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
 from seqloom.nn.heads.crf import CRF
-from seqloom.nn.heads.per_token import PerPosition
-from seqloom.nn.heads.pooled import Classes
+from seqloom.nn.heads.per_token import PerToken
+from seqloom.nn.heads.pooled import PerSequence
 from seqloom.nn.layer import Layer, Unchanged
 from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.multihead import SelfAttention
@@ -44,7 +44,7 @@ def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
         body, AttentionBefore(SIZE, 10, "additive"), Concatenation(10, SIZE), bridge(reader, body)
     )
     return EncoderDecoder(
-        stem or Tokens(SOURCE_WORDS, SIZE), reader, Tokens(words, SIZE), writer, PerPosition(10 + SIZE, words)
+        stem or Tokens(SOURCE_WORDS, SIZE), reader, Tokens(words, SIZE), writer, PerToken(10 + SIZE, words)
     )
 
 
@@ -56,7 +56,7 @@ def luong() -> EncoderDecoder:
     writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
     words = Tokens(WORDS, SIZE)
     return EncoderDecoder(
-        Tokens(SOURCE_WORDS, SIZE), reader, words, writer, PerPosition(SIZE, WORDS, tied=words.embedding)
+        Tokens(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)
     )
 
 
@@ -64,17 +64,17 @@ def transformer() -> EncoderDecoder:
     source = Tokens(SOURCE_WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE))
     words = Tokens(WORDS, SIZE, scaled=True, positions=LearnedPositions(SIZE, 12))
     return EncoderDecoder(
-        source, encoder(parts), words, cross_decoder(parts), PerPosition(SIZE, WORDS, tied=words.embedding)
+        source, encoder(parts), words, cross_decoder(parts), PerToken(SIZE, WORDS, tied=words.embedding)
     )
 
 
 def recurrent_language_model() -> Model:
-    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerPosition(SIZE, WORDS))
+    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
 
 
 def transformer_language_model() -> Model:
     words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
-    return Model(words, causal_decoder(parts), PerPosition(SIZE, WORDS, tied=words.embedding))
+    return Model(words, causal_decoder(parts), PerToken(SIZE, WORDS, tied=words.embedding))
 
 
 writers: dict[str, Callable[[], Model | EncoderDecoder]] = {
@@ -189,7 +189,7 @@ def test_the_longest_text_is_that_of_the_stem_or_the_body() -> None:
     assert bahdanau().longest is None
     assert recurrent_language_model().longest is None
     assert Model(Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 5)), recurrent(), head).longest == 5
-    assert Model(Patches(3, SIZE, 4), encoder(parts), Classes(SIZE, 3)).longest is None
+    assert Model(Patches(3, SIZE, 4), encoder(parts), PerSequence(SIZE, 3)).longest is None
 
 
 @pytest.mark.parametrize("make", [bahdanau, luong, transformer], ids=["bahdanau", "luong", "transformer"])
@@ -265,14 +265,14 @@ def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
 def small_transformer() -> EncoderDecoder:
     sizes = TransformerParts(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
     stems = [Tokens(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
-    return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerPosition(32, 6))
+    return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerToken(32, 6))
 
 
 def small_gru() -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
     body = Recurrent(GRU(16 + 32, 32))
     writer = AttentiveDecoder(body, AttentionBefore(32, 32, "additive"), Concatenation(32, 32), bridge(reader, body))
-    return EncoderDecoder(Tokens(6, 16), reader, Tokens(6, 16), writer, PerPosition(64, 6))
+    return EncoderDecoder(Tokens(6, 16), reader, Tokens(6, 16), writer, PerToken(64, 6))
 
 
 @pytest.mark.usefixtures("unchecked")  # hundreds of steps, all alike
@@ -344,7 +344,7 @@ def one_table() -> EncoderDecoder:
     """One table of words for the source, the target and the output; the first of them looks at the second's."""
     words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
     source = Tokens(WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE), tied=words)
-    head = PerPosition(SIZE, WORDS, tied=source.embedding)
+    head = PerToken(SIZE, WORDS, tied=source.embedding)
     return EncoderDecoder(source, encoder(parts), words, cross_decoder(parts), head)
 
 
@@ -405,7 +405,7 @@ def test_frames_can_be_described_without_an_encoder() -> None:
     reader = Unchanged(SIZE)
     writer = AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(reader, body))
     model = ready(
-        lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerPosition(SIZE, WORDS))
+        lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
     )
     series = torch.randn(3, 5, 3, dtype=torch.float64)
     together, _ = model.step(SOME, model.start(series, SOURCE_LENGTHS))
@@ -414,7 +414,7 @@ def test_frames_can_be_described_without_an_encoder() -> None:
 
 
 def test_a_model_that_reads() -> None:
-    reader = Model(Tokens(WORDS, SIZE), encoder(parts), Classes(SIZE, 3)).eval()
+    reader = Model(Tokens(WORDS, SIZE), encoder(parts), PerSequence(SIZE, 3)).eval()
     together = reader.predict(SOME, LENGTHS)
     assert together.tolist() == [
         reader.predict(SOME[row : row + 1, :n]).item() for row, n in enumerate(LENGTHS.tolist())
@@ -425,7 +425,7 @@ def test_a_model_that_reads() -> None:
     tagger = Model(Tokens(WORDS, SIZE), both, CRF(6, 4)).eval()
     assert tagger.predict(SOME, LENGTHS).shape == (3, 6)
 
-    watcher = Model(ImageGrid(3, SIZE, widths=(4,)), encoder(parts), Classes(SIZE, 3)).eval()
+    watcher = Model(ImageGrid(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
     assert watcher.predict(torch.rand(2, 3, 6, 6)).shape == (2,)
 
 
@@ -450,14 +450,14 @@ def attending(width: int = SIZE) -> AttentiveDecoder:
 
 
 words = Tokens(WORDS, SIZE)
-head = PerPosition(SIZE, WORDS)
+head = PerToken(SIZE, WORDS)
 both_directions = Bidirectional(recurrent(SIZE, 4), recurrent(SIZE, 4))
 
 misfits = {
     "Model: Recurrent has input_size 5; expected 8, the output_size of its stem.": lambda: Model(
         words, recurrent(5), head
     ),
-    "Model: PerPosition has input_size 8; expected 6, the output_size of its body.": lambda: Model(
+    "Model: PerToken has input_size 8; expected 6, the output_size of its body.": lambda: Model(
         words, recurrent(SIZE, 6), head
     ),
     "EncoderDecoder: Recurrent has input_size 5; expected 8, the output_size of its stem.": lambda: EncoderDecoder(
@@ -466,8 +466,8 @@ misfits = {
     "EncoderDecoder: AttentiveDecoder has input_size 5; expected 8, the output_size of its stem.": lambda: (
         EncoderDecoder(words, recurrent(), words, attending(5), head)
     ),
-    "EncoderDecoder: PerPosition has input_size 5; expected 8, the output_size of its decoder.": lambda: EncoderDecoder(
-        words, recurrent(), words, attending(), PerPosition(5, WORDS)
+    "EncoderDecoder: PerToken has input_size 5; expected 8, the output_size of its decoder.": lambda: EncoderDecoder(
+        words, recurrent(), words, attending(), PerToken(5, WORDS)
     ),
     "EncoderDecoder: decoder sees later steps; expected a causal layer.": lambda: EncoderDecoder(
         words, recurrent(), words, both_directions, head
@@ -480,7 +480,7 @@ misfits = {
         ImageGrid(3, SIZE), recurrent(), head
     ).start(torch.rand(1, 3, 8, 8)),
     "Model: head has one answer a row; expected one a step, for a model that writes.": lambda: Model(
-        words, recurrent(), Classes(SIZE, 3)
+        words, recurrent(), PerSequence(SIZE, 3)
     ).start(SOME),
     "AttentiveDecoder: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, attending(), head
@@ -525,7 +525,7 @@ def test_the_state_of_another_model() -> None:
 
 
 def test_lengths_are_not_for_images() -> None:
-    model = Model(Patches(3, 4, patch=2), Recurrent(GRU(4, 5)), Classes(5, 2, pool="mean"))
+    model = Model(Patches(3, 4, patch=2), Recurrent(GRU(4, 5)), PerSequence(5, 2, pool="mean"))
     images = torch.randn(2, 3, 4, 4)
     with pytest.raises(ArgumentError, match="lengths is given; expected None, since all regions of an image are real"):
         model.loss(images, torch.tensor([0, 1]), torch.tensor([4, 2]))
@@ -533,14 +533,14 @@ def test_lengths_are_not_for_images() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_state_is_a_state() -> None:
-    model = Model(Tokens(5, 4), Recurrent(GRU(4, 4)), PerPosition(4, 5))
+    model = Model(Tokens(5, 4), Recurrent(GRU(4, 4)), PerToken(4, 5))
     with pytest.raises(ArgumentError, match="state is a dict; expected a State"):
         model.step(torch.tensor([[1]]), {})  # type: ignore[arg-type]
 
 
 def test_places_in_a_recording_are_the_parts_of_the_model() -> None:
     body = Stack([Recurrent(GRU(4, 4)), SelfAttention(4, heads=1)])
-    model = Model(Tokens(5, 4), body, Classes(4, 2, pool="attention"))
+    model = Model(Tokens(5, 4), body, PerSequence(4, 2, pool="attention"))
     with record("gates", "attention") as seen:
         model.predict(torch.tensor([[1, 2]]))
     assert list(seen["gates"]) == ["body.0"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
-from seqloom.nn.heads import PerPosition
+from seqloom.nn.heads import PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.normalization import LayerNorm, RMSNorm
@@ -103,7 +103,7 @@ def gpt2(theirs: nn.Module) -> Model:
             depth=DEPTH, size=SIZE, heads=HEADS, hidden_size=4 * SIZE, order="pre", activation="gelu-tanh", dropout=0.0
         )
     )
-    ours = Model(stem, body, PerPosition(SIZE, VOCABULARY, tied=stem.embedding, bias=False))
+    ours = Model(stem, body, PerToken(SIZE, VOCABULARY, tied=stem.embedding, bias=False))
     weights = {
         "stem.embedding.weight": theirs.transformer.wte.weight,
         "stem.layers.positions.embedding.weight": theirs.transformer.wpe.weight,
@@ -250,7 +250,7 @@ def llama(theirs: nn.Module, *, key_heads: int, head_size: int, eps: float, base
             for name, layer in (("attention", attention), ("feed_forward", feed_forward))
         }
         blocks[str(k)] = Stack(around)
-    ours = Model(Tokens(VOCABULARY, SIZE), Stack({**blocks, "norm": norm()}), PerPosition(SIZE, VOCABULARY, bias=False))
+    ours = Model(Tokens(VOCABULARY, SIZE), Stack({**blocks, "norm": norm()}), PerToken(SIZE, VOCABULARY, bias=False))
     return loaded(ours, llama_weights(theirs))
 
 
@@ -321,5 +321,5 @@ def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -
         rotary=10_000.0,
         bias=False,
     )
-    ours = Model(Tokens(VOCABULARY, SIZE), decoder(parts), PerPosition(SIZE, VOCABULARY, bias=False))
+    ours = Model(Tokens(VOCABULARY, SIZE), decoder(parts), PerToken(SIZE, VOCABULARY, bias=False))
     assert_writes_alike(loaded(ours, llama_weights(theirs)), theirs, tokens, 1e-5)

@@ -50,9 +50,9 @@ def decode(
     The source and the prompts are read once, in one call; after that a step reads one token of each text that goes on.
     The model should be in eval mode.
 
-    >>> from seqloom.nn import GRU, Model, PerPosition, Recurrent, Tokens
+    >>> from seqloom.nn import GRU, Model, PerToken, Recurrent, Tokens
     >>> from seqloom.core.config.decode import Decode
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
+    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
     >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
     >>> first.score >= second.score
@@ -133,8 +133,8 @@ def write(
 
     The other arguments are those of `decode`.
 
-    >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10)).eval()
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, Tokens
+    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
     >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(length=2), seed=1)]
     [[0, 1], [0, 1]]
     """

@@ -203,7 +203,7 @@ def build(
     longest: the most positions of a source
     smoothing: of labels, in training
     """
-    from seqloom.nn.heads.per_token import HEADS, PerPosition
+    from seqloom.nn.heads.per_token import HEADS, PerToken
     from seqloom.nn.model import EncoderDecoder
 
     reader = as_wide(encoder(section, stem.output_size, longest), memory_width(section))
@@ -211,7 +211,7 @@ def build(
     own, size, vocabulary = keys(section, EncoderDecoderKeys), writer.output_size, target.vocabulary
     # With a tied matrix the output has no bias either: all of it is the embedding (Vaswani et al. 2017).
     head = (
-        PerPosition(size, vocabulary, tied=target.embedding, bias=False, smoothing=smoothing)
+        PerToken(size, vocabulary, tied=target.embedding, bias=False, smoothing=smoothing)
         if own.tied
         else HEADS[own.head](size, vocabulary, smoothing=smoothing)
     )

@@ -58,11 +58,11 @@ from seqloom.nn.heads.head import PADDING as PADDING
 from seqloom.nn.heads.head import ClassHead as ClassHead
 from seqloom.nn.heads.head import Head as Head
 from seqloom.nn.heads.head import Loss as Loss
-from seqloom.nn.heads.per_token import LabelsPerPosition as LabelsPerPosition
-from seqloom.nn.heads.per_token import PerPosition as PerPosition
-from seqloom.nn.heads.pooled import Classes as Classes
+from seqloom.nn.heads.per_token import LabelsPerToken as LabelsPerToken
+from seqloom.nn.heads.per_token import PerToken as PerToken
+from seqloom.nn.heads.pooled import PerSequence as PerSequence
 from seqloom.nn.heads.pooled import Pooled as Pooled
-from seqloom.nn.heads.pooled import SeveralLabels as SeveralLabels
+from seqloom.nn.heads.pooled import LabelsPerSequence as LabelsPerSequence
 from seqloom.nn.heads.regression import GaussianLikelihood as GaussianLikelihood
 from seqloom.nn.heads.regression import SquaredError as SquaredError
 from seqloom.nn.heads.tied import TiedLinear as TiedLinear

@@ -91,9 +91,9 @@ def initialise(
             bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)
     if prior is not None:  # after all biases have started
         for part in module.modules():
-            start_at_prior = getattr(part, "start_at_prior", None)
-            if start_at_prior is not None:
-                start_at_prior(prior)
+            init_bias = getattr(part, "init_bias", None)
+            if init_bias is not None:
+                init_bias(prior)
 
 
 def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:

@@ -70,8 +70,8 @@ class Model(Writer):
     `step`.
 
     >>> import torch
-    >>> from seqloom.nn import GRU, PerPosition, Recurrent, Tokens
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerPosition(8, 10))
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, Tokens
+    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10))
     >>> tokens = torch.tensor([[1, 2, 3]])
     >>> logits, state = model.step(tokens, model.start(tokens))
     >>> logits.shape
@@ -135,10 +135,10 @@ class EncoderDecoder(Writer):
     The decoder is any layer with a `start`: an `AttentiveDecoder`, or the Transformer's.
 
     >>> import torch
-    >>> from seqloom.nn import PerPosition, Tokens
+    >>> from seqloom.nn import PerToken, Tokens
     >>> from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
     >>> parts = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
-    >>> model = EncoderDecoder(Tokens(9, 8), encoder(parts), Tokens(7, 8), cross_decoder(parts), PerPosition(8, 7))
+    >>> model = EncoderDecoder(Tokens(9, 8), encoder(parts), Tokens(7, 8), cross_decoder(parts), PerToken(8, 7))
     >>> state = model.start(torch.tensor([[1, 2, 3]]))
     >>> logits, state = model.step(torch.tensor([[0]]), state)
     >>> logits.shape

@@ -26,7 +26,7 @@ class Tokens(Stack):
     tied: another stem, whose E this one looks at and does not own: `parameters()` and `state_dict()` of a model with
         both have it once, under the other's name
 
-    A head may share E: `PerPosition(size, vocabulary, tied=stem.embedding)`.
+    A head may share E: `PerToken(size, vocabulary, tied=stem.embedding)`.
 
     >>> stem = Tokens(vocabulary=10, size=4)
     >>> x, state = stem(torch.tensor([[1, 2, 3]]))

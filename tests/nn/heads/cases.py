@@ -8,13 +8,13 @@ from torch import Tensor, nn
 
 from seqloom.nn.heads import (
     CRF,
-    Classes,
+    PerSequence,
     GaussianLikelihood,
     Head,
-    LabelsPerPosition,
-    PerPosition,
+    LabelsPerToken,
+    PerToken,
     Pooled,
-    SeveralLabels,
+    LabelsPerSequence,
     SquaredError,
 )
 from seqloom.nn.pooling import POOLS
@@ -59,23 +59,23 @@ def once(target: Callable[..., Tensor]) -> Target:
 def tied() -> Head:
     """`to` and `double` of the head alone don't reach the embedding, which is the stem's: see `test_tied`."""
     embedding = nn.Embedding(CLASSES, SIZE).double()
-    return PerPosition(SIZE, CLASSES, tied=embedding)
+    return PerToken(SIZE, CLASSES, tied=embedding)
 
 
 CASES = {
-    "per position": Case(lambda: PerPosition(SIZE, CLASSES), classes),
-    "per position, smoothed": Case(lambda: PerPosition(SIZE, CLASSES, smoothing=0.1), classes),
-    "per position, no bias": Case(lambda: PerPosition(SIZE, CLASSES, bias=False), classes),
+    "per position": Case(lambda: PerToken(SIZE, CLASSES), classes),
+    "per position, smoothed": Case(lambda: PerToken(SIZE, CLASSES, smoothing=0.1), classes),
+    "per position, no bias": Case(lambda: PerToken(SIZE, CLASSES, bias=False), classes),
     "per position, tied": Case(tied, classes),
-    "labels per position": Case(lambda: LabelsPerPosition(SIZE, CLASSES), labels),
+    "labels per position": Case(lambda: LabelsPerToken(SIZE, CLASSES), labels),
     "crf": Case(lambda: CRF(SIZE, CLASSES), classes),
     "squared error": Case(lambda: SquaredError(SIZE, OUTPUTS), values),
     "gaussian": Case(lambda: GaussianLikelihood(SIZE, OUTPUTS), values),
     **{
-        f"classes, {pool}": Case(lambda pool=pool: Classes(SIZE, CLASSES, pool=pool), once(classes), pooled=True)
+        f"classes, {pool}": Case(lambda pool=pool: PerSequence(SIZE, CLASSES, pool=pool), once(classes), pooled=True)
         for pool in POOLS
     },
-    "several labels": Case(lambda: SeveralLabels(SIZE, CLASSES), once(labels), pooled=True),
+    "several labels": Case(lambda: LabelsPerSequence(SIZE, CLASSES), once(labels), pooled=True),
     "pooled gaussian": Case(lambda: Pooled("max", GaussianLikelihood(SIZE, OUTPUTS)), once(values), pooled=True),
     "pooled squared error": Case(lambda: Pooled("last", SquaredError(SIZE, OUTPUTS)), once(values), pooled=True),
     "pooled crf": Case(lambda: Pooled("mean", CRF(SIZE, CLASSES)), once(classes), pooled=True),

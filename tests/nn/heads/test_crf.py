@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.heads import CRF, PADDING, Chain, PerPosition
+from seqloom.nn.heads import CRF, PADDING, Chain, PerToken
 
 
 def random_chain(tags: int) -> Chain:
@@ -125,7 +125,7 @@ def test_the_loss_is_minus_log_p_a_token() -> None:
 
 
 def test_a_new_one_is_a_softmax_at_each_step() -> None:
-    crf, softmax = CRF(4, 3), PerPosition(4, 3)
+    crf, softmax = CRF(4, 3), PerToken(4, 3)
     softmax.output.load_state_dict(crf.output.state_dict())
     y, target, lengths = torch.randn(3, 5, 4), torch.randint(3, (3, 5)), torch.tensor([5, 0, 2])
     torch.testing.assert_close(crf.loss(y, target, lengths), softmax.loss(y, target, lengths))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.nn.heads import Classes, GaussianLikelihood, PerPosition, Pooled, SeveralLabels, SquaredError
+from seqloom.nn.heads import PerSequence, GaussianLikelihood, PerToken, Pooled, LabelsPerSequence, SquaredError
 from seqloom.nn.pooling import POOLS, Max, Mean
 from seqloom.nn.record import record
 
@@ -13,7 +13,7 @@ Y, LENGTHS = torch.randn(3, 4, 5), torch.tensor([4, 2, 0])
 
 @pytest.mark.parametrize("pool", list(POOLS))
 def test_classes_are_the_head_of_the_pooled_vector(pool: str) -> None:
-    head, target = Classes(5, 3, pool=pool), torch.tensor([0, 2, 1])
+    head, target = PerSequence(5, 3, pool=pool), torch.tensor([0, 2, 1])
     pooled = head.pool(Y, LENGTHS)
     p = (pooled @ head.head.output.weight.T + head.head.output.bias).softmax(1)
     loss = head.loss(Y, target, LENGTHS)
@@ -24,7 +24,7 @@ def test_classes_are_the_head_of_the_pooled_vector(pool: str) -> None:
 
 
 def test_several_labels() -> None:
-    head, target = SeveralLabels(5, 2, pool="max", threshold=0.4), torch.tensor([[1, 0], [1, 1], [0, 0]]).bool()
+    head, target = LabelsPerSequence(5, 2, pool="max", threshold=0.4), torch.tensor([[1, 0], [1, 1], [0, 0]]).bool()
     p = (Max(5)(Y, LENGTHS) @ head.head.output.weight.T + head.head.output.bias).sigmoid()
     loss = head.loss(Y, target, LENGTHS)
     assert loss.count == 3
@@ -33,8 +33,8 @@ def test_several_labels() -> None:
 
 
 def test_an_empty_row_gets_the_prior_answer() -> None:
-    head = Classes(5, 3)
-    head.start_at_prior(torch.tensor([1, 1, 6]))
+    head = PerSequence(5, 3)
+    head.init_bias(torch.tensor([1, 1, 6]))
     torch.testing.assert_close(head.probabilities(Y, LENGTHS)[2], torch.tensor([1, 1, 6]) / 8)
 
 
@@ -50,23 +50,23 @@ def test_values_of_a_whole_row() -> None:
 
 def test_a_pool_may_be_given_and_shared() -> None:
     pool = Mean(5)
-    assert Classes(5, 3, pool=pool).pool is pool
+    assert PerSequence(5, 3, pool=pool).pool is pool
 
 
 def test_weights_are_recorded_under_the_pool() -> None:
     with record("attention") as seen:
-        Classes(5, 3, pool="attention")(Y, LENGTHS)
+        PerSequence(5, 3, pool="attention")(Y, LENGTHS)
     assert seen["attention"]["pool"]["weights"].shape == (3, 1, 1, 4)
 
 
 def test_wrong_pools_are_sentences() -> None:
     with pytest.raises(UnknownName, match=r"unknown pool 'man'\. Did you mean"):
-        Classes(5, 3, pool="man")
+        PerSequence(5, 3, pool="man")
     with pytest.raises(ArgumentError, match="Pooled: head has input_size 5; expected 4, what the pool gives"):
         Pooled(Mean(4), SquaredError(5, 1))
 
 
 def test_smoothing_goes_to_the_head() -> None:
-    head = Classes(5, 3, smoothing=0.1)
-    assert isinstance(head.head, PerPosition)
+    head = PerSequence(5, 3, smoothing=0.1)
+    assert isinstance(head.head, PerToken)
     assert head.loss(Y, torch.tensor([0, 1, 2])).total != head.eval().loss(Y, torch.tensor([0, 1, 2])).total

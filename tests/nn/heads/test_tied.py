@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.heads import PerPosition
+from seqloom.nn.heads import PerToken
 from seqloom.nn.initialization import initialise
 
 
@@ -19,7 +19,7 @@ class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embedding = nn.Embedding(7, 4)
-        self.head = PerPosition(4, 7, tied=self.embedding)
+        self.head = PerToken(4, 7, tied=self.embedding)
 
     def forward(self, tokens: Tensor) -> Tensor:
         return self.head(self.embedding(tokens))
@@ -81,5 +81,5 @@ def test_the_tie_outlives(change: str) -> None:
 
 
 def test_an_embedding_of_another_size_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"PerPosition: tied has a matrix \[6, 4\]; expected \[7, 4\]"):
-        PerPosition(4, 7, tied=nn.Embedding(6, 4))
+    with pytest.raises(ArgumentError, match=r"PerToken: tied has a matrix \[6, 4\]; expected \[7, 4\]"):
+        PerToken(4, 7, tied=nn.Embedding(6, 4))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn import PerPosition
+from seqloom.nn import PerToken
 from seqloom.tasks.metrics.classes import Classes, Labels
 
 NAMES = ["a", "b", "c", "d"]
@@ -71,7 +71,7 @@ def test_a_class_that_is_nowhere_is_not_in_the_mean() -> None:
 
 
 def test_what_a_head_pads_is_not_counted() -> None:
-    head, lengths = PerPosition(3, 4), torch.tensor([5, 2])
+    head, lengths = PerToken(3, 4), torch.tensor([5, 2])
     y, gold = torch.randn(2, 5, 3), torch.randint(4, (2, 5))
     gold[1, 2:] = 99  # beyond a row's length anything may stand
     items = Classes(NAMES)

@@ -2,8 +2,8 @@
 
 from seqloom.nn.heads.crf import CRF, Chain
 from seqloom.nn.heads.head import PADDING, ClassHead, Head, Loss, StepHead
-from seqloom.nn.heads.per_token import LabelsPerPosition, PerPosition
-from seqloom.nn.heads.pooled import Classes, Pooled, SeveralLabels
+from seqloom.nn.heads.per_token import LabelsPerToken, PerToken
+from seqloom.nn.heads.pooled import PerSequence, Pooled, LabelsPerSequence
 from seqloom.nn.heads.regression import GaussianLikelihood, SquaredError
 from seqloom.nn.heads.tied import TiedLinear
 
@@ -12,14 +12,14 @@ __all__ = [
     "PADDING",
     "Chain",
     "ClassHead",
-    "Classes",
+    "PerSequence",
     "GaussianLikelihood",
     "Head",
-    "LabelsPerPosition",
+    "LabelsPerToken",
     "Loss",
-    "PerPosition",
+    "PerToken",
     "Pooled",
-    "SeveralLabels",
+    "LabelsPerSequence",
     "SquaredError",
     "StepHead",
     "TiedLinear",

@@ -91,7 +91,7 @@ class CRF(ClassHead):
         log p(z | y) = score(z | y) − log Z(y)                see `Chain`
         loss = Σ_rows −log p(target | y)                      exact; count: real steps
 
-    The count is of steps, not of rows: the mean is then in the unit of `PerPosition` (the same number where the chain's
+    The count is of steps, not of rows: the mean is then in the unit of `PerToken` (the same number where the chain's
     parameters are zero), and does not grow with the length of sentences, nor does the step that an optimiser takes.
 
     `predict` gives the one best sequence (not the sequence of best tags), and PADDING (−1) beyond a row's length;

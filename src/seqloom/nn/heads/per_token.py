@@ -17,7 +17,7 @@ from seqloom.nn.heads.tied import TiedLinear
 from seqloom.nn.validation import check_count
 
 
-class PerPosition(ClassHead):
+class PerToken(ClassHead):
     """One class at each step: p(k | y_t) = softmax(W y_t + b)_k.
 
         loss = Σ_t −log p(target_t | y_t)                                      over real steps; count: real steps
@@ -29,7 +29,7 @@ class PerPosition(ClassHead):
 
     `predict` gives the most likely class, and PADDING (−1) beyond a row's length.
 
-    >>> head = PerPosition(4, classes=7)
+    >>> head = PerToken(4, classes=7)
     >>> y, target, lengths = torch.randn(2, 3, 4), torch.tensor([[1, 2, 6], [5, 0, 0]]), torch.tensor([3, 1])
     >>> head.loss(y, target, lengths).count
     tensor(4)
@@ -46,11 +46,11 @@ class PerPosition(ClassHead):
         bias: bool = True,
         smoothing: float = 0.0,
     ) -> None:
-        check_count("PerPosition", "classes", classes)
-        check_probability("PerPosition", "smoothing", smoothing)
+        check_count("PerToken", "classes", classes)
+        check_probability("PerToken", "smoothing", smoothing)
         if tied is not None and tied.weight.shape != (classes, size):
             shape = f"a matrix {list(tied.weight.shape)}"
-            raise ArgumentError("PerPosition", "tied", shape, f"[{classes}, {size}], classes and size")
+            raise ArgumentError("PerToken", "tied", shape, f"[{classes}, {size}], classes and size")
         super().__init__(Linear(size, classes, bias) if tied is None else TiedLinear(tied, bias=bias))
         self.smoothing = smoothing
 
@@ -88,23 +88,23 @@ class PerPosition(ClassHead):
         return f"smoothing={self.smoothing}" if self.smoothing else ""
 
 
-class LabelsPerPosition(ClassHead):
+class LabelsPerToken(ClassHead):
     """Several labels at each step, or none, each by itself: p(k | y_t) = σ(W y_t + b)_k.
 
         loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
 
-    The count is of real steps, not of labels: the mean is −log p of a step's whole set, in the unit of `PerPosition`.
+    The count is of real steps, not of labels: the mean is −log p of a step's whole set, in the unit of `PerToken`.
 
     threshold: `predict` says yes where p is at least this, and no beyond a row's length
 
-    >>> head = LabelsPerPosition(4, labels=3)
+    >>> head = LabelsPerToken(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).shape
     torch.Size([2, 5, 3])
     """
 
     def __init__(self, size: int, labels: int, *, threshold: float = 0.5) -> None:
-        check_count("LabelsPerPosition", "labels", labels)
-        check_probability("LabelsPerPosition", "threshold", threshold)
+        check_count("LabelsPerToken", "labels", labels)
+        check_probability("LabelsPerToken", "threshold", threshold)
         super().__init__(Linear(size, labels))
         self.threshold = threshold
 
@@ -150,4 +150,4 @@ class BuildHead(Protocol):
     def __call__(self, size: int, classes: int, *, smoothing: float = 0.0) -> ClassHead: ...
 
 
-HEADS: Registry[BuildHead] = Registry(names.HEADS, {"softmax": PerPosition})
+HEADS: Registry[BuildHead] = Registry(names.HEADS, {"softmax": PerToken})

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads.head import ClassHead, Head, Loss, StepHead
-from seqloom.nn.heads.per_token import LabelsPerPosition, PerPosition
+from seqloom.nn.heads.per_token import LabelsPerToken, PerToken
 from seqloom.nn.pooling import POOLS, Pool
 from seqloom.nn.record import inside
 
@@ -60,7 +60,7 @@ class Pooled(Head):
         return self.head.predict(self.summary(y, lengths)).squeeze(1)
 
 
-class PooledClasses(Pooled):
+class PooledClassHead(Pooled):
     """A pooled head that chooses among classes."""
 
     head: ClassHead
@@ -71,17 +71,17 @@ class PooledClasses(Pooled):
         """p of each class."""
         return self.head.probabilities(self.summary(y, lengths)).squeeze(1)
 
-    def start_at_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
+    def init_bias(self, prior: Shaped[Tensor, " classes"]) -> None:
         """As the head's own."""
-        self.head.start_at_prior(prior)
+        self.head.init_bias(prior)
 
 
-class Classes(PooledClasses):
+class PerSequence(PooledClassHead):
     """One class for each row: p(k | y) = softmax(W pool(y) + b)_k, loss Σ −log p(target | y), count: rows.
 
-    smoothing: of labels, in training mode, as in `PerPosition`
+    smoothing: of labels, in training mode, as in `PerToken`
 
-    >>> head = Classes(4, classes=3, pool="max")
+    >>> head = PerSequence(4, classes=3, pool="max")
     >>> y, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
     >>> head.loss(y, torch.tensor([2, 0]), lengths).count
     tensor(2)
@@ -90,16 +90,16 @@ class Classes(PooledClasses):
     """
 
     def __init__(self, size: int, classes: int, *, pool: str | Pool = "mean", smoothing: float = 0.0) -> None:
-        super().__init__(pool, PerPosition(size, classes, smoothing=smoothing))
+        super().__init__(pool, PerToken(size, classes, smoothing=smoothing))
 
 
-class SeveralLabels(PooledClasses):
-    """Several labels for each row, or none: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerPosition`, count: rows.
+class LabelsPerSequence(PooledClassHead):
+    """Several labels for each row, or none: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerToken`, count: rows.
 
-    >>> head = SeveralLabels(4, labels=3)
+    >>> head = LabelsPerSequence(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).dtype
     torch.bool
     """
 
     def __init__(self, size: int, labels: int, *, pool: str | Pool = "mean", threshold: float = 0.5) -> None:
-        super().__init__(pool, LabelsPerPosition(size, labels, threshold=threshold))
+        super().__init__(pool, LabelsPerToken(size, labels, threshold=threshold))

@@ -11,7 +11,7 @@ from seqloom.nn.heads.head import Loss, StepHead, real_steps, value_target
 from seqloom.nn.validation import check_count
 
 
-class ValueHead(StepHead):
+class RegressionHead(StepHead):
     """A head whose target is `outputs` real values a step; a loss counts values, so that its mean is one value's."""
 
     def __init__(self, size: int, outputs: int, *, scores: int) -> None:
@@ -29,7 +29,7 @@ class ValueHead(StepHead):
         return Loss(zero_beyond(each, lengths).sum(), real_steps(each, lengths) * self.outputs)
 
 
-class SquaredError(ValueHead):
+class SquaredError(RegressionHead):
     """The mean of what may come: ŷ_t = W y_t + b.
 
         loss = Σ_t Σ_o (target_to − ŷ_to)²            over real steps; count: their values, so that the mean is the MSE
@@ -58,7 +58,7 @@ class SquaredError(ValueHead):
         return zero_beyond(scores, lengths)
 
 
-class GaussianLikelihood(ValueHead):
+class GaussianLikelihood(RegressionHead):
     """The mean of what may come, and how sure it is: [μ_t; s_t] = W y_t + b, s = log σ² (Nix & Weigend 1994).
 
         loss = Σ_t Σ_o −log N(target_to; μ_to, σ²_to)             over real steps; count: their values

@@ -21,7 +21,7 @@ from seqloom.data.text_io import Bad
 from seqloom.data.tokenizers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.per_token import HEADS
-from seqloom.nn.heads.pooled import PooledClasses, SeveralLabels
+from seqloom.nn.heads.pooled import PooledClassHead, LabelsPerSequence
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
@@ -133,10 +133,10 @@ class Classify(RowTask[Model]):
         part, smoothing = self.experiment.model, self.experiment.train.label_smoothing
         layers = part.build(part.width, causal=False)
         own, size, classes = keys(part, ClassifyModel), layers.output_size, len(self.labels)
-        head: PooledClasses = (
-            SeveralLabels(size, classes, pool=own.pool)
+        head: PooledClassHead = (
+            LabelsPerSequence(size, classes, pool=own.pool)
             if self.several
-            else PooledClasses(own.pool, HEADS[own.head](size, classes, smoothing=smoothing))
+            else PooledClassHead(own.pool, HEADS[own.head](size, classes, smoothing=smoothing))
         )
         return part.initialised(Model(part.tokens(len(self.tokenizer)), layers, head))
 

@@ -22,7 +22,7 @@ from seqloom.data.text_stream import TOKENIZER_FILE, Streams, prepare_stream, st
 from seqloom.data.tokenizers import Tokeniser
 from seqloom.decoding.decode import collect, decode, write
 from seqloom.decoding.detokenize import reading
-from seqloom.nn.heads.per_token import HEADS, PerPosition
+from seqloom.nn.heads.per_token import HEADS, PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
@@ -98,7 +98,7 @@ class Language(Task[Model, Stretch]):
             raise UserError(message, "Leave out what is said of its model, or take another")
         own, size, vocabulary = keys(part, LanguageModel), layers.output_size, len(self.tokenizer)
         head = (
-            PerPosition(size, vocabulary, tied=stem.embedding, smoothing=train.label_smoothing)
+            PerToken(size, vocabulary, tied=stem.embedding, smoothing=train.label_smoothing)
             if own.tied
             else HEADS[own.head](size, vocabulary, smoothing=train.label_smoothing)
         )

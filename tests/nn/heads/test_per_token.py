@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.heads import PADDING, LabelsPerPosition, PerPosition
+from seqloom.nn.heads import PADDING, LabelsPerToken, PerToken
 from tests.nn.heads.cases import CASES
 
 LENGTHS = torch.tensor([3, 1, 0])
@@ -35,7 +35,7 @@ def test_one_class_a_step(smoothing: float) -> None:
 
 
 def test_smoothing_is_torchs_and_for_training_alone() -> None:
-    head = PerPosition(4, 5, smoothing=0.2)
+    head = PerToken(4, 5, smoothing=0.2)
     y, target = torch.randn(2, 3, 4), torch.randint(5, (2, 3))
     scores = head(y).flatten(0, 1)
     smoothed = F.cross_entropy(scores, target.flatten(), label_smoothing=0.2)
@@ -52,7 +52,7 @@ def test_predicts_the_most_likely_class_and_padding_beyond() -> None:
 
 
 def test_targets_may_be_int32() -> None:
-    head, y = PerPosition(4, 5), torch.randn(2, 3, 4)
+    head, y = PerToken(4, 5), torch.randn(2, 3, 4)
     target = torch.randint(5, (2, 3))
     assert head.loss(y, target.int()).total == head.loss(y, target).total
 
@@ -73,7 +73,7 @@ def test_any_labels_a_step() -> None:
 
 
 def test_labels_at_a_threshold() -> None:
-    head = LabelsPerPosition(4, 5, threshold=0.7)
+    head = LabelsPerToken(4, 5, threshold=0.7)
     y = torch.randn(3, 3, 4)
     predicted = head.predict(y, LENGTHS)
     assert torch.equal(predicted[0], head.probabilities(y)[0] >= 0.7)
@@ -82,15 +82,15 @@ def test_labels_at_a_threshold() -> None:
 
 def test_a_label_prior_is_a_share() -> None:
     with pytest.raises(ArgumentError, match="prior has values from 1 to 9; expected the share of items"):
-        LabelsPerPosition(4, 2).start_at_prior(torch.tensor([1, 9]))
+        LabelsPerToken(4, 2).init_bias(torch.tensor([1, 9]))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PerPosition(4, 0), "PerPosition: classes is 0; expected a whole number, at least 1."),
-        (lambda: PerPosition(4, 5, smoothing=1.0), "PerPosition: smoothing is 1.0; expected a probability"),
-        (lambda: LabelsPerPosition(4, -2), "LabelsPerPosition: labels is -2; expected a whole number"),
+        (lambda: PerToken(4, 0), "PerToken: classes is 0; expected a whole number, at least 1."),
+        (lambda: PerToken(4, 5, smoothing=1.0), "PerToken: smoothing is 1.0; expected a probability"),
+        (lambda: LabelsPerToken(4, -2), "LabelsPerToken: labels is -2; expected a whole number"),
     ],
 )
 def test_bad_arguments_are_sentences(make: object, message: str) -> None:
