@@ -15,7 +15,7 @@ import torch
 
 from seqloom.nn import LSTM, Model, PerToken, Recurrent, Stack, Tokens
 from seqloom.nn.layer import Layer
-from seqloom.nn.transformer import TransformerParts, decoder
+from seqloom.nn.transformer import TransformerConfig, decoder
 
 VOCABULARY, ROWS, STEPS = 1000, 16, 256
 
@@ -25,7 +25,7 @@ def main() -> None:
     arguments.add_argument("--device", default="cpu")
     options = arguments.parse_args()
     device = torch.device(options.device)
-    attention = decoder(TransformerParts(depth=12, size=512, order="pre", dropout=0.0))
+    attention = decoder(TransformerConfig(depth=12, size=512, order="pre", dropout=0.0))
     lstms = Stack([Recurrent(LSTM(256, 256)) for _ in range(4)])
     transformer, recurrent = language_model(attention, device), language_model(lstms, device)
     print(f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, {ROWS} rows")

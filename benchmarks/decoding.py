@@ -31,14 +31,14 @@ from seqloom.nn import (
     LSTM,
     AttentionAfter,
     AttentionBefore,
-    AttentiveDecoder,
+    AttentionDecoder,
     Bidirectional,
-    Concatenation,
+    ConcatCombine,
     LearnedBridge,
     PerToken,
     Recurrent,
     Sinusoidal,
-    TanhMeeting,
+    TanhCombine,
     Tokens,
 )
 from seqloom.nn.model import EncoderDecoder
@@ -139,7 +139,7 @@ def gru(vocabulary: int) -> EncoderDecoder:
     """Bahdanau et al. 2014."""
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context = AttentionBefore(SIZE, SIZE, "additive")
-    decoder = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), LearnedBridge(SIZE, body))
+    decoder = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), LearnedBridge(SIZE, body))
     both = Bidirectional(Recurrent(GRU(SIZE, SIZE // 2)), Recurrent(GRU(SIZE, SIZE // 2)))
     head = PerToken(2 * SIZE, vocabulary)
     return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
@@ -148,8 +148,8 @@ def gru(vocabulary: int) -> EncoderDecoder:
 def lstm(vocabulary: int) -> EncoderDecoder:
     """Luong et al. 2015."""
     body = Recurrent(LSTM(2 * SIZE, SIZE))
-    meeting, context = TanhMeeting(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
-    decoder = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
+    meeting, context = TanhCombine(SIZE, SIZE), AttentionAfter(SIZE, SIZE, "dot")
+    decoder = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
     both = Bidirectional(Recurrent(LSTM(SIZE, SIZE // 2)), Recurrent(LSTM(SIZE, SIZE // 2)))
     head = PerToken(SIZE, vocabulary)
     return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()

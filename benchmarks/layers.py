@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from seqloom.nn import LSTM, RNN, Bidirectional, GRUAfter, Recurrent, SelfAttention, Stack
-from seqloom.nn.transformer import TransformerParts, decoder, encoder
+from seqloom.nn.transformer import TransformerConfig, decoder, encoder
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def cases(device: torch.device, dtype: torch.dtype):
         random(batch, steps, size),
         flops,
     )
-    parts = TransformerParts(depth=4, size=size, heads=8, hidden_size=4 * size, dropout=0.0)
+    parts = TransformerConfig(depth=4, size=size, heads=8, hidden_size=4 * size, dropout=0.0)
     layer = nn.TransformerEncoderLayer(size, 8, 4 * size, dropout=0.0, batch_first=True)
     theirs = on(nn.TransformerEncoder(layer, 4, enable_nested_tensor=False))
     flops = 4 * (flops + 16 * batch * steps * size**2)

@@ -11,10 +11,10 @@ from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import collect, write
 from seqloom.decoding.sampling import choose, uniform
 from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, Tokens
-from seqloom.nn.transformer import TransformerParts, decoder
+from seqloom.nn.transformer import TransformerConfig, decoder
 
 VOCABULARY = 11
-PARTS = TransformerParts(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000.0)
+PARTS = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000.0)
 
 
 def lstm() -> Model:
@@ -27,7 +27,7 @@ def transformer() -> Model:
 
 def short() -> Model:
     """A Transformer that knows eight positions."""
-    plain = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
+    plain = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16)
     return Model(Tokens(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerToken(8, VOCABULARY))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
 from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
@@ -18,10 +18,10 @@ from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stems import Tokens
-from seqloom.nn.transformer import TransformerParts, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import TransformerConfig, cross_decoder, decoder, encoder
 
 WORDS, END, SIZE = 5, 4, 8
-PARTS = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
+PARTS = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
 SOURCE = torch.tensor([[1, 2, 3, 0, 2], [3, 1, 0, 0, 0], [2, 2, 0, 3, 0], [0, 0, 0, 0, 0]])
 LENGTHS = torch.tensor([5, 2, 4, 1])
 
@@ -30,14 +30,14 @@ def before() -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(SIZE, 4)), Recurrent(GRU(SIZE, 4)))
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context = AttentionBefore(SIZE, SIZE, "additive")
-    writer = AttentiveDecoder(body, context, Concatenation(SIZE, SIZE), bridge(reader, body))
+    writer = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), bridge(reader, body))
     return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(2 * SIZE, WORDS))
 
 
 def after() -> EncoderDecoder:
     reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
-    context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE)
-    writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
+    context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
     return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.kernels.linear import SMALLEST, Packing, linear, packable, takes
-from seqloom.nn import GRU, AttentionBefore, AttentiveDecoder, Concatenation, PerToken, Recurrent, Tokens
+from seqloom.nn import GRU, AttentionBefore, AttentionDecoder, ConcatCombine, PerToken, Recurrent, Tokens
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.model import EncoderDecoder
 
@@ -64,8 +64,8 @@ def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
 def translator() -> EncoderDecoder:
     torch.manual_seed(1)
     body = Recurrent(GRU(64 + 64, 128))
-    decoder = AttentiveDecoder(
-        body, AttentionBefore(128, 64, "additive"), Concatenation(64, 128), LearnedBridge(64, body)
+    decoder = AttentionDecoder(
+        body, AttentionBefore(128, 64, "additive"), ConcatCombine(64, 128), LearnedBridge(64, body)
     )
     return EncoderDecoder(Tokens(300, 64), Recurrent(GRU(64, 64)), Tokens(300, 64), decoder, PerToken(192, 300))
 

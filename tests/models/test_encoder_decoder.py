@@ -13,7 +13,7 @@ from seqloom.core.problem import ConfigError
 from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.nn.attention_decoder import AttentiveDecoder
+from seqloom.nn.attention_decoder import AttentionDecoder
 from seqloom.nn.bridges import Carry
 from seqloom.nn.cells import CELLS
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
@@ -65,7 +65,7 @@ COMBINATIONS = list(product(("additive", "dot"), ("before", "after"), ("concaten
 @pytest.mark.parametrize(("attention", "attend", "meeting", "input_feeding"), COMBINATIONS)
 def test_every_attentive_decoder(attention: str, attend: str, meeting: str, input_feeding: bool) -> None:
     model = built(arch="lstm", attention=attention, attend=attend, meeting=meeting, input_feeding=input_feeding)
-    assert isinstance(model.decoder, AttentiveDecoder)
+    assert isinstance(model.decoder, AttentionDecoder)
     assert type(model.decoder.context) is (AttentionBefore if attend == "before" else AttentionAfter)
     assert model.decoder.input_feeding == input_feeding
     learns_and_writes(model)

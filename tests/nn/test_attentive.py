@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, MissingMemory
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting, last_said
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine, last_said
 from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -38,16 +38,16 @@ contexts: dict[str, Callable[[], Context]] = {
 
 def decoder(
     context: Context,
-    meeting: type = Concatenation,
+    meeting: type = ConcatCombine,
     feed: str = "every",
     input_feeding: bool = False,
     wrap: Callable[[Recurrent], Layer] = lambda layer: layer,
-) -> AttentiveDecoder:
+) -> AttentionDecoder:
     """A GRU with these parts, in float64."""
     met = meeting(context.size, HIDDEN)
     body = wrap(Recurrent(GRU(X + context.size * context.feeds + met.output_size * input_feeding, HIDDEN)))
     bridge = LearnedBridge(MEMORY, body)
-    return AttentiveDecoder(body, context, met, bridge, feed=feed, input_feeding=input_feeding).double().eval()
+    return AttentionDecoder(body, context, met, bridge, feed=feed, input_feeding=input_feeding).double().eval()
 
 
 def memory() -> Tensor:
@@ -67,7 +67,7 @@ def assert_close(came: Tensor, expected: Tensor) -> None:
 combinations = [
     (context, meeting, feed, input_feeding)
     for context, meeting, feed, input_feeding in itertools.product(
-        contexts, (Concatenation, TanhMeeting), ("every", "first"), (False, True)
+        contexts, (ConcatCombine, TanhCombine), ("every", "first"), (False, True)
     )
     if feed == "every" or contexts[context]().feeds
 ]
@@ -164,7 +164,7 @@ def test_a_source_of_no_steps(context: str) -> None:
 
 @pytest.mark.parametrize("context", contexts)
 def test_gradients_reach_the_source(context: str) -> None:
-    layer, x = decoder(contexts[context](), TanhMeeting, input_feeding=True), target()
+    layer, x = decoder(contexts[context](), TanhCombine, input_feeding=True), target()
     source = memory().requires_grad_()
     assert torch.autograd.gradcheck(
         lambda *_: layer(x, state=layer.start(source, SOURCE_LENGTHS))[0], (source, *layer.parameters()), fast_mode=True
@@ -247,20 +247,20 @@ def complaint(make: Callable[[], object]) -> str:
 
 def test_parts_that_do_not_meet() -> None:
     body = Recurrent(GRU(X + MEMORY, HIDDEN))
-    context, meeting, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), Concatenation(MEMORY, HIDDEN), Fresh()
+    context, meeting, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), Fresh()
 
     def about(
         body: Layer = body, context: Context = context, meeting=meeting, bridge: Bridge = bridge, feed: str = "every"
     ) -> str:
-        return complaint(lambda: AttentiveDecoder(body, context, meeting, bridge, feed=feed)).removeprefix(
-            "AttentiveDecoder: "
+        return complaint(lambda: AttentionDecoder(body, context, meeting, bridge, feed=feed)).removeprefix(
+            "AttentionDecoder: "
         )
 
     both = Bidirectional(Recurrent(GRU(X + MEMORY, 2)), Recurrent(GRU(X + MEMORY, 2)))
     assert about(body=both) == "body sees later steps; expected a causal layer."
     assert about(feed="last") == "feed is 'last'; expected 'every' or 'first'."
-    assert about(meeting=Concatenation(4, HIDDEN)) == "meeting has context_size 4; expected 5, the context's size."
-    assert about(meeting=TanhMeeting(MEMORY, 5)) == "meeting has hidden_size 5; expected 4, the body's output_size."
+    assert about(meeting=ConcatCombine(4, HIDDEN)) == "meeting has context_size 4; expected 5, the context's size."
+    assert about(meeting=TanhCombine(MEMORY, 5)) == "meeting has hidden_size 5; expected 4, the body's output_size."
     other = AttentionBefore(6, MEMORY, "additive")
     assert about(context=other) == "context has query_size 6; expected 4, the body's output_size."
     bridge = LearnedBridge(6, body)
@@ -292,14 +292,14 @@ def test_a_memory_that_cannot_be_looked_at() -> None:
             (source, SOURCE_LENGTHS[:2], "lengths has shape [2]; expected [3], one number a row."),
         ):
             sentence = complaint(lambda layer=layer, given=given, lengths=lengths: layer.start(given, lengths))
-            assert sentence == f"AttentiveDecoder: {expected}"
+            assert sentence == f"AttentionDecoder: {expected}"
 
 
 def test_a_decoder_without_a_beginning() -> None:
     layer = decoder(contexts["before"]())
     with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
-    carried = AttentiveDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), Concatenation(0, HIDDEN), Carry())
+    carried = AttentionDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), ConcatCombine(0, HIDDEN), Carry())
     assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state has nothing;")
 
 
@@ -307,7 +307,7 @@ def test_the_state_of_another_decoder() -> None:
     layer, other = decoder(contexts["before"]()), decoder(contexts["after"]())
     assert "is it the state of another layer?" in complaint(lambda: layer(target(), state=other.start(memory())))
     assert complaint(lambda: layer(target()[:2], state=layer.start(memory()))) == (
-        "AttentiveDecoder: state['body.hidden'] has 3 rows; expected 2, the rows of x."
+        "AttentionDecoder: state['body.hidden'] has 3 rows; expected 2, the rows of x."
     )
     assert "expected" in complaint(lambda: layer(target(), state=State(hidden=torch.zeros(ROWS, HIDDEN))))
 
@@ -315,6 +315,6 @@ def test_the_state_of_another_decoder() -> None:
 def test_a_context_that_is_not_fed_has_no_first_step() -> None:
     body = Recurrent(GRU(3, 4))
     with pytest.raises(ArgumentError, match="feed is 'first'; expected 'every', since this context does not go into"):
-        AttentiveDecoder(
-            body, AttentionAfter(4, 5, "bilinear"), Concatenation(5, 4), LearnedBridge(5, body), feed="first"
+        AttentionDecoder(
+            body, AttentionAfter(4, 5, "bilinear"), ConcatCombine(5, 4), LearnedBridge(5, body), feed="first"
         )

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionBefore
@@ -34,8 +34,8 @@ def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
 def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
     """A decoder that asks an encoder's outputs before each step, with an additive score."""
     body = Recurrent(GRU(2 * SIZE, SIZE))
-    context, meeting = AttentionBefore(SIZE, SIZE, "additive"), Concatenation(SIZE, SIZE)
-    writer = AttentiveDecoder(body, context, meeting, LearnedBridge(SIZE, body))
+    context, meeting = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body))
     stems = Tokens(WORDS, SIZE), Tokens(TAGS, SIZE)
     model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerToken(2 * SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
 from seqloom.nn.bridges import Carry, Fresh, LearnedBridge, bridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution
@@ -19,7 +19,7 @@ from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
 from seqloom.nn.window import Window
 
 SIZE = 4  # of x, and of a direction's or a layer's output
@@ -56,7 +56,7 @@ def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
 def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
     """With the same weights and no context, source and target are one sequence."""
     layer = Stack([lstm(), lstm()]).double()
-    decoder = AttentiveDecoder(layer, NoContext(), Concatenation(0, SIZE), Carry())
+    decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), Carry())
     x = torch.randn(2, 9, SIZE, dtype=torch.float64)
     memory, final = layer(x[:, :5])
     y, _ = decoder(x[:, 5:], state=decoder.start(memory, final=final))
@@ -110,7 +110,7 @@ different = {
     "depth": lambda: (recurrent_stack("gru", 4, 4, depth=2), recurrent_stack("gru", 4, 4, depth=3)),
     "width": lambda: (gru(), Recurrent(GRU(SIZE, 5))),
     "directions": lambda: (Bidirectional(gru(), gru()), gru()),
-    "no state to carry": lambda: (encoder(TransformerParts(depth=1, size=4, heads=2, hidden_size=4)), gru()),
+    "no state to carry": lambda: (encoder(TransformerConfig(depth=1, size=4, heads=2, hidden_size=4)), gru()),
     "no cells": lambda: (CausalConvolution(4, 4, kernel_size=2), CausalConvolution(4, 4, kernel_size=2)),
     "a cache beside": lambda: (
         Stack([gru(), SelfAttention(SIZE, heads=2, causal=True)]),
@@ -136,7 +136,7 @@ def test_elsewhere_the_bridge_is_learned(pair) -> None:
 
 # Any encoder with any decoder -------------------------------------------------------------------------------------
 
-parts = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=6, dropout=0.0)
+parts = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=6, dropout=0.0)
 
 encoders: dict[str, Callable[[], Layer]] = {
     "bidirectional lstm": lambda: Bidirectional(lstm(), lstm()),
@@ -149,14 +149,14 @@ encoders: dict[str, Callable[[], Layer]] = {
 }
 
 
-def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable[[Layer], AttentiveDecoder]:
+def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable[[Layer], AttentionDecoder]:
     """A decoder whose body is cells on cells."""
 
-    def make(encoder: Layer) -> AttentiveDecoder:
+    def make(encoder: Layer) -> AttentionDecoder:
         c = context(encoder.output_size)
         widths = [SIZE + c.size * c.feeds, *[SIZE] * (len(cells) - 1)]
         body = Stack([Recurrent(cell(width, SIZE)) for cell, width in zip(cells, widths, strict=True)])
-        return AttentiveDecoder(body, c, TanhMeeting(c.size, SIZE), bridge(encoder, body))
+        return AttentionDecoder(body, c, TanhCombine(c.size, SIZE), bridge(encoder, body))
 
     return make
 

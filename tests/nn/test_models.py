@@ -9,7 +9,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, CannotStep
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
 from seqloom.nn.bridges import bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
@@ -25,12 +25,12 @@ from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.stems import Tokens, frames
-from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
+from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
 from seqloom.nn.transformer import decoder as causal_decoder
-from seqloom.nn.vision import ImageGrid, Patches
+from seqloom.nn.vision import ImageCNN, Patches
 
 SOURCE_WORDS, WORDS, SIZE = 7, 9, 8
-parts = TransformerParts(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
+parts = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
 
 
 # Models that write ------------------------------------------------------------------------------------------------
@@ -40,8 +40,8 @@ def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
     """A bidirectional GRU, and a GRU that looks before it writes."""
     reader = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
     body = Recurrent(GRU(SIZE + 10, SIZE))
-    writer = AttentiveDecoder(
-        body, AttentionBefore(SIZE, 10, "additive"), Concatenation(10, SIZE), bridge(reader, body)
+    writer = AttentionDecoder(
+        body, AttentionBefore(SIZE, 10, "additive"), ConcatCombine(10, SIZE), bridge(reader, body)
     )
     return EncoderDecoder(
         stem or Tokens(SOURCE_WORDS, SIZE), reader, Tokens(words, SIZE), writer, PerToken(10 + SIZE, words)
@@ -52,8 +52,8 @@ def luong() -> EncoderDecoder:
     """Deep LSTMs, the one going on where the other ended; input feeding; one table of words for input and output."""
     reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
-    context, meeting = AttentionAfter(SIZE, SIZE, "bilinear"), TanhMeeting(SIZE, SIZE)
-    writer = AttentiveDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
+    context, meeting = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
     words = Tokens(WORDS, SIZE)
     return EncoderDecoder(
         Tokens(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)
@@ -263,7 +263,7 @@ def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def small_transformer() -> EncoderDecoder:
-    sizes = TransformerParts(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
+    sizes = TransformerConfig(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
     stems = [Tokens(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
     return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerToken(32, 6))
 
@@ -271,7 +271,7 @@ def small_transformer() -> EncoderDecoder:
 def small_gru() -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
     body = Recurrent(GRU(16 + 32, 32))
-    writer = AttentiveDecoder(body, AttentionBefore(32, 32, "additive"), Concatenation(32, 32), bridge(reader, body))
+    writer = AttentionDecoder(body, AttentionBefore(32, 32, "additive"), ConcatCombine(32, 32), bridge(reader, body))
     return EncoderDecoder(Tokens(6, 16), reader, Tokens(6, 16), writer, PerToken(64, 6))
 
 
@@ -381,7 +381,7 @@ def test_one_table_for_both_stems_stays_one(change: str) -> None:
 # Sources and answers of other kinds -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stem", [ImageGrid(3, SIZE, widths=(4,)), Patches(3, SIZE, 4)], ids=["grid", "patches"])
+@pytest.mark.parametrize("stem", [ImageCNN(3, SIZE, widths=(4,)), Patches(3, SIZE, 4)], ids=["grid", "patches"])
 def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
     model = ready(lambda: bahdanau(stem))
     pictures = torch.rand(3, 3, 8, 12, dtype=torch.float64)
@@ -403,7 +403,7 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
 def test_frames_can_be_described_without_an_encoder() -> None:
     body = Recurrent(GRU(SIZE, SIZE))
     reader = Unchanged(SIZE)
-    writer = AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(reader, body))
+    writer = AttentionDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), bridge(reader, body))
     model = ready(
         lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
     )
@@ -425,7 +425,7 @@ def test_a_model_that_reads() -> None:
     tagger = Model(Tokens(WORDS, SIZE), both, CRF(6, 4)).eval()
     assert tagger.predict(SOME, LENGTHS).shape == (3, 6)
 
-    watcher = Model(ImageGrid(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
+    watcher = Model(ImageCNN(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
     assert watcher.predict(torch.rand(2, 3, 6, 6)).shape == (2,)
 
 
@@ -444,9 +444,9 @@ def recurrent(width: int = SIZE, size: int = SIZE) -> Layer:
     return Recurrent(GRU(width, size))
 
 
-def attending(width: int = SIZE) -> AttentiveDecoder:
+def attending(width: int = SIZE) -> AttentionDecoder:
     body = recurrent(width)
-    return AttentiveDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhMeeting(SIZE, SIZE), bridge(recurrent(), body))
+    return AttentionDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), bridge(recurrent(), body))
 
 
 words = Tokens(WORDS, SIZE)
@@ -463,7 +463,7 @@ misfits = {
     "EncoderDecoder: Recurrent has input_size 5; expected 8, the output_size of its stem.": lambda: EncoderDecoder(
         words, recurrent(5), words, attending(), head
     ),
-    "EncoderDecoder: AttentiveDecoder has input_size 5; expected 8, the output_size of its stem.": lambda: (
+    "EncoderDecoder: AttentionDecoder has input_size 5; expected 8, the output_size of its stem.": lambda: (
         EncoderDecoder(words, recurrent(), words, attending(5), head)
     ),
     "EncoderDecoder: PerToken has input_size 5; expected 8, the output_size of its decoder.": lambda: EncoderDecoder(
@@ -472,17 +472,17 @@ misfits = {
     "EncoderDecoder: decoder sees later steps; expected a causal layer.": lambda: EncoderDecoder(
         words, recurrent(), words, both_directions, head
     ),
-    "EncoderDecoder: decoder has no part that looks at the source; expected one that does, such as AttentiveDecoder "
+    "EncoderDecoder: decoder has no part that looks at the source; expected one that does, such as AttentionDecoder "
     "(with this as its body) or cross_decoder.": lambda: EncoderDecoder(
         words, recurrent(), words, Stack([recurrent(), recurrent()]), head
     ),
     "Model: stem takes images; expected tokens, for a model that writes.": lambda: Model(
-        ImageGrid(3, SIZE), recurrent(), head
+        ImageCNN(3, SIZE), recurrent(), head
     ).start(torch.rand(1, 3, 8, 8)),
     "Model: head has one answer a row; expected one a step, for a model that writes.": lambda: Model(
         words, recurrent(), PerSequence(SIZE, 3)
     ).start(SOME),
-    "AttentiveDecoder: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
+    "AttentionDecoder: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, attending(), head
     ).start(SOURCE),
     "CrossAttention: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
@@ -519,7 +519,7 @@ def test_a_model_that_reads_the_whole_cannot_write() -> None:
 def test_the_state_of_another_model() -> None:
     model, other = ready(bahdanau), ready(luong)
     with pytest.raises(
-        ArgumentError, match=r"^AttentiveDecoder: state has the tensors .* is it the state of another layer\?"
+        ArgumentError, match=r"^AttentionDecoder: state has the tensors .* is it the state of another layer\?"
     ):
         model.step(SOME, begin(other))
 

@@ -17,9 +17,9 @@ from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
 from seqloom.nn.residual import PostNorm, PreNorm
-from seqloom.nn.transformer import BASE, MODERN, TransformerParts, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import BASE, MODERN, TransformerConfig, cross_decoder, decoder, encoder
 
-SMALL = TransformerParts(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
+SMALL = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
 SMALL_MODERN = replace(MODERN, depth=2, size=8, heads=4, hidden_size=12, dropout=0.0)
 
 
@@ -153,12 +153,12 @@ def test_a_memory_that_is_missing_is_a_sentence():
 
 
 def test_bad_settings_are_sentences():
-    with pytest.raises(ArgumentError, match=r"^TransformerParts: heads is 3; expected a divisor of the size, 512\.$"):
-        TransformerParts(heads=3, rotary=10_000.0)
-    with pytest.raises(ArgumentError, match=r"^TransformerParts: heads is 0; expected a whole number, at least 1\.$"):
-        TransformerParts(heads=0, rotary=10_000.0)
-    with pytest.raises(ArgumentError, match=r"^TransformerParts: depth is 0; expected a whole number, at least 1\.$"):
-        TransformerParts(depth=0)
+    with pytest.raises(ArgumentError, match=r"^TransformerConfig: heads is 3; expected a divisor of the size, 512\.$"):
+        TransformerConfig(heads=3, rotary=10_000.0)
+    with pytest.raises(ArgumentError, match=r"^TransformerConfig: heads is 0; expected a whole number, at least 1\.$"):
+        TransformerConfig(heads=0, rotary=10_000.0)
+    with pytest.raises(ArgumentError, match=r"^TransformerConfig: depth is 0; expected a whole number, at least 1\.$"):
+        TransformerConfig(depth=0)
     with pytest.raises(UnknownName, match="unknown order of norm 'prenorm'"):
         encoder(replace(SMALL, order="prenorm"))
     with pytest.raises(UnknownName, match=r"unknown norm 'rsm'\. Did you mean 'rms'"):

@@ -19,7 +19,7 @@ from seqloom.nn.positions import LearnedPositions, Rotary
 from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.stack import Stack
 from seqloom.nn.stems import Tokens
-from seqloom.nn.transformer import TransformerParts, decoder
+from seqloom.nn.transformer import TransformerConfig, decoder
 
 VOCABULARY, SIZE, HIDDEN, HEADS, DEPTH, LENGTH = 19, 16, 24, 4, 3, 32
 ROWS, STEPS = 3, 9
@@ -99,7 +99,7 @@ def transposed(name: str, theirs: nn.Module, into: tuple[str, ...] = ("",)) -> d
 def gpt2(theirs: nn.Module) -> Model:
     stem = Tokens(VOCABULARY, SIZE, positions=LearnedPositions(SIZE, LENGTH))
     body = decoder(
-        TransformerParts(
+        TransformerConfig(
             depth=DEPTH, size=SIZE, heads=HEADS, hidden_size=4 * SIZE, order="pre", activation="gelu-tanh", dropout=0.0
         )
     )
@@ -308,7 +308,7 @@ def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -
         max_position_embeddings=LENGTH,
     )
     theirs = shaken(transformers.LlamaForCausalLM(config), torch.float32)
-    parts = TransformerParts(
+    parts = TransformerConfig(
         depth=DEPTH,
         size=SIZE,
         heads=HEADS,

@@ -8,11 +8,11 @@ from torch.nn import functional as F
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
-from seqloom.nn.vision import ImageGrid, Patches, ResidualConvolution
+from seqloom.nn.vision import ImageCNN, Patches, ResidualConvolution
 
 
-def grid(*widths: int) -> ImageGrid:
-    return ImageGrid(3, 5, widths=widths or (4, 6)).double()
+def grid(*widths: int) -> ImageCNN:
+    return ImageCNN(3, 5, widths=widths or (4, 6)).double()
 
 
 def patches(patch: int = 4) -> Patches:
@@ -24,7 +24,7 @@ def images(rows: int, height: int, width: int) -> torch.Tensor:
 
 
 @pytest.fixture(params=[grid, patches])
-def stem(request) -> ImageGrid | Patches:
+def stem(request) -> ImageCNN | Patches:
     return request.param()
 
 
@@ -34,7 +34,7 @@ def stem(request) -> ImageGrid | Patches:
 @settings(max_examples=40)
 @given(height=st.integers(1, 33), width=st.integers(1, 33), stages=st.integers(1, 4))
 def test_a_grid_of_any_size(height: int, width: int, stages: int) -> None:
-    stem = ImageGrid(1, 3, widths=(2,) * stages)
+    stem = ImageCNN(1, 3, widths=(2,) * stages)
     rows, columns = stem.regions(height, width)
     assert stem(torch.randn(2, 1, height, width)).shape == (2, rows * columns, 3)
     assert stem.grid(torch.randn(2, 1, height, width)).shape == (2, 3, rows, columns)
@@ -192,8 +192,8 @@ def test_no_whole_number_of_patches() -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
-        (lambda: ImageGrid(3, 5, widths=()), "ImageGrid: widths has no stage; expected the width of at least one."),
-        (lambda: ImageGrid(0, 5), "ImageGrid: channels is 0; expected a whole number, at least 1."),
+        (lambda: ImageCNN(3, 5, widths=()), "ImageCNN: widths has no stage; expected the width of at least one."),
+        (lambda: ImageCNN(0, 5), "ImageCNN: channels is 0; expected a whole number, at least 1."),
         (lambda: Patches(3, 5, 0), "Patches: patch is 0; expected a whole number, at least 1."),
         (
             lambda: Patches(3, 5, 4, positions=Sinusoidal(4)),

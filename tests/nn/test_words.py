@@ -5,9 +5,9 @@ import torch
 
 from seqloom.core.names import CHARACTER_ENCODERS as NAMES
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.word_embedding import CHARACTER_ENCODERS, ConvolutionalSpelling, RecurrentSpelling, Spelling, Words
+from seqloom.nn.word_embedding import CHARACTER_ENCODERS, CharacterCNN, CharacterLSTM, CharacterEncoder, Words
 
-KINDS = [RecurrentSpelling, ConvolutionalSpelling]
+KINDS = [CharacterLSTM, CharacterCNN]
 
 
 def test_names_are_those_of_the_config() -> None:
@@ -15,7 +15,7 @@ def test_names_are_those_of_the_config() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[Spelling]) -> None:
+def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 4).double()
     alone = spelling(torch.tensor([[3, 1]]))
     together = spelling(torch.tensor([[3, 1, 0, 0], [8, 7, 6, 5]]))
@@ -23,7 +23,7 @@ def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[Spell
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_letters_and_their_order_matter(kind: type[Spelling]) -> None:
+def test_letters_and_their_order_matter(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 64).double()
     made = spelling(torch.tensor([[3, 1, 2], [2, 1, 3], [3, 1, 4]]))
     assert not torch.allclose(made[0], made[1])
@@ -31,12 +31,12 @@ def test_letters_and_their_order_matter(kind: type[Spelling]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_without_letters_is_nothing(kind: type[Spelling]) -> None:
+def test_a_word_without_letters_is_nothing(kind: type[CharacterEncoder]) -> None:
     assert not kind(9, 3, 4)(torch.zeros(2, 3, dtype=torch.int64)).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_padding_teaches_the_letters_nothing(kind: type[Spelling]) -> None:
+def test_padding_teaches_the_letters_nothing(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 4)
     spelling(torch.tensor([[3, 1, 0], [5, 0, 0]])).square().sum().backward()
     assert spelling.embedding.weight.grad is not None
@@ -46,7 +46,7 @@ def test_padding_teaches_the_letters_nothing(kind: type[Spelling]) -> None:
 
 def test_a_word_that_comes_often_is_spelt_once() -> None:
     seen: list[int] = []
-    stem = Words(9, 2, ConvolutionalSpelling(9, 3, 4))
+    stem = Words(9, 2, CharacterCNN(9, 3, 4))
     stem.spelling.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0]))
     tokens = torch.tensor([[[1, 3, 1], [2, 5, 0], [1, 3, 1]], [[4, 3, 1], [2, 5, 0], [7, 5, 0]]])
     x, _ = stem(tokens)
@@ -57,7 +57,7 @@ def test_a_word_that_comes_often_is_spelt_once() -> None:
 
 
 def test_word_dropout_leaves_out_words_and_not_letters() -> None:
-    stem = Words(50, 4, ConvolutionalSpelling(9, 3, 4), word_dropout=0.5).train()
+    stem = Words(50, 4, CharacterCNN(9, 3, 4), word_dropout=0.5).train()
     tokens = torch.cat([torch.arange(50).reshape(1, 50, 1), torch.full((1, 50, 2), 3)], dim=2)
     x, _ = stem(tokens)
     gone = (x[0, :, :4] == 0).all(dim=1)
@@ -80,10 +80,10 @@ def test_word_dropout_leaves_out_words_and_not_letters() -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_bad_input_is_a_sentence(tokens: object, expected: str) -> None:
     with pytest.raises(ArgumentError) as wrong:
-        Words(9, 2, ConvolutionalSpelling(6, 3, 4))(tokens)
+        Words(9, 2, CharacterCNN(6, 3, 4))(tokens)
     assert expected in str(wrong.value)
 
 
 def test_halves_of_an_odd_size() -> None:
     with pytest.raises(ArgumentError, match="size is 5; expected an even number, half a direction"):
-        RecurrentSpelling(9, 3, 5)
+        CharacterLSTM(9, 3, 5)

@@ -14,7 +14,7 @@ from seqloom.models.layer_builder import CUSTOM, Unnamed
 from seqloom.models.registry import ARCHITECTURES
 
 if TYPE_CHECKING:
-    from seqloom.nn.attention_decoder import Meeting
+    from seqloom.nn.attention_decoder import Combine
     from seqloom.nn.decoder_context import Context
     from seqloom.nn.layer import Layer
     from seqloom.nn.model import EncoderDecoder
@@ -245,7 +245,7 @@ def as_wide(reader: "Layer", width: int | None) -> "Layer":
 
 def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
     """What writes, and looks at what the encoder made: by itself, or any causal layers with a context."""
-    from seqloom.nn.attention_decoder import AttentiveDecoder
+    from seqloom.nn.attention_decoder import AttentionDecoder
     from seqloom.nn.bridges import Fresh, bridge
 
     if section.cross_attends:
@@ -256,7 +256,7 @@ def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
     changes = section.decoder_changes(begins_by_itself=begins_anyhow(own))
     writer = section.model_copy(update=changes).build(width + context + fed, causal=True)
     looking = looks(own, writer.output_size, memory)
-    return AttentiveDecoder(
+    return AttentionDecoder(
         writer,
         looking,
         meets(section, own, looking.size, writer.output_size),
@@ -304,13 +304,13 @@ def score(name: str, hidden: int, memory: int) -> "Score":
     return SCORES[name](hidden, memory)
 
 
-def meets(section: Family, own: AttentiveDecoderKeys, context: int, hidden: int) -> "Meeting":
+def meets(section: Family, own: AttentiveDecoderKeys, context: int, hidden: int) -> "Combine":
     """How it joins the output of the decoder's layers."""
-    from seqloom.nn.attention_decoder import Concatenation, TanhMeeting
+    from seqloom.nn.attention_decoder import ConcatCombine, TanhCombine
 
     if own.meeting == "concatenation":
-        return Concatenation(context, hidden)
-    return TanhMeeting(context, hidden, output_width(section, own))
+        return ConcatCombine(context, hidden)
+    return TanhCombine(context, hidden, output_width(section, own))
 
 
 # Words ---------------------------------------------------------------------------------------------------------

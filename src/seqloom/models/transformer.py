@@ -12,7 +12,7 @@ from seqloom.models.family import Family, Use, Width, norm_conflicts
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
-    from seqloom.nn.transformer import TransformerParts
+    from seqloom.nn.transformer import TransformerConfig
 
 # The Transformer of 2017 (https://arxiv.org/abs/1706.03762): as an encoder-decoder, `base` is that one.
 PAPER = {"order": "post", "activation": "relu"}
@@ -117,11 +117,11 @@ class Transformer(Family):
 
         return cross_decoder(self.parts(input_size), memory_size=memory_size)
 
-    def parts(self, width: int) -> "TransformerParts":
+    def parts(self, width: int) -> "TransformerConfig":
         """Sizes and parts of its blocks."""
-        from seqloom.nn.transformer import TransformerParts
+        from seqloom.nn.transformer import TransformerConfig
 
-        return TransformerParts(
+        return TransformerConfig(
             depth=self.depth,
             size=width,
             heads=self.heads,

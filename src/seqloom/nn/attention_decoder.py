@@ -26,7 +26,7 @@ from seqloom.nn.state import State
 from seqloom.nn.validation import check_sequence, known_lengths
 
 
-class Meeting(nn.Module, ABC):
+class Combine(nn.Module, ABC):
     """How the context c and the body's output s become the decoder's output y."""
 
     def __init__(self, context_size: int, hidden_size: int, output_size: int) -> None:
@@ -38,7 +38,7 @@ class Meeting(nn.Module, ABC):
         """y"""
 
 
-class Concatenation(Meeting):
+class ConcatCombine(Combine):
     """y = [c; s]"""
 
     def __init__(self, context_size: int, hidden_size: int) -> None:
@@ -48,7 +48,7 @@ class Concatenation(Meeting):
         return torch.cat([c, s], dim=2)
 
 
-class TanhMeeting(Meeting):
+class TanhCombine(Combine):
     """y = tanh(W_c [c; s])   (Luong et al. 2015, eq. 5)"""
 
     def __init__(self, context_size: int, hidden_size: int, output_size: int | None = None) -> None:
@@ -59,7 +59,7 @@ class TanhMeeting(Meeting):
         return torch.tanh(self.linear(torch.cat([c, s], dim=2)))
 
 
-class AttentiveDecoder(Layer):
+class AttentionDecoder(Layer):
     """A decoder from parts; begin with `start(memory, lengths, final)`.
 
     body: any causal layer; its input is x_t, then c_t if the context feeds, then y_{t−1} with input feeding
@@ -69,7 +69,7 @@ class AttentiveDecoder(Layer):
 
     >>> from seqloom.nn import GRU, AttentionBefore, LearnedBridge
     >>> body, context = Recurrent(GRU(3 + 6, 4)), AttentionBefore(4, 6, "additive")
-    >>> decoder = AttentiveDecoder(body, context, Concatenation(6, 4), LearnedBridge(6, body))
+    >>> decoder = AttentionDecoder(body, context, ConcatCombine(6, 4), LearnedBridge(6, body))
     >>> state = decoder.start(torch.randn(2, 7, 6), lengths=torch.tensor([7, 5]))
     >>> y, state = decoder(torch.randn(2, 5, 3), state=state)
     >>> y.shape
@@ -80,7 +80,7 @@ class AttentiveDecoder(Layer):
         self,
         body: Layer,
         context: Context,
-        meeting: Meeting,
+        meeting: Combine,
         bridge: Bridge,
         *,
         feed: str = "every",
@@ -88,12 +88,12 @@ class AttentiveDecoder(Layer):
     ) -> None:
         super().__init__()
         if not body.traits.causal:
-            raise ArgumentError("AttentiveDecoder", "body", "later steps", "a causal layer", verb="sees")
+            raise ArgumentError("AttentionDecoder", "body", "later steps", "a causal layer", verb="sees")
         if feed not in ("every", "first"):
-            raise ArgumentError("AttentiveDecoder", "feed", repr(feed), "'every' or 'first'", verb="is")
+            raise ArgumentError("AttentionDecoder", "feed", repr(feed), "'every' or 'first'", verb="is")
         if feed == "first" and not context.feeds:
             expected = "'every', since this context does not go into the body"
-            raise ArgumentError("AttentiveDecoder", "feed", "'first'", expected, verb="is")
+            raise ArgumentError("AttentionDecoder", "feed", "'first'", expected, verb="is")
         self.body, self.context, self.meeting, self.bridge = body, context, meeting, bridge
         self.feed, self.input_feeding = feed, input_feeding
         self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size
@@ -102,7 +102,7 @@ class AttentiveDecoder(Layer):
         self.input_size, self.output_size = body.input_size - beside, meeting.output_size
         if self.input_size < 1:
             came, expected = f"input_size {body.input_size}", f"x beside the {beside} of context and input feeding"
-            raise ArgumentError("AttentiveDecoder", "body", came, expected)
+            raise ArgumentError("AttentionDecoder", "body", came, expected)
 
     @property
     def traits(self) -> Traits:
@@ -121,7 +121,7 @@ class AttentiveDecoder(Layer):
         raise MissingMemory(
             "called without a state, so it has nothing to write about",
             "Begin with state = decoder.start(memory, lengths, final), from the encoder's outputs and final state",
-            location="AttentiveDecoder",
+            location="AttentionDecoder",
         )
 
     def start(
@@ -132,8 +132,8 @@ class AttentiveDecoder(Layer):
     ) -> State:
         if self.memory_size is not None:
             weight = next(self.parameters(), None)
-            check_sequence("AttentiveDecoder", memory, self.memory_size, weight, argument="memory")
-        memory, lengths = known_lengths("AttentiveDecoder", memory, lengths)
+            check_sequence("AttentionDecoder", memory, self.memory_size, weight, argument="memory")
+        memory, lengths = known_lengths("AttentionDecoder", memory, lengths)
         body = self.bridge(self.body, memory, lengths, final)
         beside = {}
         if self.context.asks_before:
@@ -190,7 +190,7 @@ class AttentiveDecoder(Layer):
             ("bridge", "memory_size", self.bridge.memory_size, self.memory_size, "the context's memory_size"),
         ):
             if came is not None and came != expected:
-                raise ArgumentError("AttentiveDecoder", part, f"{size} {came}", f"{expected}, {whose}")
+                raise ArgumentError("AttentionDecoder", part, f"{size} {came}", f"{expected}, {whose}")
 
     def _look(self, query: Tensor, prepared: State) -> Float[Tensor, "batch time context"]:
         with inside("context"):

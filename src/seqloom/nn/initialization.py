@@ -91,9 +91,9 @@ def initialise(
             bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)
     if prior is not None:  # after all biases have started
         for part in module.modules():
-            init_bias = getattr(part, "init_bias", None)
-            if init_bias is not None:
-                init_bias(prior)
+            initialize_bias = getattr(part, "init_bias_from_prior", None)
+            if initialize_bias is not None:
+                initialize_bias(prior)
 
 
 def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:

@@ -132,12 +132,12 @@ class Model(Writer):
 class EncoderDecoder(Writer):
     """memory = encoder(stem(source));   y = decoder(stem(target), memory);   the head makes of y the next token.
 
-    The decoder is any layer with a `start`: an `AttentiveDecoder`, or the Transformer's.
+    The decoder is any layer with a `start`: an `AttentionDecoder`, or the Transformer's.
 
     >>> import torch
     >>> from seqloom.nn import PerToken, Tokens
-    >>> from seqloom.nn.transformer import TransformerParts, cross_decoder, encoder
-    >>> parts = TransformerParts(depth=1, size=8, heads=2, hidden_size=16)
+    >>> from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
+    >>> parts = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16)
     >>> model = EncoderDecoder(Tokens(9, 8), encoder(parts), Tokens(7, 8), cross_decoder(parts), PerToken(8, 7))
     >>> state = model.start(torch.tensor([[1, 2, 3]]))
     >>> logits, state = model.step(torch.tensor([[0]]), state)
@@ -226,5 +226,5 @@ def check_decoder(decoder: Layer) -> None:
         raise ArgumentError("EncoderDecoder", "decoder", "later steps", "a causal layer", verb="sees")
     begins = {type(part).start for part in decoder.modules() if isinstance(part, Layer)}
     if begins <= {Layer.start, Composite.start}:
-        expected = "one that does, such as AttentiveDecoder (with this as its body) or cross_decoder"
+        expected = "one that does, such as AttentionDecoder (with this as its body) or cross_decoder"
         raise ArgumentError("EncoderDecoder", "decoder", "no part that looks at the source", expected)

@@ -46,7 +46,7 @@ def extend(
     return stored
 
 
-class MultiHead(Layer):
+class MultiHeadAttention(Layer):
     """What self- and cross-attention share: maps into heads, attention in each, a map back.
 
         head_j = Attention(x W_q^j, m W_k^j, m W_v^j)
@@ -128,7 +128,7 @@ class MultiHead(Layer):
         return y
 
 
-class SelfAttention(MultiHead):
+class SelfAttention(MultiHeadAttention):
     """Each step asks all steps of its own sequence, or, if causal, those up to itself.
 
     window: sees only steps less than this far away
@@ -247,7 +247,7 @@ class PlainSelfAttention(SelfAttention):
         self.query = self.key = self.value = self.output = nn.Identity()
 
 
-class CrossAttention(MultiHead):
+class CrossAttention(MultiHeadAttention):
     """Each step asks all steps of another sequence, the memory, whose keys and values are prepared once, by `start`.
 
     >>> layer = CrossAttention(8, memory_size=6, heads=2)

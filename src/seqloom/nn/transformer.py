@@ -21,7 +21,7 @@ Around = Callable[[Layer], NormedResidual]
 
 
 @dataclass(frozen=True)
-class TransformerParts:
+class TransformerConfig:
     """The sizes and parts of a Transformer; as it stands, `base` of 2017.
 
     order: "post" puts the norm after each way around, "pre" before each sublayer and once at the end
@@ -44,38 +44,38 @@ class TransformerParts:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        check_count("TransformerParts", "depth", self.depth)
-        check_count("TransformerParts", "heads", self.heads)
+        check_count("TransformerConfig", "depth", self.depth)
+        check_count("TransformerConfig", "heads", self.heads)
         if self.size % self.heads:
             expected = f"a divisor of the size, {self.size}"
-            raise ArgumentError("TransformerParts", "heads", str(self.heads), expected, verb="is")
+            raise ArgumentError("TransformerConfig", "heads", str(self.heads), expected, verb="is")
 
 
-BASE = TransformerParts()
+BASE = TransformerConfig()
 
 # Llama's choices (https://arxiv.org/abs/2302.13971), at the size of `base`.
-MODERN = TransformerParts(
+MODERN = TransformerConfig(
     order="pre", norm="rms", activation="swish", gated=True, rotary=10_000.0, bias=False, hidden_size=1408, key_heads=2
 )
 
 
-def encoder(parts: TransformerParts = BASE) -> Stack:
+def encoder(parts: TransformerConfig = BASE) -> Stack:
     """N blocks in which every step sees every other.
 
     >>> import torch
-    >>> y, _ = encoder(TransformerParts(depth=2, size=8, heads=2, hidden_size=16))(torch.randn(1, 5, 8))
+    >>> y, _ = encoder(TransformerConfig(depth=2, size=8, heads=2, hidden_size=16))(torch.randn(1, 5, 8))
     >>> y.shape
     torch.Size([1, 5, 8])
     """
     return blocks(parts, lambda: block(parts, self_attention(parts, causal=False)))
 
 
-def decoder(parts: TransformerParts = BASE) -> Stack:
+def decoder(parts: TransformerConfig = BASE) -> Stack:
     """N blocks in which a step sees itself and those before, whose keys and values it carries: a language model."""
     return blocks(parts, lambda: block(parts, self_attention(parts, causal=True)))
 
 
-def cross_decoder(parts: TransformerParts = BASE, memory_size: int | None = None) -> Stack:
+def cross_decoder(parts: TransformerConfig = BASE, memory_size: int | None = None) -> Stack:
     """N blocks that also look at a memory, the encoder's output; begin with `start(memory, lengths)`."""
 
     def one() -> Stack:
@@ -84,14 +84,14 @@ def cross_decoder(parts: TransformerParts = BASE, memory_size: int | None = None
     return blocks(parts, one)
 
 
-def block(parts: TransformerParts, attention: Layer, cross: Layer | None = None) -> Stack:
+def block(parts: TransformerConfig, attention: Layer, cross: Layer | None = None) -> Stack:
     """Attention, attention to a memory if there is one, feed-forward; a way around each."""
     around = residual(parts)
     sublayers = {"attention": attention} if cross is None else {"attention": attention, "cross": cross}
     return Stack({name: around(layer) for name, layer in {**sublayers, "feed_forward": feed_forward(parts)}.items()})
 
 
-def blocks(parts: TransformerParts, one: Callable[[], Layer]) -> Stack:
+def blocks(parts: TransformerConfig, one: Callable[[], Layer]) -> Stack:
     """N of one block; with pre-norm, a last norm, since nothing has normalised the sum."""
     layers: dict[str, Layer] = {str(i): one() for i in range(parts.depth)}
     if parts.order == "pre":
@@ -99,12 +99,12 @@ def blocks(parts: TransformerParts, one: Callable[[], Layer]) -> Stack:
     return Stack(layers)
 
 
-def residual(parts: TransformerParts) -> Around:
+def residual(parts: TransformerConfig) -> Around:
     """The way around a sublayer."""
     return lambda layer: ORDERS[parts.order](layer, norm=parts.norm, dropout=parts.dropout)
 
 
-def self_attention(parts: TransformerParts, *, causal: bool) -> SelfAttention:
+def self_attention(parts: TransformerConfig, *, causal: bool) -> SelfAttention:
     """The first sublayer of a block."""
     return SelfAttention(
         parts.size,
@@ -119,7 +119,7 @@ def self_attention(parts: TransformerParts, *, causal: bool) -> SelfAttention:
     )
 
 
-def cross_attention(parts: TransformerParts, memory_size: int) -> CrossAttention:
+def cross_attention(parts: TransformerConfig, memory_size: int) -> CrossAttention:
     """The sublayer that looks at the memory."""
     return CrossAttention(
         parts.size,
@@ -132,7 +132,7 @@ def cross_attention(parts: TransformerParts, memory_size: int) -> CrossAttention
     )
 
 
-def feed_forward(parts: TransformerParts) -> FeedForward:
+def feed_forward(parts: TransformerConfig) -> FeedForward:
     """The last sublayer of a block."""
     kind = GatedFeedForward if parts.gated else FeedForward
     return kind(parts.size, parts.hidden_size, activation=parts.activation, dropout=parts.dropout, bias=parts.bias)

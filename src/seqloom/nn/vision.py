@@ -54,10 +54,10 @@ class ImageStem(nn.Module, ABC):
         return x
 
 
-class ImageGrid(ImageStem):
+class ImageCNN(ImageStem):
     """A small residual CNN (He et al. 2016): each stage halves height and width, the last one's cells are the regions.
 
-    >>> stem = ImageGrid(channels=3, size=32, widths=(8, 16))
+    >>> stem = ImageCNN(channels=3, size=32, widths=(8, 16))
     >>> stem(torch.randn(2, 3, 16, 24)).shape, stem.regions(16, 24)
     (torch.Size([2, 24, 32]), (4, 6))
     """
@@ -66,7 +66,7 @@ class ImageGrid(ImageStem):
         self, channels: int, size: int, *, widths: Sequence[int] = (32, 64, 128), positions: Layer | None = None
     ) -> None:
         if not widths:
-            raise ArgumentError("ImageGrid", "widths", "no stage", "the width of at least one")
+            raise ArgumentError("ImageCNN", "widths", "no stage", "the width of at least one")
         super().__init__(channels, size, 2 ** len(widths), positions)
         self.first = nn.Conv2d(channels, widths[0], 3, padding=1)
         inputs = [widths[0], *widths[:-1]]

@@ -22,7 +22,7 @@ from seqloom.nn.validation import check_count, check_lengths, check_tokens
 NO_CHARACTER = 0  # fills a word's row of characters after its last one
 
 
-class Spelling(nn.Module):
+class CharacterEncoder(nn.Module):
     """A vector for each word from its characters: [words, longest] to [words, size]; NO_CHARACTER is padding."""
 
     def __init__(self, characters: int, width: int, size: int) -> None:
@@ -43,17 +43,17 @@ class Spelling(nn.Module):
         """The word from the vectors of its letters."""
 
 
-class RecurrentSpelling(Spelling):
+class CharacterLSTM(CharacterEncoder):
     """The two last states of a bidirectional LSTM: [→h_n; ←h_1] (Ling et al. 2015; Lample et al. 2016).
 
-    >>> RecurrentSpelling(characters=30, width=4, size=6)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
+    >>> CharacterLSTM(characters=30, width=4, size=6)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
     torch.Size([2, 6])
     """
 
     def __init__(self, characters: int, width: int, size: int) -> None:
         super().__init__(characters, width, size)
         if size % 2:
-            raise ArgumentError("RecurrentSpelling", "size", str(size), "an even number, half a direction", verb="is")
+            raise ArgumentError("CharacterLSTM", "size", str(size), "an even number, half a direction", verb="is")
         half = size // 2
         self.recurrent = Bidirectional(Recurrent(LSTM(width, half)), Recurrent(LSTM(width, half)))
 
@@ -64,10 +64,10 @@ class RecurrentSpelling(Spelling):
         return torch.cat([state["forwards.hidden"], state["backwards.reversed.hidden"]], dim=1)
 
 
-class ConvolutionalSpelling(Spelling):
+class CharacterCNN(CharacterEncoder):
     """The strongest answer of each of `size` filters over three letters (Santos & Zadrozny 2014; Ma & Hovy 2016).
 
-    >>> ConvolutionalSpelling(characters=30, width=4, size=5)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
+    >>> CharacterCNN(characters=30, width=4, size=5)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
     torch.Size([2, 5])
     """
 
@@ -84,8 +84,8 @@ class ConvolutionalSpelling(Spelling):
         return pooled
 
 
-CHARACTER_ENCODERS: Registry[type[Spelling]] = Registry(
-    "character encoder", {"lstm": RecurrentSpelling, "conv": ConvolutionalSpelling}
+CHARACTER_ENCODERS: Registry[type[CharacterEncoder]] = Registry(
+    "character encoder", {"lstm": CharacterLSTM, "conv": CharacterCNN}
 )
 
 
@@ -95,7 +95,7 @@ class Words(Stack):
     tokens[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
     1 + longest]. Words that occur several times in a batch are spelt once.
 
-    >>> stem = Words(vocabulary=10, size=4, spelling=ConvolutionalSpelling(characters=30, width=3, size=5))
+    >>> stem = Words(vocabulary=10, size=4, spelling=CharacterCNN(characters=30, width=3, size=5))
     >>> x, state = stem(torch.tensor([[[7, 3, 1, 2], [1, 5, 0, 0]]]))
     >>> x.shape
     torch.Size([1, 2, 9])
@@ -105,7 +105,7 @@ class Words(Stack):
         self,
         vocabulary: int,
         size: int,
-        spelling: Spelling,
+        spelling: CharacterEncoder,
         *,
         scaled: bool = False,
         positions: Layer | None = None,

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from seqloom.nn.attention_decoder import AttentiveDecoder, Concatenation, TanhMeeting
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
 from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMPeephole
 from seqloom.nn.convolution import CausalConvolution
@@ -21,7 +21,7 @@ from tests.nn.references.decoders import of
 X, MEMORY, HIDDEN = 2, 3, 3  # one size for the last two, so that every score fits
 
 
-def source(layer: AttentiveDecoder, rows: int) -> tuple[Tensor, Tensor, State | None]:
+def source(layer: AttentionDecoder, rows: int) -> tuple[Tensor, Tensor, State | None]:
     """A memory, its lengths (one of them 0), and a state for the body: the same values in every precision."""
     generator = torch.Generator().manual_seed(8)
 
@@ -39,7 +39,7 @@ def begin(layer: Layer, rows: int) -> State:
     return layer.start(*source(layer, rows))
 
 
-def row(layer: AttentiveDecoder, index: int):
+def row(layer: AttentionDecoder, index: int):
     """The source of one row, for the reference."""
     memory, lengths, final = source(layer, 16)
     return memory[index, : lengths[index]].numpy(), {name: values[index].numpy() for name, values in final.items()}
@@ -85,40 +85,40 @@ def fresh(body: Layer) -> Bridge:
 
 def decoder(
     body, context: Context, meeting: type, bridge, feed: str = "every", feeding: bool = False
-) -> AttentiveDecoder:
+) -> AttentionDecoder:
     met = meeting(context.size, HIDDEN)
     width = X + context.size * context.feeds + met.output_size * feeding
     made = body(width)
-    return AttentiveDecoder(made, context, met, bridge(made), feed=feed, input_feeding=feeding)
+    return AttentionDecoder(made, context, met, bridge(made), feed=feed, input_feeding=feeding)
 
 
 decoders = {
-    "sutskever": lambda: decoder(deep(LSTM, LSTM), NoContext(), Concatenation, carry),
-    "no context, tanh, input feeding": lambda: decoder(one(GRU), NoContext(), TanhMeeting, learned, feeding=True),
-    "cho": lambda: decoder(one(GRU), pooled("last"), Concatenation, learned),
-    "cho, first step": lambda: decoder(one(RNN), pooled("last"), TanhMeeting, learned, feed="first"),
-    "mean, input feeding": lambda: decoder(one(LSTM), pooled("mean"), TanhMeeting, carry, feeding=True),
-    "mean, first step": lambda: decoder(deep(GRU, RNN), pooled("mean"), Concatenation, fresh, feed="first"),
-    "max": lambda: decoder(one(GRUAfter), pooled("max"), TanhMeeting, fresh),
+    "sutskever": lambda: decoder(deep(LSTM, LSTM), NoContext(), ConcatCombine, carry),
+    "no context, tanh, input feeding": lambda: decoder(one(GRU), NoContext(), TanhCombine, learned, feeding=True),
+    "cho": lambda: decoder(one(GRU), pooled("last"), ConcatCombine, learned),
+    "cho, first step": lambda: decoder(one(RNN), pooled("last"), TanhCombine, learned, feed="first"),
+    "mean, input feeding": lambda: decoder(one(LSTM), pooled("mean"), TanhCombine, carry, feeding=True),
+    "mean, first step": lambda: decoder(deep(GRU, RNN), pooled("mean"), ConcatCombine, fresh, feed="first"),
+    "max": lambda: decoder(one(GRUAfter), pooled("max"), TanhCombine, fresh),
     "max, first step, input feeding": lambda: decoder(
-        one(GRU), pooled("max"), Concatenation, learned, feed="first", feeding=True
+        one(GRU), pooled("max"), ConcatCombine, learned, feed="first", feeding=True
     ),
-    "bahdanau": lambda: decoder(one(GRU), before("additive"), Concatenation, learned),
-    "bahdanau, deep": lambda: decoder(deep(GRU, LSTM), before("dot"), TanhMeeting, carry),
+    "bahdanau": lambda: decoder(one(GRU), before("additive"), ConcatCombine, learned),
+    "bahdanau, deep": lambda: decoder(deep(GRU, LSTM), before("dot"), TanhCombine, carry),
     "bahdanau, first step": lambda: decoder(
-        one(LSTMPeephole), before("low-rank"), Concatenation, learned, feed="first"
+        one(LSTMPeephole), before("low-rank"), ConcatCombine, learned, feed="first"
     ),
     "bahdanau, input feeding": lambda: decoder(
-        one(LSTM), before(Gaussian(3, 3, width=1.5)), TanhMeeting, learned, feeding=True
+        one(LSTM), before(Gaussian(3, 3, width=1.5)), TanhCombine, learned, feeding=True
     ),
     "bahdanau, first step, input feeding": lambda: decoder(
-        one(RNN), before("scaled-dot"), Concatenation, carry, feed="first", feeding=True
+        one(RNN), before("scaled-dot"), ConcatCombine, carry, feed="first", feeding=True
     ),
-    "luong": lambda: decoder(deep(LSTM, LSTM), after("bilinear"), TanhMeeting, carry, feeding=True),
-    "luong, concatenated": lambda: decoder(one(GRU), after("additive"), Concatenation, learned),
-    "luong, no input feeding": lambda: decoder(one(GRUAfter), after("dot"), TanhMeeting, fresh),
+    "luong": lambda: decoder(deep(LSTM, LSTM), after("bilinear"), TanhCombine, carry, feeding=True),
+    "luong, concatenated": lambda: decoder(one(GRU), after("additive"), ConcatCombine, learned),
+    "luong, no input feeding": lambda: decoder(one(GRUAfter), after("dot"), TanhCombine, fresh),
     "luong, concatenated, input feeding": lambda: decoder(
-        one(RNN), after(Cosine(3, 3, temperature=0.5)), Concatenation, learned, feeding=True
+        one(RNN), after(Cosine(3, 3, temperature=0.5)), ConcatCombine, learned, feeding=True
     ),
 }
 
@@ -132,9 +132,9 @@ def attention(width: int) -> Layer:
 
 
 others = {
-    "a convolution attends after": lambda: decoder(convolution, after("additive"), TanhMeeting, learned, feeding=True),
-    "a convolution attends before": lambda: decoder(convolution, before("dot"), Concatenation, carry),
-    "self-attention attends after": lambda: decoder(attention, after("dot"), TanhMeeting, fresh),
+    "a convolution attends after": lambda: decoder(convolution, after("additive"), TanhCombine, learned, feeding=True),
+    "a convolution attends before": lambda: decoder(convolution, before("dot"), ConcatCombine, carry),
+    "self-attention attends after": lambda: decoder(attention, after("dot"), TanhCombine, fresh),
 }
 
 cases = [Case(name, make, of(row), begin) for name, make in decoders.items()]
@@ -142,7 +142,7 @@ cases += [Case(name, make, begin=begin) for name, make in others.items()]
 cases += [
     Case(
         "bahdanau, dropout",
-        lambda: decoder(deep(GRU, LSTM, dropout=0.3), before("bilinear"), TanhMeeting, learned),
+        lambda: decoder(deep(GRU, LSTM, dropout=0.3), before("bilinear"), TanhCombine, learned),
         of(row),
         begin,
         noisy=True,

@@ -15,7 +15,7 @@ from seqloom.nn.conversion import (
     from_torch,
     to_torch,
 )
-from seqloom.nn.transformer import TransformerParts, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import TransformerConfig, cross_decoder, decoder, encoder
 from tests.nn.conversion.comparing import (
     LENGTHS,
     PADDING,
@@ -30,7 +30,7 @@ from tests.nn.conversion.comparing import (
 )
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
-parts = TransformerParts(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
+parts = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
 blocks = given(
     norm_first=st.booleans(),
     activation=st.sampled_from(["relu", "gelu", F.gelu, nn.SiLU(), nn.GELU("tanh"), nn.PReLU()]),
@@ -145,7 +145,7 @@ def test_a_decoder_that_sees_all_steps() -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "swish", "prelu"])
 def test_our_transformers_to_torch(order: str, activation: str) -> None:
     """What `transformer` builds; with torch's fast path, which takes nn.GELU("tanh") for the exact one, and without."""
-    ours = TransformerParts(**{**vars(parts), "order": order, "activation": activation})
+    ours = TransformerConfig(**{**vars(parts), "order": order, "activation": activation})
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     for make, causal in ((encoder, False), (decoder, True)):
         layer = shaken(make(ours))

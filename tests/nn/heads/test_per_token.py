@@ -82,7 +82,7 @@ def test_labels_at_a_threshold() -> None:
 
 def test_a_label_prior_is_a_share() -> None:
     with pytest.raises(ArgumentError, match="prior has values from 1 to 9; expected the share of items"):
-        LabelsPerToken(4, 2).init_bias(torch.tensor([1, 9]))
+        LabelsPerToken(4, 2).init_bias_from_prior(torch.tensor([1, 9]))
 
 
 @pytest.mark.parametrize(

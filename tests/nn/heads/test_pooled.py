@@ -34,7 +34,7 @@ def test_several_labels() -> None:
 
 def test_an_empty_row_gets_the_prior_answer() -> None:
     head = PerSequence(5, 3)
-    head.init_bias(torch.tensor([1, 1, 6]))
+    head.init_bias_from_prior(torch.tensor([1, 1, 6]))
     torch.testing.assert_close(head.probabilities(Y, LENGTHS)[2], torch.tensor([1, 1, 6]) / 8)
 
 

@@ -93,7 +93,7 @@ def meet(decoder: nn.Module, c: Array, s: Array) -> Array:
     both = np.concatenate([c, s])
     return (
         both
-        if type(decoder.meeting).__name__ == "Concatenation"
+        if type(decoder.meeting).__name__ == "ConcatCombine"
         else np.tanh(weight(decoder.meeting.linear, "weight") @ both)
     )
 

@@ -24,7 +24,7 @@ def spelt(spelling: nn.Module, letters: list[int]) -> Array:
     if not letters:
         return np.zeros(spelling.output_size)
     x = weight(spelling.embedding, "weight")[letters]
-    if type(spelling).__name__ == "RecurrentSpelling":
+    if type(spelling).__name__ == "CharacterLSTM":
         ahead, back = (row_of(spelling.recurrent.layers[name], x) for name in ("forwards", "backwards"))
         return np.concatenate([ahead[-1], back[0]])
     return centred(spelling.convolution, x).max(axis=0)

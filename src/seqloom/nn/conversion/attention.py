@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from seqloom.core.problem import NoEqual
 from seqloom.nn.conversion.refusals import no_equal
 from seqloom.nn.conversion.weights import filled
-from seqloom.nn.multihead import CrossAttention, MultiHead, SelfAttention
+from seqloom.nn.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 
 PROJECTIONS = ("query", "key", "value")
 
@@ -96,7 +96,7 @@ def attention_to_torch(layer: SelfAttention | CrossAttention) -> nn.MultiheadAtt
     ).train(layer.training)
 
 
-def outwards(layer: MultiHead) -> dict[str, Tensor | None]:
+def outwards(layer: MultiHeadAttention) -> dict[str, Tensor | None]:
     """Our weights as torch's."""
     ours = dict(layer.named_parameters())
     weights: list[Tensor] = [ours[f"{name}.weight"] for name in PROJECTIONS]
@@ -111,7 +111,7 @@ def outwards(layer: MultiHead) -> dict[str, Tensor | None]:
     return theirs
 
 
-def biased(layer: MultiHead) -> bool:
+def biased(layer: MultiHeadAttention) -> bool:
     """Whether its maps have biases: all have, or none."""
     return layer.output.bias is not None
 

@@ -227,7 +227,7 @@ class ClassHead(StepHead):
         return log_prior(prior.double())
 
     @torch.no_grad()
-    def init_bias(self, prior: Shaped[Tensor, " classes"]) -> None:
+    def init_bias_from_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
         """Start b where classes are as likely as they are frequent: the first loss is then near their entropy."""
         where = type(self).__name__
         if self.output.bias is None:

@@ -71,9 +71,9 @@ class PooledClassHead(Pooled):
         """p of each class."""
         return self.head.probabilities(self.summary(y, lengths)).squeeze(1)
 
-    def init_bias(self, prior: Shaped[Tensor, " classes"]) -> None:
+    def init_bias_from_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
         """As the head's own."""
-        self.head.init_bias(prior)
+        self.head.init_bias_from_prior(prior)
 
 
 class PerSequence(PooledClassHead):

@@ -26,7 +26,7 @@ from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import Tokens, frames
-from seqloom.nn.vision import ImageGrid, ImageStem, Patches
+from seqloom.nn.vision import ImageCNN, ImageStem, Patches
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.known_characters import Seen, characters
@@ -128,7 +128,7 @@ class Pictures(Source):
         if own.stem == "patches":
             return Patches(3, part.width, own.patch, positions=placed)
         widths = [own.image_width * 2**stage for stage in range(own.stages)]
-        return ImageGrid(3, part.width, widths=widths, positions=placed)
+        return ImageCNN(3, part.width, widths=widths, positions=placed)
 
     def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
         if not self.features:
