@@ -5,7 +5,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from seqloom.nn import PerToken, Sinusoidal, Tokens
+from seqloom.nn import PerToken, Sinusoidal, TokenEmbedding
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
 
@@ -47,8 +47,8 @@ def ours(theirs: nn.Module) -> EncoderDecoder:
     """seqloom's Transformer with the weights of Marian's, all of them."""
     vocabulary = theirs.config.vocab_size
 
-    def stem() -> Tokens:
-        return Tokens(vocabulary, BASE.size, scaled=True, positions=Sinusoidal(BASE.size))
+    def stem() -> TokenEmbedding:
+        return TokenEmbedding(vocabulary, BASE.size, scaled=True, positions=Sinusoidal(BASE.size))
 
     target = stem()
     head = PerToken(BASE.size, vocabulary, tied=target.embedding)

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import torch
 
-from seqloom.nn import LSTM, Model, PerToken, Recurrent, Stack, Tokens
+from seqloom.nn import LSTM, Model, PerToken, Recurrent, Stack, TokenEmbedding
 from seqloom.nn.layer import Layer
 from seqloom.nn.transformer import TransformerConfig, decoder
 
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def language_model(body: Layer, device: torch.device) -> Model:
-    stem = Tokens(VOCABULARY, body.input_size)
+    stem = TokenEmbedding(VOCABULARY, body.input_size)
     return Model(stem, body, PerToken(body.output_size, VOCABULARY)).to(device)
 
 

@@ -39,7 +39,7 @@ from seqloom.nn import (
     Recurrent,
     Sinusoidal,
     TanhCombine,
-    Tokens,
+    TokenEmbedding,
 )
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.transformer import BASE, cross_decoder, encoder
@@ -131,8 +131,8 @@ def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
 # Models ------------------------------------------------------------------------------------------------------------
 
 
-def stem(vocabulary: int) -> Tokens:
-    return Tokens(vocabulary, SIZE, scaled=True, positions=Sinusoidal(SIZE))
+def stem(vocabulary: int) -> TokenEmbedding:
+    return TokenEmbedding(vocabulary, SIZE, scaled=True, positions=Sinusoidal(SIZE))
 
 
 def gru(vocabulary: int) -> EncoderDecoder:
@@ -142,7 +142,9 @@ def gru(vocabulary: int) -> EncoderDecoder:
     decoder = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), LearnedBridge(SIZE, body))
     both = Bidirectional(Recurrent(GRU(SIZE, SIZE // 2)), Recurrent(GRU(SIZE, SIZE // 2)))
     head = PerToken(2 * SIZE, vocabulary)
-    return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
+    return EncoderDecoder(
+        TokenEmbedding(vocabulary, SIZE), both, TokenEmbedding(vocabulary, SIZE), decoder, head
+    ).eval()
 
 
 def lstm(vocabulary: int) -> EncoderDecoder:
@@ -152,7 +154,9 @@ def lstm(vocabulary: int) -> EncoderDecoder:
     decoder = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body), input_feeding=True)
     both = Bidirectional(Recurrent(LSTM(SIZE, SIZE // 2)), Recurrent(LSTM(SIZE, SIZE // 2)))
     head = PerToken(SIZE, vocabulary)
-    return EncoderDecoder(Tokens(vocabulary, SIZE), both, Tokens(vocabulary, SIZE), decoder, head).eval()
+    return EncoderDecoder(
+        TokenEmbedding(vocabulary, SIZE), both, TokenEmbedding(vocabulary, SIZE), decoder, head
+    ).eval()
 
 
 def sources(vocabulary: int) -> Tensor:
@@ -182,7 +186,7 @@ def compare(model: EncoderDecoder, source: Tensor, written: list[list[int]], wan
         if one == other:
             continue
         step = next(k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
-        logits, _ = model.next(torch.tensor([[END, *one[:step]]]), model.start(source[row : row + 1]))
+        logits, _ = model.next_token_logits(torch.tensor([[END, *one[:step]]]), model.start(source[row : row + 1]))
         gap = float((logits[0, one[step]] - logits[0, other[step]]).abs())
         assert gap < NEAR, f"row {row}, step {step}: {one[step]} and {other[step]} are {gap} apart"
         parted.append(f"row {row} at step {step}, {gap:.1e} apart")

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 from safetensors.torch import save_file
 
-from seqloom.nn import LSTM, Dropout, Model, PerToken, Recurrent, Stack, Tokens, VariationalDropout
+from seqloom.nn import LSTM, Dropout, Model, PerToken, Recurrent, Stack, TokenEmbedding, VariationalDropout
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -47,7 +47,7 @@ def main() -> None:
     train, valid = streams(tokens[:cut]), streams(tokens[cut:])
 
     model = Model(
-        Tokens(len(vocabulary), EMBEDDING),
+        TokenEmbedding(len(vocabulary), EMBEDDING),
         Stack([VariationalDropout(EMBEDDING, 0.1), Recurrent(LSTM(EMBEDDING, HIDDEN)), Dropout(HIDDEN, 0.1)]),
         PerToken(HIDDEN, len(vocabulary)),
     )

@@ -5,7 +5,7 @@ import pytest
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.nn.model import EncoderDecoder, Writer
+from seqloom.nn.model import EncoderDecoder, GenerativeModel
 from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)
@@ -14,7 +14,7 @@ many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
 every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
 
 
-def search(model: Writer, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
+def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
     """All sources at once, or some; unless said, at temperature 0."""
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
@@ -38,11 +38,11 @@ def assert_same(came: list[list[Hypothesis]], expected: list[list[Hypothesis]]) 
         assert [each.score for each in row] == pytest.approx([each.score for each in others], abs=1e-9)
 
 
-def calls(model: Writer, run) -> list[tuple[int, int]]:
-    """Rows and tokens of every call of `next`."""
+def calls(model: GenerativeModel, run) -> list[tuple[int, int]]:
+    """Rows and tokens of every call of `next_token_logits`."""
     shapes = []
-    plain = model.next
-    model.next = lambda tokens, *rest: shapes.append(tuple(tokens.shape)) or plain(tokens, *rest)  # type: ignore[method-assign]
+    plain = model.next_token_logits
+    model.next_token_logits = lambda tokens, *rest: shapes.append(tuple(tokens.shape)) or plain(tokens, *rest)  # type: ignore[method-assign]
     run()
-    del model.next
+    del model.next_token_logits
     return shapes

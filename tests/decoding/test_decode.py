@@ -9,7 +9,7 @@ from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Tree
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,
@@ -74,7 +74,7 @@ def test_what_is_never_to_be_written_is_not(asked) -> None:
     assert {token for row in texts for each in row for token in each.tokens} <= {0, 2}
 
 
-def slid(model: Writer, prompt: list[int], tokens: list[int], window: int) -> list[float]:
+def slid(model: GenerativeModel, prompt: list[int], tokens: list[int], window: int) -> list[float]:
     """log p of each token, all before it read anew: at most a window, then its last half and what follows."""
     read, scores = prompt[-window:], []
     for token in tokens:
@@ -82,7 +82,7 @@ def slid(model: Writer, prompt: list[int], tokens: list[int], window: int) -> li
             read = read[-(window // 2) :]
         given = torch.tensor([read])
         with torch.no_grad():
-            logits, _ = model.next(given, model.start(given))
+            logits, _ = model.next_token_logits(given, model.start(given))
         scores.append(logits.log_softmax(dim=1)[0, token].item())
         read = [*read, token]
     return scores
@@ -104,7 +104,7 @@ def test_a_language_model_writes_on_past_its_window(asked) -> None:
 
 def test_no_more_than_the_model_can_read() -> None:
     model = ready(transformer)
-    assert model.longest == 12
+    assert model.max_length == 12
     (found,) = search(model, rows=[0], end=None, length=50)[0]
     assert len(found.tokens) == 12  # the last one need not be read
     assert not found.ended
@@ -199,7 +199,7 @@ def test_the_tree_has_all_that_was_kept_and_pruned() -> None:
         assert {tuple(each.tokens) for each in found[row] if not each.ended} <= kept
 
 
-def check_tree(tree: Tree, model: Writer, row: int) -> None:
+def check_tree(tree: Tree, model: GenerativeModel, row: int) -> None:
     paths = [tree.path(number) for number in range(len(tree.candidates))]
     for path, each, log_p in zip(paths, tree.candidates, teacher_forced(model, row, [END], paths), strict=True):
         assert len(path) == each.step + 1

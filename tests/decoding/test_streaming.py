@@ -10,7 +10,7 @@ from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import collect, write
 from seqloom.decoding.sampling import choose, uniform
-from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, Tokens
+from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, decoder
 
 VOCABULARY = 11
@@ -18,17 +18,19 @@ PARTS = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16, rotary=10_00
 
 
 def lstm() -> Model:
-    return Model(Tokens(VOCABULARY, 5), Recurrent(LSTM(5, 8)), PerToken(8, VOCABULARY))
+    return Model(TokenEmbedding(VOCABULARY, 5), Recurrent(LSTM(5, 8)), PerToken(8, VOCABULARY))
 
 
 def transformer() -> Model:
-    return Model(Tokens(VOCABULARY, 8), decoder(PARTS), PerToken(8, VOCABULARY))
+    return Model(TokenEmbedding(VOCABULARY, 8), decoder(PARTS), PerToken(8, VOCABULARY))
 
 
 def short() -> Model:
     """A Transformer that knows eight positions."""
     plain = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16)
-    return Model(Tokens(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerToken(8, VOCABULARY))
+    return Model(
+        TokenEmbedding(VOCABULARY, 8, positions=LearnedPositions(8, 8)), decoder(plain), PerToken(8, VOCABULARY)
+    )
 
 
 def bold(make: Callable[[], Model]) -> Model:
@@ -47,7 +49,7 @@ PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0]]
 
 def without_a_state(model: Model, prompt: list[int], number: int, options: Decode, seed: int) -> list[int]:
     """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
-    window, written = model.longest, []
+    window, written = model.max_length, []
     prefix = prompt[-(window or 0) :]
     for step in range(options.length):
         if window is not None and len(prefix) > window:

@@ -9,15 +9,15 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import bridge
+from seqloom.nn.bridges import choose_bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
 from seqloom.nn.heads.per_token import PerToken
-from seqloom.nn.model import EncoderDecoder, Model, Writer
+from seqloom.nn.model import EncoderDecoder, GenerativeModel, Model
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent
-from seqloom.nn.stems import Tokens
+from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, cross_decoder, decoder, encoder
 
 WORDS, END, SIZE = 5, 4, 8
@@ -30,29 +30,33 @@ def before() -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(SIZE, 4)), Recurrent(GRU(SIZE, 4)))
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context = AttentionBefore(SIZE, SIZE, "additive")
-    writer = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), bridge(reader, body))
-    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(2 * SIZE, WORDS))
+    writer = AttentionDecoder(body, context, ConcatCombine(SIZE, SIZE), choose_bridge(reader, body))
+    return EncoderDecoder(
+        TokenEmbedding(WORDS, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(2 * SIZE, WORDS)
+    )
 
 
 def after() -> EncoderDecoder:
     reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
     context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
-    return EncoderDecoder(Tokens(WORDS, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
+    writer = AttentionDecoder(body, context, meeting, choose_bridge(reader, body), input_feeding=True)
+    return EncoderDecoder(
+        TokenEmbedding(WORDS, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(SIZE, WORDS)
+    )
 
 
 def transformer() -> EncoderDecoder:
-    words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
-    source = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE), tied=words)
+    words = TokenEmbedding(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
+    source = TokenEmbedding(WORDS, SIZE, positions=Sinusoidal(SIZE), tied=words)
     return EncoderDecoder(source, encoder(PARTS), words, cross_decoder(PARTS), PerToken(SIZE, WORDS))
 
 
 def recurrent_language_model() -> Model:
-    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
+    return Model(TokenEmbedding(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
 
 
 def transformer_language_model() -> Model:
-    words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
+    words = TokenEmbedding(WORDS, SIZE, positions=Sinusoidal(SIZE))
     return Model(words, decoder(PARTS), PerToken(SIZE, WORDS))
 
 
@@ -65,7 +69,7 @@ every_writer = pytest.mark.parametrize("make", [*ATTENTIVE.values(), *LANGUAGE.v
 PROMPTS = {True: [[END]] * 4, False: [[1, 2], [3], [0, 1, 2], [3]]}
 
 
-def ready(make: Callable[[], Writer], seed: int = 0) -> Writer:
+def ready(make: Callable[[], GenerativeModel], seed: int = 0) -> GenerativeModel:
     """In eval mode, with weights large enough that texts differ."""
     torch.manual_seed(seed)
     model = make().double().eval()
@@ -75,11 +79,11 @@ def ready(make: Callable[[], Writer], seed: int = 0) -> Writer:
     return model
 
 
-def prompts_of(model: Writer) -> list[list[int]]:
+def prompts_of(model: GenerativeModel) -> list[list[int]]:
     return PROMPTS[isinstance(model, EncoderDecoder)]
 
 
-def teacher_forced(model: Writer, row: int, prompt: list[int], texts: list[list[int]]) -> list[list[float]]:
+def teacher_forced(model: GenerativeModel, row: int, prompt: list[int], texts: list[list[int]]) -> list[list[float]]:
     """For each text about this source, log p of each of its tokens after the prompt, all of them given."""
     given = [torch.tensor([*prompt, *text[:-1]]) for text in texts]
     state = model.start(SOURCE[row : row + 1, : LENGTHS[row]].expand(len(texts), -1))

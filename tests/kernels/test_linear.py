@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.kernels.linear import SMALLEST, Packing, linear, packable, takes
-from seqloom.nn import GRU, AttentionBefore, AttentionDecoder, ConcatCombine, PerToken, Recurrent, Tokens
+from seqloom.nn import GRU, AttentionBefore, AttentionDecoder, ConcatCombine, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.model import EncoderDecoder
 
@@ -67,7 +67,9 @@ def translator() -> EncoderDecoder:
     decoder = AttentionDecoder(
         body, AttentionBefore(128, 64, "additive"), ConcatCombine(64, 128), LearnedBridge(64, body)
     )
-    return EncoderDecoder(Tokens(300, 64), Recurrent(GRU(64, 64)), Tokens(300, 64), decoder, PerToken(192, 300))
+    return EncoderDecoder(
+        TokenEmbedding(300, 64), Recurrent(GRU(64, 64)), TokenEmbedding(300, 64), decoder, PerToken(192, 300)
+    )
 
 
 def test_decodings_within_one_packing_share_its_copies() -> None:

@@ -14,7 +14,7 @@ from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attention_decoder import AttentionDecoder
-from seqloom.nn.bridges import Carry
+from seqloom.nn.bridges import CopyBridge
 from seqloom.nn.cells import CELLS
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
 from seqloom.nn.model import EncoderDecoder
@@ -44,7 +44,7 @@ def learns_and_writes(model: EncoderDecoder) -> None:
     whole, _ = model.step(given, model.start(source, lengths))
     state = model.start(source, lengths)
     for t in range(5):
-        logits, state = model.next(given[:, t : t + 1], state)
+        logits, state = model.next_token_logits(given[:, t : t + 1], state)
         torch.testing.assert_close(logits, whole[:, t], atol=1e-5, rtol=1e-4)
 
 
@@ -152,8 +152,8 @@ def test_a_first_state_that_no_layer_would_have_is_refused() -> None:
 def test_the_encoders_last_state_is_the_decoders_first_where_they_agree() -> None:
     """Sutskever 2014: one direction, the same cell."""
     sutskever = built(arch="lstm", attention="none", bidirectional=False)
-    assert isinstance(sutskever.decoder.bridge, Carry)
-    assert not isinstance(built(arch="lstm", attention="none").decoder.bridge, Carry)
+    assert isinstance(sutskever.decoder.bridge, CopyBridge)
+    assert not isinstance(built(arch="lstm", attention="none").decoder.bridge, CopyBridge)
     learns_and_writes(sutskever)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from seqloom.nn.conformance import Result, Trial, fixed_names
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
-from seqloom.nn.word_embedding import NO_CHARACTER, Words
+from seqloom.nn.word_embedding import NO_CHARACTER, WordEmbedding
 from tests.nn.catalogue import Case, cases
 
 ROWS, STEPS = 4, 6
@@ -56,7 +56,7 @@ def room_for(steps: int) -> Callable[[Traits], bool]:
 
 def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """Vectors, or tokens for a layer that takes those, with letters for one that spells them."""
-    if isinstance(layer, Words):
+    if isinstance(layer, WordEmbedding):
         letters = 1 + torch.randint(layer.spelling.embedding.num_embeddings - 1, (rows, steps, LETTERS))
         beyond = torch.arange(LETTERS) >= torch.randint(LETTERS + 1, (rows, steps, 1))  # a word may have none
         words = torch.randint(layer.vocabulary, (rows, steps, 1))

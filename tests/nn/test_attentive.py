@@ -9,7 +9,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, MissingMemory
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine, last_said
-from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
+from seqloom.nn.bridges import Bridge, CopyBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.dropout import Dropout
@@ -247,7 +247,7 @@ def complaint(make: Callable[[], object]) -> str:
 
 def test_parts_that_do_not_meet() -> None:
     body = Recurrent(GRU(X + MEMORY, HIDDEN))
-    context, meeting, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), Fresh()
+    context, meeting, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), NoBridge()
 
     def about(
         body: Layer = body, context: Context = context, meeting=meeting, bridge: Bridge = bridge, feed: str = "every"
@@ -299,7 +299,7 @@ def test_a_decoder_without_a_beginning() -> None:
     layer = decoder(contexts["before"]())
     with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
-    carried = AttentionDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), ConcatCombine(0, HIDDEN), Carry())
+    carried = AttentionDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), ConcatCombine(0, HIDDEN), CopyBridge())
     assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state has nothing;")
 
 

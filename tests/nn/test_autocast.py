@@ -15,7 +15,7 @@ from seqloom.nn.heads.crf import CRF
 from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.recurrent import Recurrent
-from seqloom.nn.stems import Tokens
+from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.transformer import MODERN, decoder
 
 SIZE, WORDS, TAGS = 16, 11, 5
@@ -27,7 +27,7 @@ TARGET = torch.tensor([[2, 0, 1, 3, 4, 4, 1], [1, 2, 3, 0, 0, 0, 0], [0] * 7])
 def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
     """A language model with Llama's parts: rotary positions, RMS norms, gates, grouped heads."""
     parts = replace(MODERN, depth=2, size=SIZE, heads=4, hidden_size=24, dropout=0.0)
-    model = Model(Tokens(WORDS, SIZE), decoder(parts), PerToken(SIZE, TAGS))
+    model = Model(TokenEmbedding(WORDS, SIZE), decoder(parts), PerToken(SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
 
 
@@ -36,14 +36,14 @@ def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
     body = Recurrent(GRU(2 * SIZE, SIZE))
     context, meeting = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
     writer = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body))
-    stems = Tokens(WORDS, SIZE), Tokens(TAGS, SIZE)
+    stems = TokenEmbedding(WORDS, SIZE), TokenEmbedding(TAGS, SIZE)
     model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerToken(2 * SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean
 
 
 def tagger() -> tuple[Model, Callable[[Model], Tensor]]:
     """A CRF, whose sums over all sequences of tags would not survive bfloat16, on an LSTM."""
-    model = Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), CRF(SIZE, TAGS))
+    model = Model(TokenEmbedding(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), CRF(SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import Carry, Fresh, LearnedBridge, bridge
+from seqloom.nn.bridges import CopyBridge, LearnedBridge, NoBridge, choose_bridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
 from seqloom.nn.convolution import CausalConvolution, CentredConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -46,7 +46,7 @@ def ragged(layer: Layer) -> tuple[Tensor, Tensor, State]:
 @pytest.mark.parametrize("layer", [gru(), lstm(), Stack([lstm(), gru()])], ids=["gru", "lstm", "deep"])
 def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
     memory, lengths, final = ragged(layer)
-    begun = Carry()(layer, memory, lengths, final)
+    begun = CopyBridge()(layer, memory, lengths, final)
     assert set(begun) == set(final)
     assert all(begun[name] is final[name] for name in final)
     assert begun.position.tolist() == [0, 0, 0]
@@ -56,7 +56,7 @@ def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
 def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
     """With the same weights and no context, source and target are one sequence."""
     layer = Stack([lstm(), lstm()]).double()
-    decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), Carry())
+    decoder = AttentionDecoder(layer, NoContext(), ConcatCombine(0, SIZE), CopyBridge())
     x = torch.randn(2, 9, SIZE, dtype=torch.float64)
     memory, final = layer(x[:, :5])
     y, _ = decoder(x[:, 5:], state=decoder.start(memory, final=final))
@@ -87,7 +87,7 @@ def test_a_learned_bridge_leaves_what_is_no_vector_as_the_body_has_it() -> None:
 
 
 def test_a_fresh_start_knows_nothing() -> None:
-    begun = Fresh()(lstm(), torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
+    begun = NoBridge()(lstm(), torch.randn(3, 5, 6), torch.tensor([3, 5, 0]), None)
     assert begun["hidden"].eq(0).all()
     assert begun["cell"].eq(0).all()
 
@@ -121,13 +121,13 @@ different = {
 
 @pytest.mark.parametrize("pair", same.values(), ids=same)
 def test_where_cells_sizes_and_depth_agree_the_state_is_carried(pair) -> None:
-    assert isinstance(bridge(*pair()), Carry)
+    assert isinstance(choose_bridge(*pair()), CopyBridge)
 
 
 @pytest.mark.parametrize("pair", different.values(), ids=different)
 def test_elsewhere_the_bridge_is_learned(pair) -> None:
     encoder, body = pair()
-    learned = bridge(encoder, body)
+    learned = choose_bridge(encoder, body)
     assert isinstance(learned, LearnedBridge)
     memory, lengths, final = ragged(encoder)
     begun = learned(body, memory, lengths, final)
@@ -156,7 +156,7 @@ def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable
         c = context(encoder.output_size)
         widths = [SIZE + c.size * c.feeds, *[SIZE] * (len(cells) - 1)]
         body = Stack([Recurrent(cell(width, SIZE)) for cell, width in zip(cells, widths, strict=True)])
-        return AttentionDecoder(body, c, TanhCombine(c.size, SIZE), bridge(encoder, body))
+        return AttentionDecoder(body, c, TanhCombine(c.size, SIZE), choose_bridge(encoder, body))
 
     return make
 
@@ -203,14 +203,14 @@ def test_what_cannot_be_carried() -> None:
         (gru(), final.select(torch.tensor([0])), "the shapes [[1, 4]]", "[[3, 4]]"),
     ):
         with pytest.raises(ArgumentError) as caught:
-            Carry()(body, memory, lengths, given)
+            CopyBridge()(body, memory, lengths, given)
         wrong = f"Carry: the encoder's final state has {came}; expected the shapes {wanted}"
         assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."
 
 
 def test_the_state_is_carried_by_order_whatever_the_parts_are_called() -> None:
     encoder, body = Recurrent(GRU(3, 4)), recurrent_stack("gru", 5, 4)
-    assert isinstance(bridge(encoder, body), Carry)
+    assert isinstance(choose_bridge(encoder, body), CopyBridge)
     memory, final = encoder(torch.randn(2, 6, 3))
-    begun = Carry()(body, memory, torch.tensor([6, 6]), final)
+    begun = CopyBridge()(body, memory, torch.tensor([6, 6]), final)
     assert torch.equal(begun["0.hidden"], final["hidden"])

@@ -12,7 +12,7 @@ from seqloom.nn.model import Model
 from seqloom.nn.multihead import PlainSelfAttention, SelfAttention, extend
 from seqloom.nn.positions import Rotary
 from seqloom.nn.state import State
-from seqloom.nn.stems import Tokens
+from seqloom.nn.stems import TokenEmbedding
 
 
 def causal(**settings):
@@ -183,7 +183,7 @@ def test_a_state_that_a_step_wrote_into_is_refused() -> None:
 
 
 def test_a_model_refuses_a_state_that_it_used_up() -> None:
-    model = Model(Tokens(5, 4), SelfAttention(4, heads=1, causal=True), PerToken(4, 5))
+    model = Model(TokenEmbedding(5, 4), SelfAttention(4, heads=1, causal=True), PerToken(4, 5))
     tokens = torch.tensor([[1, 2, 3]])
     with torch.no_grad():
         _, state = model.step(tokens, model.start(tokens))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, CannotStep
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import bridge
+from seqloom.nn.bridges import choose_bridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
 from seqloom.nn.heads.crf import CRF
@@ -24,10 +24,10 @@ from seqloom.nn.record import record
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.stems import Tokens, frames
+from seqloom.nn.stems import TokenEmbedding, frame_embedding
 from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
 from seqloom.nn.transformer import decoder as causal_decoder
-from seqloom.nn.vision import ImageCNN, Patches
+from seqloom.nn.vision import ImageCNN, PatchEmbedding
 
 SOURCE_WORDS, WORDS, SIZE = 7, 9, 8
 parts = TransformerConfig(depth=2, size=SIZE, heads=2, hidden_size=12, dropout=0.0)
@@ -41,10 +41,14 @@ def bahdanau(stem=None, words: int = WORDS) -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(SIZE, 5)), Recurrent(GRU(SIZE, 5)))
     body = Recurrent(GRU(SIZE + 10, SIZE))
     writer = AttentionDecoder(
-        body, AttentionBefore(SIZE, 10, "additive"), ConcatCombine(10, SIZE), bridge(reader, body)
+        body, AttentionBefore(SIZE, 10, "additive"), ConcatCombine(10, SIZE), choose_bridge(reader, body)
     )
     return EncoderDecoder(
-        stem or Tokens(SOURCE_WORDS, SIZE), reader, Tokens(words, SIZE), writer, PerToken(10 + SIZE, words)
+        stem or TokenEmbedding(SOURCE_WORDS, SIZE),
+        reader,
+        TokenEmbedding(words, SIZE),
+        writer,
+        PerToken(10 + SIZE, words),
     )
 
 
@@ -53,27 +57,27 @@ def luong() -> EncoderDecoder:
     reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     context, meeting = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, meeting, bridge(reader, body), input_feeding=True)
-    words = Tokens(WORDS, SIZE)
+    writer = AttentionDecoder(body, context, meeting, choose_bridge(reader, body), input_feeding=True)
+    words = TokenEmbedding(WORDS, SIZE)
     return EncoderDecoder(
-        Tokens(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)
+        TokenEmbedding(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)
     )
 
 
 def transformer() -> EncoderDecoder:
-    source = Tokens(SOURCE_WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE))
-    words = Tokens(WORDS, SIZE, scaled=True, positions=LearnedPositions(SIZE, 12))
+    source = TokenEmbedding(SOURCE_WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE))
+    words = TokenEmbedding(WORDS, SIZE, scaled=True, positions=LearnedPositions(SIZE, 12))
     return EncoderDecoder(
         source, encoder(parts), words, cross_decoder(parts), PerToken(SIZE, WORDS, tied=words.embedding)
     )
 
 
 def recurrent_language_model() -> Model:
-    return Model(Tokens(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
+    return Model(TokenEmbedding(WORDS, SIZE), Recurrent(LSTM(SIZE, SIZE)), PerToken(SIZE, WORDS))
 
 
 def transformer_language_model() -> Model:
-    words = Tokens(WORDS, SIZE, positions=Sinusoidal(SIZE))
+    words = TokenEmbedding(WORDS, SIZE, positions=Sinusoidal(SIZE))
     return Model(words, causal_decoder(parts), PerToken(SIZE, WORDS, tied=words.embedding))
 
 
@@ -176,20 +180,20 @@ def test_next_is_the_last_step_and_the_head_runs_once_a_row(make, prompts: list[
     lengths = None if prompts is None else torch.tensor(prompts)
     every, _ = model.step(SOME[:, :4], begin(model), lengths)
     model.head.output.register_forward_pre_hook(lambda _, inputs: scored.append(inputs[0].shape[:-1].numel()))
-    scores, state = model.next(SOME[:, :4], begin(model), lengths)
+    scores, state = model.next_token_logits(SOME[:, :4], begin(model), lengths)
     assert scored == [3]
     ends = [3, 3, 3] if prompts is None else [n - 1 for n in prompts]
     assert_close(scores, every[torch.arange(3), ends])
-    scores, state = model.next(SOME[:, 4:5], state)
+    scores, state = model.next_token_logits(SOME[:, 4:5], state)
     assert state.position.tolist() == [end + 2 for end in ends]
 
 
 def test_the_longest_text_is_that_of_the_stem_or_the_body() -> None:
-    assert transformer().longest == 12
-    assert bahdanau().longest is None
-    assert recurrent_language_model().longest is None
-    assert Model(Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 5)), recurrent(), head).longest == 5
-    assert Model(Patches(3, SIZE, 4), encoder(parts), PerSequence(SIZE, 3)).longest is None
+    assert transformer().max_length == 12
+    assert bahdanau().max_length is None
+    assert recurrent_language_model().max_length is None
+    assert Model(TokenEmbedding(WORDS, SIZE, positions=LearnedPositions(SIZE, 5)), recurrent(), head).max_length == 5
+    assert Model(PatchEmbedding(3, SIZE, 4), encoder(parts), PerSequence(SIZE, 3)).max_length is None
 
 
 @pytest.mark.parametrize("make", [bahdanau, luong, transformer], ids=["bahdanau", "luong", "transformer"])
@@ -200,8 +204,8 @@ def test_a_step_leaves_the_memory_alone_and_a_reorder_does_not_copy_it(make) -> 
         memory = {name: (tensor, tensor.clone()) for name, tensor in began.items() if name in began.fixed}
         assert memory
         assert all("cross.layer" in name or "context" in name for name in memory)
-        _, state = model.next(SOME[:, :2], began)
-        _, state = model.next(SOME[:, 2:3], state.reorder([0, 2, 1]))
+        _, state = model.next_token_logits(SOME[:, :2], began)
+        _, state = model.next_token_logits(SOME[:, 2:3], state.reorder([0, 2, 1]))
     assert state.fixed == set(memory)
     for name, (tensor, before) in memory.items():
         assert state[name].data_ptr() == tensor.data_ptr()
@@ -264,15 +268,17 @@ def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def small_transformer() -> EncoderDecoder:
     sizes = TransformerConfig(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
-    stems = [Tokens(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
+    stems = [TokenEmbedding(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
     return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerToken(32, 6))
 
 
 def small_gru() -> EncoderDecoder:
     reader = Bidirectional(Recurrent(GRU(16, 16)), Recurrent(GRU(16, 16)))
     body = Recurrent(GRU(16 + 32, 32))
-    writer = AttentionDecoder(body, AttentionBefore(32, 32, "additive"), ConcatCombine(32, 32), bridge(reader, body))
-    return EncoderDecoder(Tokens(6, 16), reader, Tokens(6, 16), writer, PerToken(64, 6))
+    writer = AttentionDecoder(
+        body, AttentionBefore(32, 32, "additive"), ConcatCombine(32, 32), choose_bridge(reader, body)
+    )
+    return EncoderDecoder(TokenEmbedding(6, 16), reader, TokenEmbedding(6, 16), writer, PerToken(64, 6))
 
 
 @pytest.mark.usefixtures("unchecked")  # hundreds of steps, all alike
@@ -342,8 +348,8 @@ def test_a_tied_table_is_one_parameter_with_both_gradients() -> None:
 
 def one_table() -> EncoderDecoder:
     """One table of words for the source, the target and the output; the first of them looks at the second's."""
-    words = Tokens(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
-    source = Tokens(WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE), tied=words)
+    words = TokenEmbedding(WORDS, SIZE, positions=LearnedPositions(SIZE, 12))
+    source = TokenEmbedding(WORDS, SIZE, scaled=True, positions=Sinusoidal(SIZE), tied=words)
     head = PerToken(SIZE, WORDS, tied=source.embedding)
     return EncoderDecoder(source, encoder(parts), words, cross_decoder(parts), head)
 
@@ -381,7 +387,7 @@ def test_one_table_for_both_stems_stays_one(change: str) -> None:
 # Sources and answers of other kinds -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stem", [ImageCNN(3, SIZE, widths=(4,)), Patches(3, SIZE, 4)], ids=["grid", "patches"])
+@pytest.mark.parametrize("stem", [ImageCNN(3, SIZE, widths=(4,)), PatchEmbedding(3, SIZE, 4)], ids=["grid", "patches"])
 def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
     model = ready(lambda: bahdanau(stem))
     pictures = torch.rand(3, 3, 8, 12, dtype=torch.float64)
@@ -403,9 +409,13 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
 def test_frames_can_be_described_without_an_encoder() -> None:
     body = Recurrent(GRU(SIZE, SIZE))
     reader = Unchanged(SIZE)
-    writer = AttentionDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), bridge(reader, body))
+    writer = AttentionDecoder(
+        body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), choose_bridge(reader, body)
+    )
     model = ready(
-        lambda: EncoderDecoder(frames(3, SIZE), reader, Tokens(WORDS, SIZE), writer, PerToken(SIZE, WORDS))
+        lambda: EncoderDecoder(
+            frame_embedding(3, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(SIZE, WORDS)
+        )
     )
     series = torch.randn(3, 5, 3, dtype=torch.float64)
     together, _ = model.step(SOME, model.start(series, SOURCE_LENGTHS))
@@ -414,7 +424,7 @@ def test_frames_can_be_described_without_an_encoder() -> None:
 
 
 def test_a_model_that_reads() -> None:
-    reader = Model(Tokens(WORDS, SIZE), encoder(parts), PerSequence(SIZE, 3)).eval()
+    reader = Model(TokenEmbedding(WORDS, SIZE), encoder(parts), PerSequence(SIZE, 3)).eval()
     together = reader.predict(SOME, LENGTHS)
     assert together.tolist() == [
         reader.predict(SOME[row : row + 1, :n]).item() for row, n in enumerate(LENGTHS.tolist())
@@ -422,7 +432,7 @@ def test_a_model_that_reads() -> None:
     assert reader.loss(SOME, torch.tensor([0, 2, 1]), LENGTHS).count == 3
 
     both = Bidirectional(Recurrent(GRU(SIZE, 3)), Recurrent(GRU(SIZE, 3)))
-    tagger = Model(Tokens(WORDS, SIZE), both, CRF(6, 4)).eval()
+    tagger = Model(TokenEmbedding(WORDS, SIZE), both, CRF(6, 4)).eval()
     assert tagger.predict(SOME, LENGTHS).shape == (3, 6)
 
     watcher = Model(ImageCNN(3, SIZE, widths=(4,)), encoder(parts), PerSequence(SIZE, 3)).eval()
@@ -446,10 +456,12 @@ def recurrent(width: int = SIZE, size: int = SIZE) -> Layer:
 
 def attending(width: int = SIZE) -> AttentionDecoder:
     body = recurrent(width)
-    return AttentionDecoder(body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), bridge(recurrent(), body))
+    return AttentionDecoder(
+        body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), choose_bridge(recurrent(), body)
+    )
 
 
-words = Tokens(WORDS, SIZE)
+words = TokenEmbedding(WORDS, SIZE)
 head = PerToken(SIZE, WORDS)
 both_directions = Bidirectional(recurrent(SIZE, 4), recurrent(SIZE, 4))
 
@@ -525,7 +537,7 @@ def test_the_state_of_another_model() -> None:
 
 
 def test_lengths_are_not_for_images() -> None:
-    model = Model(Patches(3, 4, patch=2), Recurrent(GRU(4, 5)), PerSequence(5, 2, pool="mean"))
+    model = Model(PatchEmbedding(3, 4, patch=2), Recurrent(GRU(4, 5)), PerSequence(5, 2, pool="mean"))
     images = torch.randn(2, 3, 4, 4)
     with pytest.raises(ArgumentError, match="lengths is given; expected None, since all regions of an image are real"):
         model.loss(images, torch.tensor([0, 1]), torch.tensor([4, 2]))
@@ -533,14 +545,14 @@ def test_lengths_are_not_for_images() -> None:
 
 @pytest.mark.usefixtures("unchecked")
 def test_a_state_is_a_state() -> None:
-    model = Model(Tokens(5, 4), Recurrent(GRU(4, 4)), PerToken(4, 5))
+    model = Model(TokenEmbedding(5, 4), Recurrent(GRU(4, 4)), PerToken(4, 5))
     with pytest.raises(ArgumentError, match="state is a dict; expected a State"):
         model.step(torch.tensor([[1]]), {})  # type: ignore[arg-type]
 
 
 def test_places_in_a_recording_are_the_parts_of_the_model() -> None:
     body = Stack([Recurrent(GRU(4, 4)), SelfAttention(4, heads=1)])
-    model = Model(Tokens(5, 4), body, PerSequence(4, 2, pool="attention"))
+    model = Model(TokenEmbedding(5, 4), body, PerSequence(4, 2, pool="attention"))
     with record("gates", "attention") as seen:
         model.predict(torch.tensor([[1, 2]]))
     assert list(seen["gates"]) == ["body.0"]

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.normalization import RMSNorm
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
-from seqloom.nn.stems import Tokens, frames
+from seqloom.nn.stems import TokenEmbedding, frame_embedding
 
 # Tokens -----------------------------------------------------------------------------------------------------------
 
 
 @given(padding=st.lists(st.sampled_from([-1, 10**6, 0, 3]), min_size=5, max_size=5))
 def test_beyond_a_row_any_number_may_stand(padding: list[int]) -> None:
-    stem = Tokens(9, 4, positions=Sinusoidal(4))
+    stem = TokenEmbedding(9, 4, positions=Sinusoidal(4))
     tokens, lengths = torch.tensor([[4, 0, 0, 0], [1, 2, 0, 0], [7, 7, 7, 7]]), torch.tensor([1, 2, 4])
     filled = tokens.clone()
     filled[torch.arange(4) >= lengths.unsqueeze(1)] = torch.tensor(padding)
@@ -30,36 +30,36 @@ def test_beyond_a_row_any_number_may_stand(padding: list[int]) -> None:
 
 
 def test_the_vector_of_a_word_is_its_row_of_the_table() -> None:
-    stem = Tokens(9, 16)
+    stem = TokenEmbedding(9, 16)
     assert torch.equal(stem(torch.tensor([[3, 8]]))[0][0], stem.embedding.weight[[3, 8]])
 
 
 def test_scaled_by_the_root_of_the_size() -> None:
-    plain, scaled = Tokens(9, 16), Tokens(9, 16, scaled=True)
+    plain, scaled = TokenEmbedding(9, 16), TokenEmbedding(9, 16, scaled=True)
     scaled.load_state_dict(plain.state_dict())
     tokens = torch.tensor([[3, 8]])
     assert torch.equal(scaled(tokens)[0], 4 * plain(tokens)[0])
 
 
 def test_the_table_starts_so_that_scaled_words_have_unit_variance() -> None:
-    words, _ = Tokens(2000, 64, scaled=True)(torch.arange(2000).unsqueeze(0))
+    words, _ = TokenEmbedding(2000, 64, scaled=True)(torch.arange(2000).unsqueeze(0))
     assert words.std().item() == pytest.approx(1, abs=0.01)
 
 
 def test_a_tied_stem_looks_at_the_other_ones_table() -> None:
-    words = Tokens(9, 4)
-    tied = Tokens(9, 4, scaled=True, tied=words)
+    words = TokenEmbedding(9, 4)
+    tied = TokenEmbedding(9, 4, scaled=True, tied=words)
     assert list(tied.parameters()) == []
     assert "tied=True" in repr(tied)
     assert torch.equal(tied(torch.tensor([[3]]))[0][0, 0], 2 * words.embedding.weight[3])
-    assert Tokens(9, 4, tied=tied).embedding is words.embedding
+    assert TokenEmbedding(9, 4, tied=tied).embedding is words.embedding
     with pytest.raises(ArgumentError, match=r"Tokens: tied has a matrix \[9, 4\]; expected \[9, 5\]"):
-        Tokens(9, 5, tied=words)
+        TokenEmbedding(9, 5, tied=words)
 
 
 @pytest.mark.parametrize("positions", [Sinusoidal(4), LearnedPositions(4, 6)], ids=["sinusoidal", "learned"])
 def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> None:
-    stem = Tokens(9, 4, positions=positions)
+    stem = TokenEmbedding(9, 4, positions=positions)
     tokens = torch.randint(9, (2, 6))
     whole, _ = stem(tokens)
     first, state = stem(tokens[:, :3], torch.tensor([1, 3]))
@@ -71,7 +71,7 @@ def test_positions_go_on_from_call_to_call_each_row_at_its_own(positions) -> Non
 
 
 def test_a_word_is_left_out_everywhere_or_nowhere() -> None:
-    stem = Tokens(50, 4, word_dropout=0.4)
+    stem = TokenEmbedding(50, 4, word_dropout=0.4)
     tokens = torch.randint(50, (20, 30))
     table = stem.embedding.weight
     x, _ = stem(tokens)
@@ -87,13 +87,13 @@ def test_a_word_is_left_out_everywhere_or_nowhere() -> None:
 
 
 def test_a_word_left_out_still_has_a_place() -> None:
-    stem = Tokens(3, 4, positions=Sinusoidal(4), word_dropout=0.999999)
+    stem = TokenEmbedding(3, 4, positions=Sinusoidal(4), word_dropout=0.999999)
     x, _ = stem(torch.tensor([[0, 1, 2]]))
     assert torch.equal(x, Sinusoidal(4)(torch.zeros(1, 3, 4))[0])
 
 
 def test_tokens_of_either_integer_type() -> None:
-    stem, tokens = Tokens(9, 4), torch.tensor([[3, 8]])
+    stem, tokens = TokenEmbedding(9, 4), torch.tensor([[3, 8]])
     assert torch.equal(stem(tokens.int())[0], stem(tokens)[0])
 
 
@@ -101,7 +101,7 @@ def test_tokens_of_either_integer_type() -> None:
 
 
 def test_frames_take_a_norm_by_name_or_as_a_layer() -> None:
-    named, given_norm = frames(3, 4, norm="rms"), frames(3, 4, norm=RMSNorm(4))
+    named, given_norm = frame_embedding(3, 4, norm="rms"), frame_embedding(3, 4, norm=RMSNorm(4))
     given_norm.load_state_dict(named.state_dict())
     series = torch.randn(2, 5, 3)
     x, _ = named(series)
@@ -128,26 +128,32 @@ wrong_tokens = {
 @pytest.mark.parametrize(("complaint", "tokens"), wrong_tokens.items(), ids=range(len(wrong_tokens)))
 def test_what_is_no_token(complaint: str, tokens: object) -> None:
     with pytest.raises(ArgumentError) as caught:
-        Tokens(9, 4)(tokens)
+        TokenEmbedding(9, 4)(tokens)
     assert str(caught.value) == f"Tokens: {complaint}"
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
-        (lambda: Tokens(0, 4), "Tokens: vocabulary is 0; expected a whole number, at least 1."),
-        (lambda: Tokens(9, 0), "Tokens: size is 0; expected a whole number, at least 1."),
-        (lambda: Tokens(9, 4, word_dropout=1.0), "Tokens: word_dropout is 1.0; expected a probability, .*"),
-        (lambda: Tokens(9, 4, positions=Sinusoidal(6)), "Tokens: positions has width 6; expected 4, the stem's size."),
-        (lambda: frames(0, 4), "frames: features is 0; expected a whole number, at least 1."),
-        (lambda: frames(3, 4, positions=Sinusoidal(6)), "frames: positions has width 6; expected 4, the stem's size."),
+        (lambda: TokenEmbedding(0, 4), "Tokens: vocabulary is 0; expected a whole number, at least 1."),
+        (lambda: TokenEmbedding(9, 0), "Tokens: size is 0; expected a whole number, at least 1."),
+        (lambda: TokenEmbedding(9, 4, word_dropout=1.0), "Tokens: word_dropout is 1.0; expected a probability, .*"),
+        (
+            lambda: TokenEmbedding(9, 4, positions=Sinusoidal(6)),
+            "Tokens: positions has width 6; expected 4, the stem's size.",
+        ),
+        (lambda: frame_embedding(0, 4), "frames: features is 0; expected a whole number, at least 1."),
+        (
+            lambda: frame_embedding(3, 4, positions=Sinusoidal(6)),
+            "frames: positions has width 6; expected 4, the stem's size.",
+        ),
     ):
         with pytest.raises(ArgumentError, match=f"^{complaint}$"):
             make()
 
 
 def test_more_words_than_learned_positions() -> None:
-    stem = Tokens(9, 4, positions=LearnedPositions(4, 5))
+    stem = TokenEmbedding(9, 4, positions=LearnedPositions(4, 5))
     _, state = stem(torch.zeros(2, 3).long())
     with pytest.raises(
         ArgumentError, match=r"Tokens: tokens has 3 steps after 3 earlier ones; expected at most 5 in all\."

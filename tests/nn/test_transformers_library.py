@@ -18,7 +18,7 @@ from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.positions import LearnedPositions, Rotary
 from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.stack import Stack
-from seqloom.nn.stems import Tokens
+from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, decoder
 
 VOCABULARY, SIZE, HIDDEN, HEADS, DEPTH, LENGTH = 19, 16, 24, 4, 3, 32
@@ -97,7 +97,7 @@ def transposed(name: str, theirs: nn.Module, into: tuple[str, ...] = ("",)) -> d
 
 
 def gpt2(theirs: nn.Module) -> Model:
-    stem = Tokens(VOCABULARY, SIZE, positions=LearnedPositions(SIZE, LENGTH))
+    stem = TokenEmbedding(VOCABULARY, SIZE, positions=LearnedPositions(SIZE, LENGTH))
     body = decoder(
         TransformerConfig(
             depth=DEPTH, size=SIZE, heads=HEADS, hidden_size=4 * SIZE, order="pre", activation="gelu-tanh", dropout=0.0
@@ -215,7 +215,7 @@ def test_bert_with_our_stem(transformers: ModuleType, tokens: Tensor) -> None:
     config.max_position_embeddings = LENGTH
     theirs = shaken(transformers.BertModel(config, add_pooling_layer=False), torch.float64)
     parts = bert(theirs).parts()
-    stem = Tokens(VOCABULARY, SIZE, positions=parts.pop("positions"), norm=parts.pop("norm")).double().eval()
+    stem = TokenEmbedding(VOCABULARY, SIZE, positions=parts.pop("positions"), norm=parts.pop("norm")).double().eval()
     with torch.no_grad():
         stem.embedding.weight.copy_(
             theirs.embeddings.word_embeddings.weight + theirs.embeddings.token_type_embeddings.weight[0]
@@ -250,7 +250,9 @@ def llama(theirs: nn.Module, *, key_heads: int, head_size: int, eps: float, base
             for name, layer in (("attention", attention), ("feed_forward", feed_forward))
         }
         blocks[str(k)] = Stack(around)
-    ours = Model(Tokens(VOCABULARY, SIZE), Stack({**blocks, "norm": norm()}), PerToken(SIZE, VOCABULARY, bias=False))
+    ours = Model(
+        TokenEmbedding(VOCABULARY, SIZE), Stack({**blocks, "norm": norm()}), PerToken(SIZE, VOCABULARY, bias=False)
+    )
     return loaded(ours, llama_weights(theirs))
 
 
@@ -321,5 +323,5 @@ def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -
         rotary=10_000.0,
         bias=False,
     )
-    ours = Model(Tokens(VOCABULARY, SIZE), decoder(parts), PerToken(SIZE, VOCABULARY, bias=False))
+    ours = Model(TokenEmbedding(VOCABULARY, SIZE), decoder(parts), PerToken(SIZE, VOCABULARY, bias=False))
     assert_writes_alike(loaded(ours, llama_weights(theirs)), theirs, tokens, 1e-5)

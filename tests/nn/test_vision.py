@@ -8,15 +8,15 @@ from torch.nn import functional as F
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
-from seqloom.nn.vision import ImageCNN, Patches, ResidualConvolution
+from seqloom.nn.vision import ImageCNN, PatchEmbedding, ResidualConvolution
 
 
 def grid(*widths: int) -> ImageCNN:
     return ImageCNN(3, 5, widths=widths or (4, 6)).double()
 
 
-def patches(patch: int = 4) -> Patches:
-    return Patches(3, 5, patch).double()
+def patches(patch: int = 4) -> PatchEmbedding:
+    return PatchEmbedding(3, 5, patch).double()
 
 
 def images(rows: int, height: int, width: int) -> torch.Tensor:
@@ -24,7 +24,7 @@ def images(rows: int, height: int, width: int) -> torch.Tensor:
 
 
 @pytest.fixture(params=[grid, patches])
-def stem(request) -> ImageCNN | Patches:
+def stem(request) -> ImageCNN | PatchEmbedding:
     return request.param()
 
 
@@ -194,9 +194,9 @@ def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
         (lambda: ImageCNN(3, 5, widths=()), "ImageCNN: widths has no stage; expected the width of at least one."),
         (lambda: ImageCNN(0, 5), "ImageCNN: channels is 0; expected a whole number, at least 1."),
-        (lambda: Patches(3, 5, 0), "Patches: patch is 0; expected a whole number, at least 1."),
+        (lambda: PatchEmbedding(3, 5, 0), "Patches: patch is 0; expected a whole number, at least 1."),
         (
-            lambda: Patches(3, 5, 4, positions=Sinusoidal(4)),
+            lambda: PatchEmbedding(3, 5, 4, positions=Sinusoidal(4)),
             "Patches: positions has width 4; expected 5, the stem's size.",
         ),
     ):

@@ -5,7 +5,7 @@ import torch
 
 from seqloom.core.names import CHARACTER_ENCODERS as NAMES
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.word_embedding import CHARACTER_ENCODERS, CharacterCNN, CharacterLSTM, CharacterEncoder, Words
+from seqloom.nn.word_embedding import CHARACTER_ENCODERS, CharacterCNN, CharacterEncoder, CharacterLSTM, WordEmbedding
 
 KINDS = [CharacterLSTM, CharacterCNN]
 
@@ -46,7 +46,7 @@ def test_padding_teaches_the_letters_nothing(kind: type[CharacterEncoder]) -> No
 
 def test_a_word_that_comes_often_is_spelt_once() -> None:
     seen: list[int] = []
-    stem = Words(9, 2, CharacterCNN(9, 3, 4))
+    stem = WordEmbedding(9, 2, CharacterCNN(9, 3, 4))
     stem.spelling.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0]))
     tokens = torch.tensor([[[1, 3, 1], [2, 5, 0], [1, 3, 1]], [[4, 3, 1], [2, 5, 0], [7, 5, 0]]])
     x, _ = stem(tokens)
@@ -57,7 +57,7 @@ def test_a_word_that_comes_often_is_spelt_once() -> None:
 
 
 def test_word_dropout_leaves_out_words_and_not_letters() -> None:
-    stem = Words(50, 4, CharacterCNN(9, 3, 4), word_dropout=0.5).train()
+    stem = WordEmbedding(50, 4, CharacterCNN(9, 3, 4), word_dropout=0.5).train()
     tokens = torch.cat([torch.arange(50).reshape(1, 50, 1), torch.full((1, 50, 2), 3)], dim=2)
     x, _ = stem(tokens)
     gone = (x[0, :, :4] == 0).all(dim=1)
@@ -80,7 +80,7 @@ def test_word_dropout_leaves_out_words_and_not_letters() -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_bad_input_is_a_sentence(tokens: object, expected: str) -> None:
     with pytest.raises(ArgumentError) as wrong:
-        Words(9, 2, CharacterCNN(6, 3, 4))(tokens)
+        WordEmbedding(9, 2, CharacterCNN(6, 3, 4))(tokens)
     assert expected in str(wrong.value)
 
 

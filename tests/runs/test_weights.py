@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from seqloom.core.problem import RunError
-from seqloom.nn import GRU, PerToken, Recurrent, Tokens
+from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.model import Model
 from seqloom.runs.weights import restore
 
@@ -16,7 +16,7 @@ CPU = torch.device("cpu")
 
 
 def model() -> Model:
-    return Model(Tokens(7, 4), Recurrent(GRU(4, 5)), PerToken(5, 7))
+    return Model(TokenEmbedding(7, 4), Recurrent(GRU(4, 5)), PerToken(5, 7))
 
 
 @pytest.fixture

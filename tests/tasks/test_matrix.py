@@ -19,7 +19,7 @@ from seqloom.data.corpora.scenes import captioned
 from seqloom.data.images import write_png
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.cells import CELLS
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from seqloom.runs.run import Run
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS
@@ -78,7 +78,7 @@ def answers(run: Run) -> list[object]:
     return [first, second]
 
 
-def answers_in_memory(task: Task, model: Writer) -> list[object]:
+def answers_in_memory(task: Task, model: GenerativeModel) -> list[object]:
     """The same, of a model that no file has seen."""
     device = torch.device("cpu")
     with torch.inference_mode():

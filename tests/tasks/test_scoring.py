@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqloom.nn import GRU, PerToken, Recurrent, Tokens
+from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.model import Model
 from seqloom.tasks import scoring
 from seqloom.tasks.scoring import scored
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=20), min_size=
 @pytest.fixture(scope="module")
 def model() -> Model:
     torch.manual_seed(1)
-    return Model(Tokens(7, 4), Recurrent(GRU(4, 5)), PerToken(5, 7)).double().eval()
+    return Model(TokenEmbedding(7, 4), Recurrent(GRU(4, 5)), PerToken(5, 7)).double().eval()
 
 
 def alone(model: Model, tokens: list[int]) -> tuple[float, Tensor]:

@@ -11,8 +11,8 @@ from seqloom.api import start
 from seqloom.core.problem import DataError, UserError
 from seqloom.lens.report import report
 from seqloom.nn.heads.crf import CRF
-from seqloom.nn.stems import Tokens
-from seqloom.nn.word_embedding import CharacterCNN, CharacterLSTM, Words
+from seqloom.nn.stems import TokenEmbedding
+from seqloom.nn.word_embedding import CharacterCNN, CharacterLSTM, WordEmbedding
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.metrics.spans import Spans, Tags
 from seqloom.tasks.registry import experiment
@@ -111,7 +111,7 @@ def test_scores_equal_those_of_predict(crf: bool, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("characters", "stem", "spelling"),
-    [("none", Tokens, None), ("lstm", Words, CharacterLSTM), ("conv", Words, CharacterCNN)],
+    [("none", TokenEmbedding, None), ("lstm", WordEmbedding, CharacterLSTM), ("conv", WordEmbedding, CharacterCNN)],
 )
 def test_what_the_config_builds(characters: str, stem: type, spelling: type | None) -> None:
     task, model = task_of(model={"characters": characters, "crf": True})

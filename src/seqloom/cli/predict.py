@@ -21,7 +21,7 @@ from seqloom.views.format import clip, one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from seqloom.nn.model import Writer
+    from seqloom.nn.model import GenerativeModel
     from seqloom.tasks.experiment import Help
     from seqloom.tasks.task import Task
 
@@ -32,7 +32,7 @@ NAMED = 20  # characters or words
 class Unseen:
     """Gathers what a task does not know of some texts."""
 
-    def __init__(self, task: "Task[Writer, object]") -> None:
+    def __init__(self, task: "Task[GenerativeModel, object]") -> None:
         self.task = task
         self.found: dict[str, None] = {}  # in the order in which they came
         self.more = False

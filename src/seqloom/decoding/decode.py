@@ -10,11 +10,11 @@ from seqloom.core.problem import ArgumentError
 from seqloom.decoding.hypothesis import Hypothesis, Tree
 from seqloom.decoding.search import Search
 from seqloom.decoding.stepper import Reader, check_prompts
-from seqloom.nn.model import Model, Writer
+from seqloom.nn.model import GenerativeModel, Model
 
 
 def decode(
-    model: Writer,
+    model: GenerativeModel,
     source: Shaped[Tensor, "batch *rest"] | None,
     lengths: Int[Tensor, " batch"] | None = None,
     *,
@@ -50,9 +50,9 @@ def decode(
     The source and the prompts are read once, in one call; after that a step reads one token of each text that goes on.
     The model should be in eval mode.
 
-    >>> from seqloom.nn import GRU, Model, PerToken, Recurrent, Tokens
+    >>> from seqloom.nn import GRU, Model, PerToken, Recurrent, TokenEmbedding
     >>> from seqloom.core.config.decode import Decode
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
+    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
     >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
     >>> first.score >= second.score
@@ -79,18 +79,22 @@ def decode(
 
 
 def reach(
-    model: Writer, language: bool, context: int | None, prompts: Sequence[Sequence[int]], options: DecodeSection
+    model: GenerativeModel,
+    language: bool,
+    context: int | None,
+    prompts: Sequence[Sequence[int]],
+    options: DecodeSection,
 ) -> tuple[int | None, list[int]]:
     """How much a model reads in one go (None: there is no bound), and the most steps after each prompt.
 
     A language model can begin again; about a source, positions are used up. The last token written is not read.
     """
     if language:
-        bounds = [bound for bound in (context, model.longest) if bound is not None]
+        bounds = [bound for bound in (context, model.max_length) if bound is not None]
         return min(bounds, default=None), [options.length] * len(prompts)
-    if model.longest is None:
+    if model.max_length is None:
         return None, [options.length] * len(prompts)
-    return None, [min(options.length, model.longest - len(prompt) + 1) for prompt in prompts]
+    return None, [min(options.length, model.max_length - len(prompt) + 1) for prompt in prompts]
 
 
 def check(
@@ -133,8 +137,8 @@ def write(
 
     The other arguments are those of `decode`.
 
-    >>> from seqloom.nn import GRU, PerToken, Recurrent, Tokens
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
+    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
     >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(length=2), seed=1)]
     [[0, 1], [0, 1]]
     """

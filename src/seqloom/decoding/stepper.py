@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.beam import Branch
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from seqloom.nn.record import Recording, over_memory, record
 from seqloom.nn.state import State
 
@@ -86,7 +86,12 @@ class Reader:
     """
 
     def __init__(
-        self, model: Writer, prompts: Sequence[Sequence[int]], window: int | None = None, *, attention: bool = False
+        self,
+        model: GenerativeModel,
+        prompts: Sequence[Sequence[int]],
+        window: int | None = None,
+        *,
+        attention: bool = False,
     ) -> None:
         self.model, self.window = model, window
         self.prompts = [list(prompt) if window is None else list(prompt)[-window:] for prompt in prompts]
@@ -160,9 +165,9 @@ class Reader:
     ) -> tuple[Float[Tensor, "rows vocabulary"], State]:
         """The scores of what follows, to be counted with and changed: in float32 at least, and nobody else's."""
         if self.looked is None:
-            logits, after = self.model.next(tokens, state, lengths)
+            logits, after = self.model.next_token_logits(tokens, state, lengths)
         else:
             with record("attention") as seen:
-                logits, after = self.model.next(tokens, state, lengths)
+                logits, after = self.model.next_token_logits(tokens, state, lengths)
             self.looked.append(last_looks(seen, lengths))
         return logits.to(torch.promote_types(logits.dtype, torch.float32)), after

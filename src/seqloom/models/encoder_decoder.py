@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
     from seqloom.nn.model import EncoderDecoder
     from seqloom.nn.scores import Score
-    from seqloom.nn.stems import Tokens
+    from seqloom.nn.stems import TokenEmbedding
     from seqloom.nn.vision import ImageStem
 
 NO_ENCODER = "none"
@@ -196,7 +196,7 @@ def encoder_of(section: Family, longest: int) -> Family | None:
 
 
 def build(
-    section: Family, stem: "Layer | ImageStem", target: "Tokens", *, longest: int, smoothing: float
+    section: Family, stem: "Layer | ImageStem", target: "TokenEmbedding", *, longest: int, smoothing: float
 ) -> "EncoderDecoder":
     """The model that this section of the config describes, over a source's stem and the target's.
 
@@ -246,7 +246,7 @@ def as_wide(reader: "Layer", width: int | None) -> "Layer":
 def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
     """What writes, and looks at what the encoder made: by itself, or any causal layers with a context."""
     from seqloom.nn.attention_decoder import AttentionDecoder
-    from seqloom.nn.bridges import Fresh, bridge
+    from seqloom.nn.bridges import NoBridge, choose_bridge
 
     if section.cross_attends:
         return section.build_decoder(width, memory_size=reader.output_size)
@@ -260,7 +260,7 @@ def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
         writer,
         looking,
         meets(section, own, looking.size, writer.output_size),
-        Fresh() if own.bridge == "none" else bridge(reader, writer),
+        NoBridge() if own.bridge == "none" else choose_bridge(reader, writer),
         feed=own.feed if looking.feeds else "every",
         input_feeding=own.input_feeding,
     )

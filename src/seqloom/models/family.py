@@ -14,10 +14,10 @@ from seqloom.models.registry import ARCHITECTURES, that_generate
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
-    from seqloom.nn.model import Writer
-    from seqloom.nn.stems import Tokens
+    from seqloom.nn.model import GenerativeModel
+    from seqloom.nn.stems import TokenEmbedding
 
-    SomeModel = TypeVar("SomeModel", bound=Writer)
+    SomeModel = TypeVar("SomeModel", bound=GenerativeModel)
 
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Width = Annotated[int, Field(ge=1, le=16_384)]
@@ -206,15 +206,17 @@ class Family(Section):
         """Whether token vectors are multiplied by √width."""
         return False
 
-    def tokens(self, vocabulary: int, *, longest: int | None = None, tied: "Tokens | None" = None) -> "Tokens":
+    def tokens(
+        self, vocabulary: int, *, longest: int | None = None, tied: "TokenEmbedding | None" = None
+    ) -> "TokenEmbedding":
         """The stem of a model that reads tokens.
 
         longest: the most positions, if not those of the config
         tied: another stem whose embedding this one shares
         """
-        from seqloom.nn.stems import Tokens
+        from seqloom.nn.stems import TokenEmbedding
 
-        return Tokens(
+        return TokenEmbedding(
             vocabulary,
             self.width,
             scaled=self.scales_embeddings,

@@ -28,7 +28,7 @@ class Bridge(nn.Module, ABC):
         """The body's first state, from the encoder's outputs and the state in which it ended."""
 
 
-class Fresh(Bridge):
+class NoBridge(Bridge):
     """The body begins as if there were no encoder; what it knows of the source comes from the context alone."""
 
     def forward(
@@ -37,7 +37,7 @@ class Fresh(Bridge):
         return body.initial(memory.shape[0], memory)
 
 
-class Carry(Bridge):
+class CopyBridge(Bridge):
     """s_0 = the encoder's final state itself (Sutskever et al. 2014, https://arxiv.org/abs/1409.3215)."""
 
     def forward(
@@ -48,7 +48,7 @@ class Carry(Bridge):
         if final is None or came != wanted:
             expected = f"the shapes {wanted}, as the decoder's body has; or use LearnedBridge"
             told = "nothing" if final is None else f"the shapes {came}"
-            raise ArgumentError("Carry", "the encoder's final state", told, expected)
+            raise ArgumentError("CopyBridge", "the encoder's final state", told, expected)
         begun = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order: names of parts may differ
         return State(begun, position=torch.zeros_like(lengths))
 
@@ -76,13 +76,13 @@ class LearnedBridge(Bridge):
         return State({**begun, **mapped}, position=begun.position)
 
 
-def bridge(encoder: Layer, body: Layer) -> Bridge:
+def choose_bridge(encoder: Layer, body: Layer) -> Bridge:
     """The encoder's final state where cells, sizes and depth agree, a learned map otherwise.
 
     >>> from seqloom.nn import GRU, LSTM, Recurrent
-    >>> bridge(Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4)))
-    Carry()
-    >>> type(bridge(Recurrent(GRU(3, 4)), Recurrent(LSTM(5, 4)))).__name__
+    >>> choose_bridge(Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4)))
+    CopyBridge()
+    >>> type(choose_bridge(Recurrent(GRU(3, 4)), Recurrent(LSTM(5, 4)))).__name__
     'LearnedBridge'
     """
     shapes, kinds = body.state_shapes(), cells(body)
@@ -90,7 +90,7 @@ def bridge(encoder: Layer, body: Layer) -> Bridge:
     same = list(encoder.state_shapes().values()) == list(shapes.values()) and cells(encoder) == kinds
     one_way = encoder.traits.causal  # the end of a backward layer is the start of the source
     if kinds and fixed and same and one_way:
-        return Carry()
+        return CopyBridge()
     return LearnedBridge(encoder.output_size, body)
 
 

@@ -1,6 +1,6 @@
 """Ways to leave something out in training; in eval mode each is the identity.
 
-Weight drop and zoneout act inside `Recurrent`, whole words are left out in the stem `Tokens`.
+Weight drop and zoneout act inside `Recurrent`, whole words are left out in the stem `TokenEmbedding`.
 """
 
 from abc import abstractmethod

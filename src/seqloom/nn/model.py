@@ -18,12 +18,12 @@ from seqloom.nn.vision import ImageStem
 Source = Shaped[Tensor, "batch *rest"]  # tokens, frames or images
 
 
-class Writer(nn.Module, ABC):
+class GenerativeModel(nn.Module, ABC):
     """A model that writes, one token after another, whatever it is made of: all that `decoding` knows of it.
 
     state = start(source)                   what it knows before the first token
     logits, state = step(tokens, state)     scores of what comes after each token
-    logits, state = next(tokens, state)     scores of what comes after the last
+    logits, state = next_token_logits(tokens, state)     scores of what comes after the last
     """
 
     head: Head
@@ -33,45 +33,45 @@ class Writer(nn.Module, ABC):
         """The state before the first token, from a source of these `lengths`."""
 
     @abstractmethod
-    def read(
+    def outputs(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         """y for each token, before the head: one token or many a row, rows of unequal `lengths` in one call."""
 
     @property
     @abstractmethod
-    def longest(self) -> int | None:
+    def max_length(self) -> int | None:
         """The most tokens that it can read, None for any number."""
 
     def step(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
         """Scores of what comes after each token: one token or many a row, rows of unequal `lengths` in one call."""
-        y, after = self.read(tokens, state, lengths)
+        y, after = self.outputs(tokens, state, lengths)
         return self.head(y, lengths), after
 
-    def next(
+    def next_token_logits(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch vocabulary"], State]:
         """Scores of what comes after each row's last token: the head, often the largest part, runs there alone.
 
         Each row has a token at least.
         """
-        y, after = self.read(tokens, state, lengths)
+        y, after = self.outputs(tokens, state, lengths)
         ends = None if lengths is None else lengths.to(y.device)
         final = last(y, ends, otherwise=y.new_zeros(y.shape[0], y.shape[2]))
         return self.head(final.unsqueeze(1)).squeeze(1), after
 
 
-class Model(Writer):
+class Model(GenerativeModel):
     """y = body(stem(source)); the head makes of y an answer, and its loss.
 
     With a causal body and a head over the vocabulary it is a language model, and writes: `start`, then `step` after
     `step`.
 
     >>> import torch
-    >>> from seqloom.nn import GRU, PerToken, Recurrent, Tokens
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10))
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
+    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10))
     >>> tokens = torch.tensor([[1, 2, 3]])
     >>> logits, state = model.step(tokens, model.start(tokens))
     >>> logits.shape
@@ -118,27 +118,29 @@ class Model(Writer):
         rows, like = source.shape[0], next(self.parameters())
         return State.join({"stem": self.stem.initial(rows, like), "body": self.body.initial(rows, like)})
 
-    def read(
+    def outputs(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         y, after = self(tokens, lengths, state)
         return y, after
 
     @property
-    def longest(self) -> int | None:
+    def max_length(self) -> int | None:
         return Traits.of_all(part for part in (self.stem, self.body) if isinstance(part, Layer)).max_length
 
 
-class EncoderDecoder(Writer):
+class EncoderDecoder(GenerativeModel):
     """memory = encoder(stem(source));   y = decoder(stem(target), memory);   the head makes of y the next token.
 
     The decoder is any layer with a `start`: an `AttentionDecoder`, or the Transformer's.
 
     >>> import torch
-    >>> from seqloom.nn import PerToken, Tokens
+    >>> from seqloom.nn import PerToken, TokenEmbedding
     >>> from seqloom.nn.transformer import TransformerConfig, cross_decoder, encoder
     >>> parts = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16)
-    >>> model = EncoderDecoder(Tokens(9, 8), encoder(parts), Tokens(7, 8), cross_decoder(parts), PerToken(8, 7))
+    >>> model = EncoderDecoder(
+    ...     TokenEmbedding(9, 8), encoder(parts), TokenEmbedding(7, 8), cross_decoder(parts), PerToken(8, 7)
+    ... )
     >>> state = model.start(torch.tensor([[1, 2, 3]]))
     >>> logits, state = model.step(torch.tensor([[0]]), state)
     >>> logits.shape
@@ -163,14 +165,14 @@ class EncoderDecoder(Writer):
         stem = self.target_stem.initial(memory.shape[0], memory)
         return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.part("body"))})
 
-    def read(
+    def outputs(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         with inside("decoder"):
             return through(self.target_stem, self.decoder, tokens, lengths, state)
 
     @property
-    def longest(self) -> int | None:
+    def max_length(self) -> int | None:
         return Traits.of_all([self.target_stem, self.decoder]).max_length
 
     def forward(
@@ -181,7 +183,7 @@ class EncoderDecoder(Writer):
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         """The decoder's outputs, before the head, with the right tokens given (teacher forcing)."""
-        return self.read(tokens, self.start(source, source_lengths), lengths)
+        return self.outputs(tokens, self.start(source, source_lengths), lengths)
 
     def loss(
         self,

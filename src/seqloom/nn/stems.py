@@ -14,7 +14,7 @@ from seqloom.nn.state import State
 from seqloom.nn.validation import check_count, check_tokens
 
 
-class Tokens(Stack):
+class TokenEmbedding(Stack):
     """A vector for each token, and where it stands: x_t = D(norm(c E[token_t] + P_t))
 
     scaled: c = √size (Vaswani et al. 2017), else 1
@@ -28,7 +28,7 @@ class Tokens(Stack):
 
     A head may share E: `PerToken(size, vocabulary, tied=stem.embedding)`.
 
-    >>> stem = Tokens(vocabulary=10, size=4)
+    >>> stem = TokenEmbedding(vocabulary=10, size=4)
     >>> x, state = stem(torch.tensor([[1, 2, 3]]))
     >>> x.shape
     torch.Size([1, 3, 4])
@@ -46,12 +46,12 @@ class Tokens(Stack):
         norm: str | Layer = "none",
         dropout: float = 0.0,
         word_dropout: float = 0.0,
-        tied: "Tokens | None" = None,
+        tied: "TokenEmbedding | None" = None,
     ) -> None:
-        check_count("Tokens", "vocabulary", vocabulary)
-        check_count("Tokens", "size", size)
-        check_probability("Tokens", "word_dropout", word_dropout)
-        super().__init__(finish("Tokens", size, positions, norm, dropout))
+        check_count("TokenEmbedding", "vocabulary", vocabulary)
+        check_count("TokenEmbedding", "size", size)
+        check_probability("TokenEmbedding", "word_dropout", word_dropout)
+        super().__init__(finish("TokenEmbedding", size, positions, norm, dropout))
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.scale = size**0.5 if scaled else 1.0
         self.tied = tied is not None
@@ -61,7 +61,7 @@ class Tokens(Stack):
             return
         if tied.embedding.weight.shape != (vocabulary, size):
             shape = f"a matrix {list(tied.embedding.weight.shape)}"
-            raise ArgumentError("Tokens", "tied", shape, f"[{vocabulary}, {size}], vocabulary and size")
+            raise ArgumentError("TokenEmbedding", "tied", shape, f"[{vocabulary}, {size}], vocabulary and size")
         # Past nn.Module, which would register it. The module is held, not its weight, so that the tie outlives `to`,
         # `load_state_dict(assign=True)` and a deep copy of the model.
         object.__setattr__(self, "embedding", tied.embedding)
@@ -72,8 +72,8 @@ class Tokens(Stack):
         lengths: Int[Tensor, " batch"] | None = None,
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        tokens = check_tokens("Tokens", tokens, lengths, self.vocabulary, self.embedding.weight)
-        return self.run("Tokens", self.embed(tokens), lengths, state, argument="tokens")
+        tokens = check_tokens("TokenEmbedding", tokens, lengths, self.vocabulary, self.embedding.weight)
+        return self.run("TokenEmbedding", self.embed(tokens), lengths, state, argument="tokens")
 
     def embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time dim"]:
         """c E[token], some words left out."""
@@ -90,18 +90,20 @@ class Tokens(Stack):
         return ", ".join([f"{self.vocabulary}", *(f"{name}={value}" for name, value in told.items() if value)])
 
 
-def frames(
+def frame_embedding(
     features: int, size: int, *, positions: Layer | None = None, norm: str | Layer = "none", dropout: float = 0.0
 ) -> Stack:
     """A vector for each frame of a series: x_t = D(norm(W f_t + b + P_t))
 
-    >>> x, state = frames(features=3, size=8)(torch.randn(2, 5, 3))
+    >>> x, state = frame_embedding(features=3, size=8)(torch.randn(2, 5, 3))
     >>> x.shape
     torch.Size([2, 5, 8])
     """
-    check_count("frames", "features", features)
-    check_count("frames", "size", size)
-    return Stack({"project": DenseOverFeatures(features, size), **finish("frames", size, positions, norm, dropout)})
+    check_count("frame_embedding", "features", features)
+    check_count("frame_embedding", "size", size)
+    return Stack(
+        {"project": DenseOverFeatures(features, size), **finish("frame_embedding", size, positions, norm, dropout)}
+    )
 
 
 def finish(where: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float) -> dict[str, Layer]:

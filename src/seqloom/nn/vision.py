@@ -103,17 +103,17 @@ class ResidualConvolution(nn.Module):
         return y
 
 
-class Patches(ImageStem):
+class PatchEmbedding(ImageStem):
     """Squares of `patch` pixels, each through one linear map (ViT, Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929).
 
     An image whose sides are no multiple of `patch` is refused: cut or resize it where it is read.
 
-    >>> Patches(channels=3, size=32, patch=8)(torch.randn(2, 3, 16, 24)).shape
+    >>> PatchEmbedding(channels=3, size=32, patch=8)(torch.randn(2, 3, 16, 24)).shape
     torch.Size([2, 6, 32])
     """
 
     def __init__(self, channels: int, size: int, patch: int, *, positions: Layer | None = None) -> None:
-        check_count("Patches", "patch", patch)
+        check_count("PatchEmbedding", "patch", patch)
         super().__init__(channels, size, patch, positions)
         self.project = nn.Conv2d(channels, size, patch, stride=patch)
 
@@ -125,5 +125,5 @@ class Patches(ImageStem):
     def regions(self, height: int, width: int) -> tuple[int, int]:
         if height % self.stride or width % self.stride:
             expected = f"sides that are multiples of the patch, {self.stride}"
-            raise ArgumentError("Patches", "images", f"height {height} and width {width}", expected)
+            raise ArgumentError("PatchEmbedding", "images", f"height {height} and width {width}", expected)
         return super().regions(height, width)

@@ -16,7 +16,7 @@ from seqloom.nn.pooling import Max
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.stems import Tokens, finish
+from seqloom.nn.stems import TokenEmbedding, finish
 from seqloom.nn.validation import check_count, check_lengths, check_tokens
 
 NO_CHARACTER = 0  # fills a word's row of characters after its last one
@@ -89,13 +89,13 @@ CHARACTER_ENCODERS: Registry[type[CharacterEncoder]] = Registry(
 )
 
 
-class Words(Stack):
+class WordEmbedding(Stack):
     """A vector for each word, and what its letters say beside it: x_t = D([E[word_t]; spelling(letters_t)] + P_t)
 
     tokens[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
     1 + longest]. Words that occur several times in a batch are spelt once.
 
-    >>> stem = Words(vocabulary=10, size=4, spelling=CharacterCNN(characters=30, width=3, size=5))
+    >>> stem = WordEmbedding(vocabulary=10, size=4, spelling=CharacterCNN(characters=30, width=3, size=5))
     >>> x, state = stem(torch.tensor([[[7, 3, 1, 2], [1, 5, 0, 0]]]))
     >>> x.shape
     torch.Size([1, 2, 9])
@@ -112,8 +112,8 @@ class Words(Stack):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
-        super().__init__(finish("Words", size + spelling.output_size, positions, "none", dropout))
-        self.words = Tokens(vocabulary, size, scaled=scaled, word_dropout=word_dropout)
+        super().__init__(finish("WordEmbedding", size + spelling.output_size, positions, "none", dropout))
+        self.words = TokenEmbedding(vocabulary, size, scaled=scaled, word_dropout=word_dropout)
         self.spelling = spelling
 
     @property
@@ -129,13 +129,15 @@ class Words(Stack):
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
             shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ArgumentError("Words", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+            raise ArgumentError("WordEmbedding", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
         if lengths is not None:
             rows, time, _ = tokens.shape
-            tokens = zero_beyond(tokens, check_lengths("Words", lengths, rows, time, tokens.device))
-        words = check_tokens("Words", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
+            tokens = zero_beyond(tokens, check_lengths("WordEmbedding", lengths, rows, time, tokens.device))
+        words = check_tokens("WordEmbedding", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
         spelling = self.spelling.embedding
-        check_tokens("Words", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)
+        check_tokens("WordEmbedding", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)
         letters, where = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
         spelt = self.spelling(letters)[where].unflatten(0, words.shape)
-        return self.run("Words", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="tokens")
+        return self.run(
+            "WordEmbedding", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="tokens"
+        )

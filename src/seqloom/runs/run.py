@@ -27,7 +27,7 @@ from seqloom.views import tolerant
 if TYPE_CHECKING:
     import torch
 
-    from seqloom.nn.model import Writer
+    from seqloom.nn.model import GenerativeModel
     from seqloom.tasks.task import Answer, Evaluation, Task
 
 TOGETHER = 64  # texts read in one batch
@@ -68,11 +68,11 @@ class Run:
         return device_of(self.device_name)
 
     @cached_property
-    def task(self) -> "Task[Writer, object]":
+    def task(self) -> "Task[GenerativeModel, object]":
         """The task, with the run's vocabularies."""
         return self.task_by(self.experiment)
 
-    def task_by(self, chosen: Experiment) -> "Task[Writer, object]":
+    def task_by(self, chosen: Experiment) -> "Task[GenerativeModel, object]":
         """The run's task with its vocabularies, by this config."""
         try:
             return TASKS[chosen.task].task.from_files(chosen, vocabulary_of(self.folder, self.manifest))
@@ -84,7 +84,7 @@ class Run:
             raise RunError.of(replace(damaged.template, location=str(path))) from None
 
     @cached_property
-    def model(self) -> "Writer":
+    def model(self) -> "GenerativeModel":
         """The best weights, ready to answer."""
         import torch
 
@@ -102,7 +102,7 @@ class Run:
             restore(model, self.folder / name, self.device)
             return model.to(self.device).eval()
 
-    def build(self) -> "Writer":
+    def build(self) -> "GenerativeModel":
         """The model, whose weights are yet to come from their file.
 
         Built-in parts need no memory for that. A user-defined part may hold constants that no file has: it is built as

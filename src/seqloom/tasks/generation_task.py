@@ -131,7 +131,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         longest = self.source.longest()
         model = encoder_decoder.build(part, stem, target, longest=longest, smoothing=train.label_smoothing)
         if self._data is not None:  # a model that is to learn: a mistake is told before it does
-            beginning(self.decode_options, model.longest, self.source)
+            beginning(self.decode_options, model.max_length, self.source)
         return part.initialised(model)
 
     def step(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> StepOutput:
@@ -247,7 +247,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         """What the model says of each source, the best first."""
         source, lengths = read
         rows = source.shape[0]
-        forced = beginning(options, model.longest, self.source)
+        forced = beginning(options, model.max_length, self.source)
         return decode(
             model,
             source.to(device),
@@ -283,7 +283,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         answers = []
         for about, hypotheses in zip(told, found, strict=True):
             each = [
-                {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.longest)}
+                {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.max_length)}
                 for hypothesis in hypotheses
             ]
             answers.append({**about, **each[0], **({"n_best": each} if options.wanted > 1 else {})})

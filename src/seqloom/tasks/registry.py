@@ -12,7 +12,7 @@ from seqloom.core.registry import Registry
 from seqloom.data.reads import Reads
 
 if TYPE_CHECKING:
-    from seqloom.nn.model import Writer
+    from seqloom.nn.model import GenerativeModel
     from seqloom.tasks.experiment import Experiment
     from seqloom.tasks.report import TaskReport
     from seqloom.tasks.row_check import Check
@@ -77,9 +77,9 @@ class TaskEntry:
         return kind
 
     @property
-    def task(self) -> "type[Task[Writer, object]]":
+    def task(self) -> "type[Task[GenerativeModel, object]]":
         """The class that trains and predicts; it imports torch."""
-        kind: type[Task[Writer, object]] = self.part("task", "TASK")
+        kind: type[Task[GenerativeModel, object]] = self.part("task", "TASK")
         return kind
 
 

@@ -29,8 +29,8 @@ class Scored:
 def scored(model: Model, texts: Sequence[Sequence[int]], most: int | None, device: torch.device) -> list[Scored]:
     """Each text, given as its tokens; where a model reads no more than `most`, a longer text is read in pieces.
 
-    >>> from seqloom.nn import GRU, PerToken, Recurrent, Tokens
-    >>> model = Model(Tokens(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
+    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
     >>> with torch.inference_mode():
     ...     one, other = scored(model, [[1, 2, 3], [4]], None, torch.device("cpu"))
     >>> one.nats > 0, one.given, other.nats

@@ -15,12 +15,12 @@ from seqloom.core.problem import UserError
 from seqloom.data.source import DataSource
 from seqloom.data.split import VALID
 from seqloom.nn.heads.head import Loss
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
 from seqloom.views.format import one_line
 
-Built = TypeVar("Built", bound=Writer)
+Built = TypeVar("Built", bound=GenerativeModel)
 """The model that a task's `build` makes."""
 Item = TypeVar("Item")
 """What a task reads in an epoch, and makes a batch of."""

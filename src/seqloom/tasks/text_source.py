@@ -22,7 +22,7 @@ from seqloom.data.tokenizers import Tokeniser
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
-from seqloom.nn.stems import Tokens
+from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.vision import ImageStem
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.known_characters import Seen, characters, says_nothing, unseen
@@ -81,7 +81,7 @@ class Source(ABC):
         """The most positions that the model is built for."""
 
     @abstractmethod
-    def stems(self, part: Family) -> tuple[Layer | ImageStem, Tokens]:
+    def stems(self, part: Family) -> tuple[Layer | ImageStem, TokenEmbedding]:
         """Of the source and of the target."""
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Texts(Source):
     def longest(self) -> int:
         return self.most + 1  # and the end
 
-    def stems(self, part: Family) -> tuple[Tokens, Tokens]:
+    def stems(self, part: Family) -> tuple[TokenEmbedding, TokenEmbedding]:
         longest = self.longest()
         reads = encoder_of(part, longest) or part
         target = part.tokens(len(self.target) + 1, longest=longest)

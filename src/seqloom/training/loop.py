@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, SeqloomError
 from seqloom.nn.heads.head import Loss
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from seqloom.nn.state import State
 from seqloom.runs.devices import device_words, precision, seed
 from seqloom.tasks.experiment import Experiment
@@ -46,8 +46,8 @@ class Trainer:
 
     def __init__(
         self,
-        task: Task[Writer, object],
-        model: Writer,
+        task: Task[GenerativeModel, object],
+        model: GenerativeModel,
         experiment: Experiment,
         device: torch.device,
         listeners: Sequence[Listener],

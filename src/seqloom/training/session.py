@@ -14,7 +14,7 @@ from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
 from seqloom.data.source import DataSource
-from seqloom.nn.model import Writer
+from seqloom.nn.model import GenerativeModel
 from seqloom.runs.devices import determinism, device_of, seed
 from seqloom.runs.folder import create
 from seqloom.runs.recorded_parts import parts_to_record
@@ -38,7 +38,7 @@ class Sitting:
     """What a run needs to take steps."""
 
     experiment: Experiment
-    task: Task[Writer, object]
+    task: Task[GenerativeModel, object]
     source: DataSource
     device: torch.device
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
-from seqloom.nn.bridges import Bridge, Carry, Fresh, LearnedBridge
+from seqloom.nn.bridges import Bridge, CopyBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMPeephole
 from seqloom.nn.convolution import CausalConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -76,11 +76,11 @@ def learned(body: Layer) -> Bridge:
 
 
 def carry(body: Layer) -> Bridge:
-    return Carry()
+    return CopyBridge()
 
 
 def fresh(body: Layer) -> Bridge:
-    return Fresh()
+    return NoBridge()
 
 
 def decoder(

@@ -8,13 +8,13 @@ from torch import Tensor, nn
 
 from seqloom.nn.heads import (
     CRF,
-    PerSequence,
     GaussianLikelihood,
     Head,
+    LabelsPerSequence,
     LabelsPerToken,
+    PerSequence,
     PerToken,
     Pooled,
-    LabelsPerSequence,
     SquaredError,
 )
 from seqloom.nn.pooling import POOLS

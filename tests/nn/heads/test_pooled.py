@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.nn.heads import PerSequence, GaussianLikelihood, PerToken, Pooled, LabelsPerSequence, SquaredError
+from seqloom.nn.heads import GaussianLikelihood, LabelsPerSequence, PerSequence, PerToken, Pooled, SquaredError
 from seqloom.nn.pooling import POOLS, Max, Mean
 from seqloom.nn.record import record
 

@@ -120,7 +120,7 @@ class Body:
     def first(self, decoder: nn.Module, name: str, memory: Array, final: dict[str, Array] | None) -> Array:
         """s_0: the encoder's end, or tanh(W pool(m) + b), or nothing."""
         bridge = decoder.bridge
-        if type(bridge).__name__ == "Carry":
+        if type(bridge).__name__ == "CopyBridge":
             return final[name]
         if type(bridge).__name__ == "LearnedBridge":
             linear = bridge.maps[name.replace(".", "/")]

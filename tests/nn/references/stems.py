@@ -9,7 +9,7 @@ from tests.nn.references.recurrent import layer_norm
 
 def stem(layer: nn.Module, raw: Array) -> Array:
     """x_t = norm(c E[token_t] + P_t), or norm(W f_t + b + P_t)"""
-    if type(layer).__name__ == "Tokens":
+    if type(layer).__name__ == "TokenEmbedding":
         E = weight(layer.embedding, "weight")
         c = np.sqrt(E.shape[1]) if layer.scale != 1 else 1
         x = np.array([c * E[token] for token in raw]).reshape(len(raw), E.shape[1])

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.nn import GRU, Model, PerToken, Recurrent, Tokens
+from seqloom.nn import GRU, Model, PerToken, Recurrent, TokenEmbedding
 from seqloom.tasks.metrics.likelihood import Likelihood
 
 
@@ -30,7 +30,7 @@ def test_batches_add_up(batches: list[tuple[float, int, int]]) -> None:
 
 
 def test_takes_a_models_loss() -> None:
-    model = Model(Tokens(5, 3), Recurrent(GRU(3, 4)), PerToken(4, 5)).eval()
+    model = Model(TokenEmbedding(5, 3), Recurrent(GRU(3, 4)), PerToken(4, 5)).eval()
     tokens, target, lengths = torch.randint(5, (2, 6)), torch.randint(5, (2, 6)), torch.tensor([6, 3])
     loss = model.loss(tokens, target, lengths)
     text = Likelihood()

@@ -3,7 +3,7 @@
 from seqloom.nn.heads.crf import CRF, Chain
 from seqloom.nn.heads.head import PADDING, ClassHead, Head, Loss, StepHead
 from seqloom.nn.heads.per_token import LabelsPerToken, PerToken
-from seqloom.nn.heads.pooled import PerSequence, Pooled, LabelsPerSequence
+from seqloom.nn.heads.pooled import LabelsPerSequence, PerSequence, Pooled
 from seqloom.nn.heads.regression import GaussianLikelihood, SquaredError
 from seqloom.nn.heads.tied import TiedLinear
 
@@ -12,14 +12,14 @@ __all__ = [
     "PADDING",
     "Chain",
     "ClassHead",
-    "PerSequence",
     "GaussianLikelihood",
     "Head",
+    "LabelsPerSequence",
     "LabelsPerToken",
     "Loss",
+    "PerSequence",
     "PerToken",
     "Pooled",
-    "LabelsPerSequence",
     "SquaredError",
     "StepHead",
     "TiedLinear",

@@ -25,8 +25,8 @@ from seqloom.models.encoder_decoder import encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
-from seqloom.nn.stems import Tokens, frames
-from seqloom.nn.vision import ImageCNN, ImageStem, Patches
+from seqloom.nn.stems import TokenEmbedding, frame_embedding
+from seqloom.nn.vision import ImageCNN, ImageStem, PatchEmbedding
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.known_characters import Seen, characters
@@ -112,7 +112,7 @@ class Pictures(Source):
         side = -(-self.size // (own.patch if own.stem == "patches" else 2**own.stages))
         return side, side
 
-    def stems(self, part: Family) -> tuple[Layer | ImageStem, Tokens]:
+    def stems(self, part: Family) -> tuple[Layer | ImageStem, TokenEmbedding]:
         target = part.tokens(
             len(self.target) + 1, longest=(keys(self.experiment.data, CaptionData).max_length or 128) + 1
         )
@@ -122,11 +122,11 @@ class Pictures(Source):
         """Vectors of regions, each of which knows where it is."""
         if self.features:
             positions = Sinusoidal(part.width)
-            return frames(self.features, part.width, positions=positions, dropout=part.stem_dropout)
+            return frame_embedding(self.features, part.width, positions=positions, dropout=part.stem_dropout)
         placed = LearnedPositions(part.width, self.longest())
         own = keys(part, ImageKeys)
         if own.stem == "patches":
-            return Patches(3, part.width, own.patch, positions=placed)
+            return PatchEmbedding(3, part.width, own.patch, positions=placed)
         widths = [own.image_width * 2**stage for stage in range(own.stages)]
         return ImageCNN(3, part.width, widths=widths, positions=placed)
 

@@ -21,7 +21,7 @@ from seqloom.data.text_io import Bad
 from seqloom.data.tokenizers import Tokeniser
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.per_token import HEADS
-from seqloom.nn.heads.pooled import PooledClassHead, LabelsPerSequence
+from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved

@@ -21,7 +21,7 @@ from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.nn.word_embedding import CHARACTER_ENCODERS, Words
+from seqloom.nn.word_embedding import CHARACTER_ENCODERS, WordEmbedding
 from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
 from seqloom.tasks.chunking import Joined, Pieces
 from seqloom.tasks.experiment import Experiment
@@ -138,7 +138,7 @@ class Tag(RowTask[Model]):
         if own.characters == "none":
             return part.tokens(len(self.spellings.words))
         beside, kind = own.character_width, CHARACTER_ENCODERS[own.characters]
-        return Words(
+        return WordEmbedding(
             len(self.spellings.words),
             part.width - beside,
             kind(len(self.spellings.letters), min(32, beside), beside),
