@@ -300,7 +300,7 @@ def test_a_decoder_without_a_beginning() -> None:
     with pytest.raises(MissingMemory, match=r"Begin with state = decoder\.start\(memory, lengths, final\)"):
         layer(target())
     carried = AttentionDecoder(Recurrent(GRU(X, HIDDEN)), NoContext(), ConcatCombine(0, HIDDEN), CopyBridge())
-    assert complaint(lambda: carried.start(memory())).startswith("Carry: the encoder's final state has nothing;")
+    assert complaint(lambda: carried.start(memory())).startswith("CopyBridge: the encoder's final state has nothing;")
 
 
 def test_the_state_of_another_decoder() -> None:

@@ -204,7 +204,7 @@ def test_what_cannot_be_carried() -> None:
     ):
         with pytest.raises(ArgumentError) as caught:
             CopyBridge()(body, memory, lengths, given)
-        wrong = f"Carry: the encoder's final state has {came}; expected the shapes {wanted}"
+        wrong = f"CopyBridge: the encoder's final state has {came}; expected the shapes {wanted}"
         assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."
 
 

@@ -500,13 +500,13 @@ misfits = {
     "CrossAttention: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, cross_decoder(parts), head
     ).start(SOURCE),
-    "Tokens: tokens has the value 12; expected 0 to 8 (the vocabulary).": lambda: bahdanau().loss(
+    "TokenEmbedding: tokens has the value 12; expected 0 to 8 (the vocabulary).": lambda: bahdanau().loss(
         SOURCE, SOME + 4, TARGET
     ),
-    "Tokens: tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": lambda: (
+    "TokenEmbedding: tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": lambda: (
         bahdanau().start(torch.rand(2, 3))
     ),
-    "Tokens: lengths has the value 6; expected at most 5, the steps given.": lambda: bahdanau().start(
+    "TokenEmbedding: lengths has the value 6; expected at most 5, the steps given.": lambda: bahdanau().start(
         SOURCE, SOURCE_LENGTHS + 1
     ),
 }

@@ -53,7 +53,7 @@ def test_a_tied_stem_looks_at_the_other_ones_table() -> None:
     assert "tied=True" in repr(tied)
     assert torch.equal(tied(torch.tensor([[3]]))[0][0, 0], 2 * words.embedding.weight[3])
     assert TokenEmbedding(9, 4, tied=tied).embedding is words.embedding
-    with pytest.raises(ArgumentError, match=r"Tokens: tied has a matrix \[9, 4\]; expected \[9, 5\]"):
+    with pytest.raises(ArgumentError, match=r"TokenEmbedding: tied has a matrix \[9, 4\]; expected \[9, 5\]"):
         TokenEmbedding(9, 5, tied=words)
 
 
@@ -129,23 +129,23 @@ wrong_tokens = {
 def test_what_is_no_token(complaint: str, tokens: object) -> None:
     with pytest.raises(ArgumentError) as caught:
         TokenEmbedding(9, 4)(tokens)
-    assert str(caught.value) == f"Tokens: {complaint}"
+    assert str(caught.value) == f"TokenEmbedding: {complaint}"
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
-        (lambda: TokenEmbedding(0, 4), "Tokens: vocabulary is 0; expected a whole number, at least 1."),
-        (lambda: TokenEmbedding(9, 0), "Tokens: size is 0; expected a whole number, at least 1."),
-        (lambda: TokenEmbedding(9, 4, word_dropout=1.0), "Tokens: word_dropout is 1.0; expected a probability, .*"),
+        (lambda: TokenEmbedding(0, 4), "TokenEmbedding: vocabulary is 0; expected a whole number, at least 1."),
+        (lambda: TokenEmbedding(9, 0), "TokenEmbedding: size is 0; expected a whole number, at least 1."),
+        (lambda: TokenEmbedding(9, 4, word_dropout=1.0), "TokenEmbedding: word_dropout is 1.0; expected a probability, .*"),
         (
             lambda: TokenEmbedding(9, 4, positions=Sinusoidal(6)),
-            "Tokens: positions has width 6; expected 4, the stem's size.",
+            "TokenEmbedding: positions has width 6; expected 4, the stem's size.",
         ),
-        (lambda: frame_embedding(0, 4), "frames: features is 0; expected a whole number, at least 1."),
+        (lambda: frame_embedding(0, 4), "frame_embedding: features is 0; expected a whole number, at least 1."),
         (
             lambda: frame_embedding(3, 4, positions=Sinusoidal(6)),
-            "frames: positions has width 6; expected 4, the stem's size.",
+            "frame_embedding: positions has width 6; expected 4, the stem's size.",
         ),
     ):
         with pytest.raises(ArgumentError, match=f"^{complaint}$"):
@@ -156,6 +156,6 @@ def test_more_words_than_learned_positions() -> None:
     stem = TokenEmbedding(9, 4, positions=LearnedPositions(4, 5))
     _, state = stem(torch.zeros(2, 3).long())
     with pytest.raises(
-        ArgumentError, match=r"Tokens: tokens has 3 steps after 3 earlier ones; expected at most 5 in all\."
+        ArgumentError, match=r"TokenEmbedding: tokens has 3 steps after 3 earlier ones; expected at most 5 in all\."
     ):
         stem(torch.zeros(2, 3).long(), state=state)

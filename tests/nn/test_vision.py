@@ -182,7 +182,7 @@ def test_what_is_no_image(stem, complaint: str, pictures: object) -> None:
 
 
 def test_no_whole_number_of_patches() -> None:
-    complaint = r"^Patches: images has height 8 and width 10; expected sides that are multiples of the patch, 4\.$"
+    complaint = r"^PatchEmbedding: images has height 8 and width 10; expected sides that are multiples of the patch, 4\.$"
     with pytest.raises(ArgumentError, match=complaint):
         patches()(images(2, 8, 10))
     with pytest.raises(ArgumentError, match=complaint):
@@ -194,10 +194,10 @@ def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
         (lambda: ImageCNN(3, 5, widths=()), "ImageCNN: widths has no stage; expected the width of at least one."),
         (lambda: ImageCNN(0, 5), "ImageCNN: channels is 0; expected a whole number, at least 1."),
-        (lambda: PatchEmbedding(3, 5, 0), "Patches: patch is 0; expected a whole number, at least 1."),
+        (lambda: PatchEmbedding(3, 5, 0), "PatchEmbedding: patch is 0; expected a whole number, at least 1."),
         (
             lambda: PatchEmbedding(3, 5, 4, positions=Sinusoidal(4)),
-            "Patches: positions has width 4; expected 5, the stem's size.",
+            "PatchEmbedding: positions has width 4; expected 5, the stem's size.",
         ),
     ):
         with pytest.raises(ArgumentError, match=f"^{complaint}$"):
