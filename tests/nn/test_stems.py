@@ -137,7 +137,10 @@ def test_what_no_stem_can_be_made_of() -> None:
     for make, complaint in (
         (lambda: TokenEmbedding(0, 4), "TokenEmbedding: vocabulary is 0; expected a whole number, at least 1."),
         (lambda: TokenEmbedding(9, 0), "TokenEmbedding: size is 0; expected a whole number, at least 1."),
-        (lambda: TokenEmbedding(9, 4, word_dropout=1.0), "TokenEmbedding: word_dropout is 1.0; expected a probability, .*"),
+        (
+            lambda: TokenEmbedding(9, 4, word_dropout=1.0),
+            "TokenEmbedding: word_dropout is 1.0; expected a probability, .*",
+        ),
         (
             lambda: TokenEmbedding(9, 4, positions=Sinusoidal(6)),
             "TokenEmbedding: positions has width 6; expected 4, the stem's size.",

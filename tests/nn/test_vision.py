@@ -182,7 +182,9 @@ def test_what_is_no_image(stem, complaint: str, pictures: object) -> None:
 
 
 def test_no_whole_number_of_patches() -> None:
-    complaint = r"^PatchEmbedding: images has height 8 and width 10; expected sides that are multiples of the patch, 4\.$"
+    complaint = (
+        r"^PatchEmbedding: images has height 8 and width 10; expected sides that are multiples of the patch, 4\.$"
+    )
     with pytest.raises(ArgumentError, match=complaint):
         patches()(images(2, 8, 10))
     with pytest.raises(ArgumentError, match=complaint):

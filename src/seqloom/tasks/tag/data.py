@@ -14,7 +14,7 @@ from numpy import ndarray
 from seqloom.core.problem import DataError, KeyName, RunError
 from seqloom.data.examples import Place
 from seqloom.data.prepare import SplitExamples, never_in_train
-from seqloom.data.row_store import GenerativeModel, Ragged, read
+from seqloom.data.row_store import Ragged, Writer, read
 from seqloom.data.schema import (
     AnswerColumn,
     AnswerLearner,
@@ -126,7 +126,7 @@ class FormEncoder(ColumnEncoder):
         return [np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64) for words in values]
 
     def close(self, folder: Path) -> None:
-        with GenerativeModel(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
+        with Writer(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
             for some in batched(self.forms, TOGETHER):
                 writer.add_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
                 writer.add("table", self.spellings.rows(some).ravel())
