@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from seqloom.kernels.linear import Packing, linear
+from seqloom.kernels.linear import PackedWeights, linear
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.multihead import SelfAttention
 
@@ -23,7 +23,7 @@ class Machine:
     def __init__(self) -> None:
         self.rate = self.bandwidth = 0.0
         self.square, self.long = torch.randn(1024, 1024), torch.randn(2**25)
-        self.weight, self.packing = nn.Parameter(self.square), Packing()
+        self.weight, self.packing = nn.Parameter(self.square), PackedWeights()
         self.look(times=12)
 
     def look(self, times: int = 3) -> None:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
-from seqloom.kernels.linear import Packing
+from seqloom.kernels.linear import PackedWeights
 from seqloom.nn import (
     GRU,
     LSTM,
@@ -82,7 +82,7 @@ def beside(transformers: ModuleType, vocabularies: list[int], rounds: int, machi
         for beam in (1, 4):
             work = Work(beam=beam)
             calls = (their_turn(theirs, source, work), our_turn(model, source, work))
-            with Packing():
+            with PackedWeights():
                 written, wanted = calls[1](), calls[0]()
                 note = (compare if beam == 1 else compare_beams)(model, source, written, wanted)
                 slow, fast = (work.tokens / taken for taken in in_turns(calls, rounds, machine))
@@ -99,7 +99,7 @@ def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
         for name, model in (("GRU, additive", gru(vocabulary)), ("LSTM, dot, input feeding", lstm(vocabulary))):
             for beam in (1, 4):
                 work = Work(beam=beam)
-                with Packing():
+                with PackedWeights():
                     (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
                 told = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
                 best = work.tokens / floor(model, work, machine)

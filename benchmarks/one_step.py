@@ -2,7 +2,8 @@
 
     python benchmarks/one_step.py [--device cuda]
 
-A step takes no time to fuse over, so `seqloom.kernels.choose` runs it on the loop: here is what that gains and costs.
+A step takes no time to fuse over, so `seqloom.kernels.choose_backend` runs it on
+the loop. This measures what that gains and costs.
 """
 
 import argparse

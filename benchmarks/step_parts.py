@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from seqloom.decoding.beam import top
 from seqloom.kernels.attention import few
-from seqloom.kernels.linear import Packing, linear
+from seqloom.kernels.linear import PackedWeights, linear
 from seqloom.nn.state import State
 
 WEIGHTS = ((512, 512), (2048, 512), (512, 2048), (32_000, 512), (58_101, 512))
@@ -35,9 +35,9 @@ def products(rounds: int) -> None:
     for out, inner in WEIGHTS:
         weight, cells = nn.Parameter(torch.randn(out, inner)), []
         for rows in (32, 128):
-            x, packing = torch.randn(rows, inner), Packing()
+            x, packing = torch.randn(rows, inner), PackedWeights()
 
-            def laid_out(x: torch.Tensor = x, packing: Packing = packing, weight: nn.Parameter = weight) -> None:
+            def laid_out(x: torch.Tensor = x, packing: PackedWeights = packing, weight: nn.Parameter = weight) -> None:
                 with packing:
                     linear(x, weight)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.beam import Places
 from seqloom.decoding.decode import decode
-from seqloom.nn import Model, PerToken, TokenEmbedding, Unchanged
+from seqloom.nn import Identity, Model, PerToken, TokenEmbedding
 from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
 from tests.decoding.writers import (
     END,
@@ -129,7 +129,7 @@ def test_equal_scores_go_to_the_first_token_and_text() -> None:
 def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int) -> None:
     """A table of few different probabilities, so that many texts are equally likely; what ends differs by source."""
     random = torch.Generator().manual_seed(seed)
-    model = Model(TokenEmbedding(WORDS, WORDS), Unchanged(WORDS), PerToken(WORDS, WORDS, bias=False)).double().eval()
+    model = Model(TokenEmbedding(WORDS, WORDS), Identity(WORDS), PerToken(WORDS, WORDS, bias=False)).double().eval()
     with torch.no_grad():
         model.stem.embedding.weight.copy_(torch.randint(3, (WORDS, WORDS), generator=random))
         model.head.output.weight.copy_(torch.eye(WORDS))

@@ -5,7 +5,7 @@ import torch
 
 from seqloom.kernels.vendor import BACKENDS, Vendor, use
 from seqloom.nn.cells import CELLS, LSTM, ReluRNN
-from seqloom.nn.conformance import Result, ask
+from seqloom.nn.conformance import Result, forward_backward
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Backwards, Recurrent
 from seqloom.nn.state import State
@@ -17,7 +17,7 @@ raggeds = pytest.mark.parametrize("lengths", [None, (7, 0, 1, 4, 6), (3, 2, 0, 0
 
 def on(backend: str, layer: Layer, x: torch.Tensor, lengths: tuple[int, ...] | None, state: State) -> Result:
     with use(backend):
-        return ask(layer, x, None if lengths is None else torch.tensor(lengths), state)
+        return forward_backward(layer, x, None if lengths is None else torch.tensor(lengths), state)
 
 
 def random_layer(equation: str, dtype: torch.dtype, bias: bool = True) -> Recurrent:

@@ -6,7 +6,7 @@ import torch
 
 from seqloom.core.problem import UnavailableBackend, UnknownName
 from seqloom.kernels.recurrence import Recurrence, Reference
-from seqloom.kernels.vendor import BACKENDS, REFERENCE, choose, use
+from seqloom.kernels.vendor import BACKENDS, REFERENCE, choose_backend, use
 from seqloom.nn.cells import GRU, LSTM, RNN
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.state import State
@@ -18,24 +18,24 @@ def recurrence(equation: str | None) -> Recurrence:
 
 
 def test_the_fastest_that_fits_is_picked() -> None:
-    assert choose(recurrence("lstm")).name == "vendor"
-    assert choose(recurrence("gru")).name == "reference"
-    assert choose(recurrence(None)).name == "reference"
+    assert choose_backend(recurrence("lstm")).name == "vendor"
+    assert choose_backend(recurrence("gru")).name == "reference"
+    assert choose_backend(recurrence(None)).name == "reference"
 
 
 def test_a_name_is_obeyed_within_the_block() -> None:
     with use("reference"):
-        assert choose(recurrence("lstm")) is REFERENCE
+        assert choose_backend(recurrence("lstm")) is REFERENCE
         with use("vendor"):
-            assert choose(recurrence("lstm")).name == "vendor"
-        assert choose(recurrence("lstm")) is REFERENCE
-    assert choose(recurrence("lstm")).name == "vendor"
+            assert choose_backend(recurrence("lstm")).name == "vendor"
+        assert choose_backend(recurrence("lstm")) is REFERENCE
+    assert choose_backend(recurrence("lstm")).name == "vendor"
 
 
 def test_an_error_within_the_block_ends_it() -> None:
     with pytest.raises(ZeroDivisionError), use("reference"):
         raise ZeroDivisionError
-    assert choose(recurrence("lstm")).name == "vendor"
+    assert choose_backend(recurrence("lstm")).name == "vendor"
 
 
 def test_an_unknown_name_is_an_error_at_once() -> None:
@@ -46,7 +46,7 @@ def test_an_unknown_name_is_an_error_at_once() -> None:
 def test_a_backend_asked_for_by_name_says_why_it_cannot() -> None:
     with use("vendor"):
         with pytest.raises(UnavailableBackend) as caught:
-            choose(recurrence("gru-minimal"))
+            choose_backend(recurrence("gru-minimal"))
         assert str(caught.value) == (
             "backend 'vendor' can't run this recurrence: torch has no kernel for the equation 'gru-minimal'; "
             "it has lstm, gru-after, rnn, rnn-relu."
@@ -61,7 +61,7 @@ def test_a_thread_has_a_choice_of_its_own() -> None:
     found = {}
 
     def look(name: str) -> None:
-        found[name] = choose(recurrence("lstm")).name
+        found[name] = choose_backend(recurrence("lstm")).name
 
     with use("reference"):
         thread = threading.Thread(target=look, args=("outside",))

@@ -2,14 +2,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.kernels.masks import flip, last, real, zero_beyond
+from seqloom.kernels.masks import flip, last_step, mask_padding, sequence_mask
 
 ragged = st.lists(st.integers(0, 5), min_size=1, max_size=4).map(torch.tensor)
 
 
 @given(ragged)
 def test_real_steps_come_first(lengths: torch.Tensor) -> None:
-    mask = real(lengths, 5)
+    mask = sequence_mask(lengths, 5)
     assert torch.equal(mask.sum(1), lengths)
     assert torch.equal(mask, mask.cummin(1).values)
 
@@ -31,7 +31,7 @@ def test_flip_without_lengths_turns_all() -> None:
 
 def test_zero_beyond_silences_anything_and_passes_no_gradient() -> None:
     x = torch.full((2, 3, 2), torch.nan).requires_grad_()
-    y = zero_beyond(x, torch.tensor([1, 0]))
+    y = mask_padding(x, torch.tensor([1, 0]))
     assert y[0, 0].isnan().all()
     assert y[0, 1:].eq(0).all()
     assert y[1].eq(0).all()
@@ -41,19 +41,19 @@ def test_zero_beyond_silences_anything_and_passes_no_gradient() -> None:
 
 def test_zero_beyond_of_any_rank() -> None:
     lengths = torch.tensor([1, 2])
-    assert zero_beyond(torch.ones(2, 2), lengths).tolist() == [[1, 0], [1, 1]]
-    assert zero_beyond(torch.ones(2, 2, 3, 4), lengths).sum((2, 3)).tolist() == [[12, 0], [12, 12]]
+    assert mask_padding(torch.ones(2, 2), lengths).tolist() == [[1, 0], [1, 1]]
+    assert mask_padding(torch.ones(2, 2, 3, 4), lengths).sum((2, 3)).tolist() == [[12, 0], [12, 12]]
 
 
 @given(ragged)
 def test_last_is_the_output_at_a_rows_own_end(lengths: torch.Tensor) -> None:
     y, before = torch.randn(len(lengths), 5, 2), torch.randn(len(lengths), 2)
-    end = last(y, lengths, otherwise=before)
+    end = last_step(y, lengths, default=before)
     for row, length in enumerate(lengths.tolist()):
         assert torch.equal(end[row], y[row, length - 1] if length else before[row])
 
 
 def test_last_without_lengths() -> None:
     y, before = torch.randn(2, 5, 3), torch.randn(2, 3)
-    assert torch.equal(last(y, None, before), y[:, -1])
-    assert torch.equal(last(y[:, :0], None, before), before)
+    assert torch.equal(last_step(y, None, before), y[:, -1])
+    assert torch.equal(last_step(y[:, :0], None, before), before)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
-from seqloom.kernels.linear import SMALLEST, Packing, linear, packable, takes
+from seqloom.kernels.linear import SMALLEST, PackedWeights, linear, packable, takes
 from seqloom.nn import GRU, AttentionBefore, AttentionDecoder, ConcatCombine, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.model import EncoderDecoder
@@ -21,7 +21,7 @@ from seqloom.nn.model import EncoderDecoder
 @pytest.mark.parametrize("bias", [True, False])
 def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
     layer, x = nn.Linear(256, 100, bias=bias), torch.randn(shape)
-    with torch.no_grad(), Packing():
+    with torch.no_grad(), PackedWeights():
         assert takes(x)
         assert packable(layer.weight)
         for _ in range(3):
@@ -37,18 +37,18 @@ def test_what_it_can_not_take_goes_the_common_way() -> None:
         assert not takes(x[:0])
         with torch.autocast("cpu", dtype=torch.bfloat16):
             assert not takes(x)
-        assert Packing().layout(weight) is weight
-        assert Packing().layout(weight.detach()) is None  # what is made at each call
-        assert Packing().layout(nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8))) is None
-        assert Packing().layout(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
+        assert PackedWeights().layout(weight) is weight
+        assert PackedWeights().layout(weight.detach()) is None  # what is made at each call
+        assert PackedWeights().layout(nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8))) is None
+        assert PackedWeights().layout(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
     assert not takes(x)  # a gradient is wanted
-    with Packing():
+    with PackedWeights():
         linear(x, weight).sum().backward()
     torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(256, -1))
 
 
 def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
-    weight, packing = nn.Parameter(torch.randn(256, 256)), Packing()
+    weight, packing = nn.Parameter(torch.randn(256, 256)), PackedWeights()
     with torch.no_grad(), packing:
         assert packing.layout(weight) is weight
         one = packing.layout(weight)
@@ -56,9 +56,9 @@ def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
         assert one.is_mkldnn
         with packing:
             assert packing.layout(weight) is one
-            assert Packing.here() is packing
-    assert Packing.here() is not packing
-    assert Packing().layout(weight) is weight
+            assert PackedWeights.here() is packing
+    assert PackedWeights.here() is not packing
+    assert PackedWeights().layout(weight) is weight
 
 
 def translator() -> EncoderDecoder:
@@ -73,7 +73,7 @@ def translator() -> EncoderDecoder:
 
 
 def test_decodings_within_one_packing_share_its_copies() -> None:
-    model, packing = translator().eval(), Packing()
+    model, packing = translator().eval(), PackedWeights()
     weight = next(each for each in model.head.parameters() if each.dim() == 2)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=1, length=3)
     copies = []
@@ -87,13 +87,13 @@ def test_decodings_within_one_packing_share_its_copies() -> None:
 
 def test_packings_are_closed_in_the_thread_that_opened_them() -> None:
     """As in a server, whose threads begin with what was open."""
-    packing, both_are_in = Packing(), Barrier(2)
+    packing, both_are_in = PackedWeights(), Barrier(2)
 
     def answer() -> bool:
-        with Packing.here():
+        with PackedWeights.here():
             both_are_in.wait(timeout=10)
         both_are_in.wait(timeout=10)
-        return Packing.here() is packing
+        return PackedWeights.here() is packing
 
     with packing, ThreadPoolExecutor(2) as threads:
         assert all(each.result() for each in [threads.submit(copy_context().run, answer) for _ in range(2)])

@@ -15,8 +15,8 @@ from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES, that_generate
 from seqloom.nn import activations, normalization
 from seqloom.nn.cells import CELLS
-from seqloom.nn.convolution import CausalConvolution, CentredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
-from seqloom.nn.dropout import AnyDropout, Dropout, VariationalDropout
+from seqloom.nn.convolution import CausalConvolution, CenteredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
+from seqloom.nn.dropout import Dropout, DropoutBase, VariationalDropout
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.layer import Layer
@@ -144,7 +144,7 @@ def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataO
         return
     layers = chosen.build(chosen.width, causal=task == "language")
     built = Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3))
-    y, _ = chosen.initialised(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
+    y, _ = chosen.initialized(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
     assert y.shape == (2, 3, layers.output_size)
     assert y.isfinite().all()
     assert layers.traits.causal or task != "language"
@@ -199,7 +199,7 @@ def test_gates_and_sides() -> None:
     plain = made("tag", "conv", gate="none", activation="selu")
     assert len(all_of(plain, nn.SELU)) == 2
     assert not all_of(plain, GatedLinearUnit)
-    assert len(all_of(made("tag", "conv"), CentredConvolution)) == 2
+    assert len(all_of(made("tag", "conv"), CenteredConvolution)) == 2
     assert len(all_of(made("tag", "conv", centred=False), CausalConvolution)) == 2
     assert len(all_of(made("tag", "conv", norm="group"), normalization.GroupNorm)) == 2
 
@@ -236,7 +236,7 @@ def test_connections(connection: str, kind: type[nn.Module] | None, width: int) 
 
 @pytest.mark.parametrize(("kind", "layer"), [("plain", Dropout), ("variational", VariationalDropout)])
 def test_dropout_of_the_kind_between_and_after_layers_and_before_them(kind: str, layer: type[nn.Module]) -> None:
-    found = all_of(made("language", "gru", dropout_kind=kind, dropout=0.3, input_dropout=0.4, depth=3), AnyDropout)
+    found = all_of(made("language", "gru", dropout_kind=kind, dropout=0.3, input_dropout=0.4, depth=3), DropoutBase)
     assert {type(each) for each in found} == {layer}
     assert [each.p for each in found] == [0.4, 0.3, 0.3, 0.3]
 
@@ -305,13 +305,13 @@ def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None
     stem = part("language", "transformer", positions="learned", context=70, scaled=True, dropout=0.4).tokens(11)
     assert stem.traits.max_length == 70
     assert stem.scale == pytest.approx(8**0.5)
-    assert [each.p for each in all_of(stem, AnyDropout)] == [0.4]
+    assert [each.p for each in all_of(stem, DropoutBase)] == [0.4]
 
 
 def model(chosen: Family) -> Model:
     torch.manual_seed(1)
     layers = chosen.build(chosen.width, causal=False)
-    return chosen.initialised(Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3)))
+    return chosen.initialized(Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3)))
 
 
 @pytest.mark.parametrize("scheme", names.SCHEMES)

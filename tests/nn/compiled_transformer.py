@@ -31,7 +31,7 @@ def blocks(backend: str) -> None:
 
 @torch.no_grad()
 def steps(backend: str) -> None:
-    """Step by step the cache grows and the horizon moves on; after a few steps nothing is compiled again."""
+    """Step by step the cache grows and the max_position moves on; after a few steps nothing is compiled again."""
     for parts in (plain, modern):
         layer, x = decoder(parts).eval(), torch.randn(2, 24, 8)
         step = compiled(layer, backend)

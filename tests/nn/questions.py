@@ -40,7 +40,7 @@ def rows_independent(traits: Traits) -> bool:
     return traits.rows_independent
 
 
-def one_of_each(
+def every_class(
     having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
 ) -> pytest.MarkDecorator:
     """The test is asked of one layer of each class: it is about the door, which all layers of a class share."""
@@ -81,7 +81,7 @@ def reads_tokens(layer: Layer) -> bool:
 def trial_of(case: Case, lengths: Sequence[int] = RAGGED, *, training: bool = False) -> Trial:
     """A layer of the catalogue as the quick check of user-defined parts asks one."""
     layer = case.layer()
-    return Trial(layer.train(training), *random_batch(layer, lengths), case.begin)
+    return Trial(layer.train(training), *random_batch(layer, lengths), case.initial_state)
 
 
 def assert_equal(came: Result, expected: Result, layer: Layer) -> None:

@@ -221,7 +221,7 @@ def test_the_first_query_is_what_the_body_begins_with() -> None:
 
 def test_the_first_query_is_nothing_where_the_body_keeps_no_output() -> None:
     layer = decoder(contexts["before"](), wrap=lambda layer: Stack([layer, Residual(Recurrent(GRU(HIDDEN, HIDDEN)))]))
-    assert last_said(layer.body, layer.start(memory()).part("body")) is None
+    assert last_said(layer.body, layer.start(memory()).substate("body")) is None
     assert layer.start(memory())["asked"].eq(0).all()
 
 

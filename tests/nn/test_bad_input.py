@@ -9,7 +9,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
 from tests.nn.catalogue import Case
-from tests.nn.questions import causal, fixed_names, limited, one_of_each, random_batch, reads_tokens
+from tests.nn.questions import causal, every_class, fixed_names, limited, random_batch, reads_tokens
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 ROWS = 4
@@ -30,11 +30,11 @@ def ready(case: Case) -> tuple[Layer, torch.Tensor, torch.Tensor, State]:
     """A layer, x, its lengths, and the state to begin with."""
     layer = case.layer()
     x, lengths = random_batch(layer)
-    begin = case.begin(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
+    begin = case.initial_state(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
     return layer, x, lengths, begin
 
 
-@one_of_each(where=lambda case: not reads_tokens(case.make()))
+@every_class(where=lambda case: not reads_tokens(case.make()))
 def test_x(case: Case) -> None:
     layer, x, _, begin = ready(case)
     width, steps = layer.input_size, x.shape[1]
@@ -55,7 +55,7 @@ def test_x(case: Case) -> None:
         )
 
 
-@one_of_each()
+@every_class()
 def test_lengths(case: Case) -> None:
     layer, x, lengths, begin = ready(case)
     steps = x.shape[1]
@@ -71,7 +71,7 @@ def test_lengths(case: Case) -> None:
     assert about([4, 6, 0, 1]) == "lengths is a list; expected a tensor of whole numbers."
 
 
-@one_of_each()
+@every_class()
 def test_a_state_of_another_layer(case: Case) -> None:
     layer, x, _, begin = ready(case)
     names = sorted(layer.state_shapes())
@@ -85,7 +85,7 @@ def test_a_state_of_another_layer(case: Case) -> None:
         assert f"state[{name!r}] has shape {shape}; expected {list(tensor.shape)}" in complaint(layer, x, None, wider)
 
 
-@one_of_each()
+@every_class()
 def test_a_state_that_does_not_fit(case: Case) -> None:
     layer, x, _, begin = ready(case)
     two = complaint(layer, x, None, begin.select(torch.tensor([0, 1])))
@@ -97,7 +97,7 @@ def test_a_state_that_does_not_fit(case: Case) -> None:
     assert elsewhere.endswith("] is on meta; expected cpu, where x is.")
 
 
-@one_of_each(having=limited)
+@every_class(having=limited)
 def test_more_steps_than_it_takes(case: Case) -> None:
     layer, x, _, begin = ready(case)
     most = layer.traits.max_length
@@ -107,7 +107,7 @@ def test_more_steps_than_it_takes(case: Case) -> None:
     layer(long[:, :most], None, begin)
 
 
-@one_of_each(having=lambda traits: limited(traits) and causal(traits))
+@every_class(having=lambda traits: limited(traits) and causal(traits))
 def test_more_steps_than_it_takes_after_earlier_ones(case: Case) -> None:
     layer, x, _, begin = ready(case)
     most = layer.traits.max_length

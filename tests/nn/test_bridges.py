@@ -10,10 +10,10 @@ from seqloom.core.problem import ArgumentError
 from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
 from seqloom.nn.bridges import CopyBridge, LearnedBridge, NoBridge, choose_bridge
 from seqloom.nn.cells import GRU, LSTM, RNN, Cell, GRUAfter, LSTMCoupled
-from seqloom.nn.convolution import CausalConvolution, CentredConvolution
+from seqloom.nn.convolution import CausalConvolution, CenteredConvolution
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
 from seqloom.nn.deep_recurrent import recurrent_stack
-from seqloom.nn.layer import Layer, Unchanged
+from seqloom.nn.layer import Identity, Layer
 from seqloom.nn.mixer import MixerBlock
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.recurrent import Bidirectional, Recurrent
@@ -50,7 +50,7 @@ def test_carry_gives_the_encoders_state_itself(layer: Layer) -> None:
     assert set(begun) == set(final)
     assert all(begun[name] is final[name] for name in final)
     assert begun.position.tolist() == [0, 0, 0]
-    assert begun.horizon == 0
+    assert begun.max_position == 0
 
 
 def test_a_carried_decoder_goes_on_where_the_encoder_ended() -> None:
@@ -144,8 +144,8 @@ encoders: dict[str, Callable[[], Layer]] = {
     "deep lstm": lambda: Stack([lstm(), lstm()]),
     "transformer": lambda: encoder(parts),
     "mixer": lambda: MixerBlock(SIZE, length=5, token_hidden_size=3, hidden_size=6),
-    "convolution": lambda: CentredConvolution(SIZE, 6, kernel_size=3),
-    "nothing": lambda: Unchanged(SIZE),
+    "convolution": lambda: CenteredConvolution(SIZE, 6, kernel_size=3),
+    "nothing": lambda: Identity(SIZE),
 }
 
 

@@ -80,7 +80,7 @@ def test_in_place_and_out_of_place_give_the_same():
 
 def test_each_row_writes_at_its_own_position():
     stored, new = torch.zeros(3, 1, 4, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 1, 2, 1)
-    state = State(position=torch.tensor([2, 0, 1]), horizon=2)
+    state = State(position=torch.tensor([2, 0, 1]), max_position=2)
     assert extend(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
 
 
@@ -199,6 +199,8 @@ def test_level_rows_and_others_are_stored_the_same() -> None:
     level, ragged = None, None
     for step in range(6):
         one, level = layer(x[:, step : step + 1], state=level)
-        looser = None if ragged is None else ragged.at(ragged.position, ragged.horizon + 1)  # so none is at it
+        looser = (
+            None if ragged is None else ragged.with_position(ragged.position, ragged.max_position + 1)
+        )  # so none is at it
         other, ragged = layer(x[:, step : step + 1], state=looser)
         assert_close(one, other)

@@ -11,11 +11,11 @@ from seqloom.nn import GRU, Cell, Recurrent
 from seqloom.nn.activations import ACTIVATIONS, activation
 from seqloom.nn.cells import CELLS
 from seqloom.nn.conformance import (
-    Breach,
-    activation_breaches,
-    head_breaches,
-    layer_breaches,
-    score_breaches,
+    Violation,
+    activation_violations,
+    head_violations,
+    layer_violations,
+    score_violations,
 )
 from seqloom.nn.heads import CRF, Loss, PerToken
 from seqloom.nn.layer import Layer, Shapes, Traits
@@ -152,48 +152,48 @@ BROKEN: dict[type[Layer], str] = {
 }
 
 
-def first(breaches: object) -> Breach | None:
+def first(breaches: object) -> Violation | None:
     return next(iter(breaches), None)  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
 def test_a_broken_layer_gets_its_sentence(kind: type[Layer]) -> None:
-    breach = first(layer_breaches(kind()))
+    breach = first(layer_violations(kind()))
     assert breach is not None
     assert BROKEN[kind] in breach.message
 
 
 def test_a_sound_layer_gets_none() -> None:
-    assert not list(layer_breaches(Recurrent(GRU(SIZE, 4)), causal=True))
-    breach = first(layer_breaches(CountsPadding(), causal=True))
+    assert not list(layer_violations(Recurrent(GRU(SIZE, 4)), causal=True))
+    breach = first(layer_violations(CountsPadding(), causal=True))
     assert breach is not None
     assert breach.message == "is not causal by its traits, and was built to be"
 
 
 @pytest.mark.parametrize("name", list(NORMS))
 def test_built_in_norms_pass(name: str) -> None:
-    assert not list(layer_breaches(NORMS[name](8)))
+    assert not list(layer_violations(NORMS[name](8)))
 
 
 @pytest.mark.parametrize("name", list(CELLS))
 def test_built_in_cells_pass(name: str) -> None:
-    assert not list(layer_breaches(Recurrent(CELLS[name](8, 12))))
+    assert not list(layer_violations(Recurrent(CELLS[name](8, 12))))
 
 
 @pytest.mark.parametrize("name", list(ACTIVATIONS))
 def test_built_in_activations_pass(name: str) -> None:
-    assert not list(activation_breaches(activation(name)))
+    assert not list(activation_violations(activation(name)))
 
 
 @pytest.mark.parametrize("name", list(SCORES))
 def test_built_in_scores_pass(name: str) -> None:
-    assert not list(score_breaches(SCORES[name](8, 8)))
-    assert not list(score_breaches(SCORES[name](8, 8, heads=2, key_heads=1)))
+    assert not list(score_violations(SCORES[name](8, 8)))
+    assert not list(score_violations(SCORES[name](8, 8, heads=2, key_heads=1)))
 
 
 def test_built_in_heads_pass() -> None:
-    assert not list(head_breaches(PerToken(8, 5, smoothing=0.1), 8, 5))
-    assert not list(head_breaches(CRF(8, 5), 8, 5))
+    assert not list(head_violations(PerToken(8, 5, smoothing=0.1), 8, 5))
+    assert not list(head_violations(CRF(8, 5), 8, 5))
 
 
 # Other kinds ------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class Detached(nn.Module):
     ],
 )
 def test_a_broken_activation_gets_its_sentence(kind: type[nn.Module], sentence: str | None) -> None:
-    breach = first(activation_breaches(kind()))
+    breach = first(activation_violations(kind()))
     assert (breach is None) == (sentence is None)
     assert breach is None or sentence in breach.message  # type: ignore[operator]
 
@@ -266,7 +266,7 @@ class OverKeys(Dot):
     ],
 )
 def test_a_broken_score_gets_its_sentence(kind: type[Score], sentence: str) -> None:
-    breach = first(score_breaches(kind(8, 8)))
+    breach = first(score_violations(kind(8, 8)))
     assert breach is not None
     assert sentence in breach.message
 
@@ -301,7 +301,7 @@ class Unweighed(PerToken):
     ],
 )
 def test_a_broken_head_gets_its_sentence(kind: type[PerToken], sentence: str) -> None:
-    breach = first(head_breaches(kind(8, 5), 8, 5))
+    breach = first(head_violations(kind(8, 5), 8, 5))
     assert breach is not None
     assert sentence in breach.message
 

@@ -21,9 +21,9 @@ from seqloom.core.problem import CannotStep
 from seqloom.nn.cells import LSTMLayerNorm, ReluRNN
 from seqloom.nn.conformance import (
     MORE,
-    ask,
     cut_anywhere,
     draws_nothing_in_eval,
+    forward_backward,
     gives_what_it_declares,
     gradients_are_finite,
     ignores_more_padding,
@@ -66,7 +66,7 @@ def test_equals_the_textbook(case: Case, ragged: bool) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     lengths = lengths if ragged else None
-    y, _ = layer(x, lengths, case.begin(layer, ROWS))
+    y, _ = layer(x, lengths, case.initial_state(layer, ROWS))
     assert_close(y, case.reference(layer, x, lengths), atol=1e-10)
 
 
@@ -78,7 +78,7 @@ def test_gradients_check(case: Case) -> None:
     inputs = [tensor.requires_grad_() for tensor in (x, *layer.parameters()) if tensor.is_floating_point()]
 
     def outputs(*_: torch.Tensor) -> tuple[torch.Tensor, ...]:  # gradcheck moves the very tensors that the layer reads
-        y, state = layer(x, lengths, case.begin(layer, 3))
+        y, state = layer(x, lengths, case.initial_state(layer, 3))
         return y, *(state[name] for name in fixed_names(layer) if state[name].requires_grad)
 
     assert torch.autograd.gradcheck(outputs, inputs, fast_mode=True, atol=1e-6, rtol=1e-5)
@@ -113,8 +113,8 @@ def test_batch_mates_change_nothing(case: Case, training: bool) -> None:
     layer = case.layer().train(training)
     x, lengths = random_batch(layer)
     others = torch.cat([x[:1], random_x(layer, ROWS, x.shape[1])[1:]])
-    before = ask(layer, x, lengths, case.begin(layer, ROWS))
-    after = ask(layer, others, lengths, case.begin(layer, ROWS))
+    before = forward_backward(layer, x, lengths, case.initial_state(layer, ROWS))
+    after = forward_backward(layer, others, lengths, case.initial_state(layer, ROWS))
     assert_close(after.y[0], before.y[0], atol=1e-14 if case.shares else 0)
     assert torch.equal(after.to_x[0], before.to_x[0])
 
@@ -149,15 +149,15 @@ def test_any_split_of_ragged_rows_gives_the_same(case: Case, pieces: list[list[i
     ends = torch.tensor(pieces).cumsum(0).clamp(max=limit)  # [piece, row]
     rows, steps = ends.shape[1], int(ends[-1].max())
     x = random_x(layer, rows, steps)
-    whole, end = layer(x, ends[-1], case.begin(layer, rows))
+    whole, end = layer(x, ends[-1], case.initial_state(layer, rows))
 
     starts = torch.cat([torch.zeros(1, rows, dtype=torch.int64), ends[:-1]])
     parts: list[list[torch.Tensor]] = [[] for _ in range(rows)]
-    state = case.begin(layer, rows)
+    state = case.initial_state(layer, rows)
     for start, stop in zip(starts, ends, strict=True):
         lengths = stop - start
         time = int(lengths.max()) + spare
-        if (0 if state is None else state.horizon) + time > limit:
+        if (0 if state is None else state.max_position) + time > limit:
             time = int(lengths.max())
         piece = random_x(layer, rows, time)
         for row in range(rows):
@@ -180,7 +180,7 @@ def test_gradients_flow_through_a_carried_state(case: Case) -> None:
     for cuts in ([], [1, 3]):
         layer.zero_grad()
         given_x = x.clone().requires_grad_(x.is_floating_point())
-        parts, state = [], case.begin(layer, ROWS)
+        parts, state = [], case.initial_state(layer, ROWS)
         for piece in given_x.tensor_split(cuts, dim=1):
             y, state = layer(piece, state=state)
             parts.append(y)
@@ -198,7 +198,7 @@ def test_the_future_changes_nothing(case: Case) -> None:
 def test_what_reads_the_whole_cannot_go_on(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
-    _, state = layer(x, state=case.begin(layer, ROWS))
+    _, state = layer(x, state=case.initial_state(layer, ROWS))
     with pytest.raises(CannotStep, match=r"can't go on .* Give it all steps in one call, or use a causal layer\."):
         layer(x, state=state)
 
@@ -209,7 +209,7 @@ def test_what_is_called_causal_is_only_what_is(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
     x.requires_grad_()
-    y, _ = layer(x, state=case.begin(layer, ROWS))
+    y, _ = layer(x, state=case.initial_state(layer, ROWS))
     (to_x,) = torch.autograd.grad(y[:, 0].square().sum(), x)
     assert to_x[:, 1:].abs().sum() > 0
 
@@ -226,7 +226,7 @@ def test_rows_go_on_apart_and_together_again(case: Case) -> None:
     rest = x[:, : x.shape[1] - half]
 
     def begun() -> State:
-        return layer(x[:, :half], lengths, case.begin(layer, 5))[1]
+        return layer(x[:, :half], lengths, case.initial_state(layer, 5))[1]
 
     alone = [layer(rest[r : r + 1], state=begun().select(torch.tensor([r])))[0] for r in range(5)]
     state = begun()
@@ -243,9 +243,9 @@ def test_a_new_row_joins_old_ones(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
     half = x.shape[1] // 2
-    whole, _ = layer(x, state=case.begin(layer, ROWS))
-    _, old = layer(x[:, :half], state=case.begin(layer, ROWS))
-    begin = case.begin(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
+    whole, _ = layer(x, state=case.initial_state(layer, ROWS))
+    _, old = layer(x[:, :half], state=case.initial_state(layer, ROWS))
+    begin = case.initial_state(layer, ROWS) or layer.initial(ROWS, torch.zeros((), dtype=torch.float64))
     both, _ = layer(torch.cat([x[:, half:], x[:, : x.shape[1] - half]]), state=State.cat([old, begin]))
     assert_close(both[:ROWS], whole[:, half:])
     assert_close(both[ROWS:], whole[:, : x.shape[1] - half])
@@ -259,18 +259,18 @@ def test_no_steps(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     for none in (None, torch.zeros(ROWS, dtype=torch.int64)):
-        y, state = layer(x[:, :0], none, case.begin(layer, ROWS))
+        y, state = layer(x[:, :0], none, case.initial_state(layer, ROWS))
         assert y.shape == (ROWS, 0, layer.output_size)
         assert y.dtype == torch.float64
         assert state.position.tolist() == [0] * ROWS
-        assert_close(layer(x, lengths, state)[0], layer(x, lengths, case.begin(layer, ROWS))[0])
+        assert_close(layer(x, lengths, state)[0], layer(x, lengths, case.initial_state(layer, ROWS))[0])
 
 
 @every()
 def test_one_step_of_one_row(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
-    y, state = layer(x[:1, :1], state=case.begin(layer, 1))
+    y, state = layer(x[:1, :1], state=case.initial_state(layer, 1))
     assert y.shape == (1, 1, layer.output_size)
     assert state.position.tolist() == [1]
     if case.reference is not None:
@@ -282,7 +282,7 @@ def test_no_rows(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
     for none in (None, lengths[:0]):
-        y, state = layer(x[:0], none, case.begin(layer, 0))
+        y, state = layer(x[:0], none, case.initial_state(layer, 0))
         assert y.shape == (0, x.shape[1], layer.output_size)
         assert state.rows == 0
 
@@ -297,7 +297,7 @@ def test_a_row_that_waits_keeps_its_state(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
     half = x.shape[1] // 2
-    _, state = layer(x[:, :half], state=case.begin(layer, ROWS))
+    _, state = layer(x[:, :half], state=case.initial_state(layer, ROWS))
     before = State({name: tensor.clone() for name, tensor in state.items()}, position=state.position.clone())
     y, after = layer(x[:, half:], torch.tensor([0, 1, 0, x.shape[1] - half]), state)
     waiting = torch.tensor([0, 2])
@@ -310,8 +310,8 @@ def test_a_row_that_waits_keeps_its_state(case: Case) -> None:
 def test_lengths_of_either_integer_type(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
-    y, _ = layer(x, lengths.int(), case.begin(layer, ROWS))
-    assert torch.equal(y, layer(x, lengths, case.begin(layer, ROWS))[0])
+    y, _ = layer(x, lengths.int(), case.initial_state(layer, ROWS))
+    assert torch.equal(y, layer(x, lengths, case.initial_state(layer, ROWS))[0])
 
 
 # Modes, precision, storage ----------------------------------------------------------------------------------------
@@ -335,8 +335,8 @@ def test_it_gives_what_it_declares(case: Case) -> None:
 def test_training_without_noise_is_eval(case: Case) -> None:
     layer = case.layer()
     x, lengths = random_batch(layer)
-    evaluated = ask(layer, x, lengths, case.begin(layer, ROWS))
-    trained = ask(layer.train(), x, lengths, case.begin(layer, ROWS))
+    evaluated = forward_backward(layer, x, lengths, case.initial_state(layer, ROWS))
+    trained = forward_backward(layer.train(), x, lengths, case.initial_state(layer, ROWS))
     assert_close(trained.y, evaluated.y)
     assert_close(trained.to_x, evaluated.to_x)
 
@@ -345,9 +345,11 @@ def test_training_without_noise_is_eval(case: Case) -> None:
 def test_noise_is_drawn_in_training_alone(case: Case) -> None:
     layer = case.layer()
     x, _ = random_batch(layer)
-    evaluated = ask(layer, x, None, case.begin(layer, ROWS)).y
+    evaluated = forward_backward(layer, x, None, case.initial_state(layer, ROWS)).y
     layer.train()
-    first, again, other = (ask(layer, x, None, case.begin(layer, ROWS), seed).y for seed in (1, 1, 2))
+    first, again, other = (
+        forward_backward(layer, x, None, case.initial_state(layer, ROWS), seed).y for seed in (1, 1, 2)
+    )
     assert torch.equal(first, again)
     assert not torch.allclose(first, other)
     assert not torch.allclose(first, evaluated)
@@ -371,9 +373,9 @@ def furthest_off(case: Case, dtype: torch.dtype) -> float:
     """How far this precision is from float64: root mean square, as a part of the largest value, of the worst tensor."""
     layer = case.layer(dtype)
     x, lengths = random_batch(layer, dtype=dtype)
-    low = ask(layer, x, lengths, case.begin(layer, ROWS))
+    low = forward_backward(layer, x, lengths, case.initial_state(layer, ROWS))
     judge = copy.deepcopy(layer).double()
-    high = ask(judge, x.double() if x.is_floating_point() else x, lengths, case.begin(judge, ROWS))
+    high = forward_backward(judge, x.double() if x.is_floating_point() else x, lengths, case.initial_state(judge, ROWS))
     assert all(tensor.dtype == dtype for tensor in low.state.values() if tensor.is_floating_point())
 
     worst = 0.0
@@ -394,9 +396,9 @@ def test_saves_and_loads(case: Case) -> None:
     other = case.layer()
     other.load_state_dict(load(save(layer.state_dict())))
     x, lengths = random_batch(layer)
-    expected = ask(layer, x, lengths, case.begin(layer, ROWS))
+    expected = forward_backward(layer, x, lengths, case.initial_state(layer, ROWS))
     for twin in (other, copy.deepcopy(layer)):
-        assert_equal(ask(twin, x, lengths, case.begin(twin, ROWS)), expected, layer)
+        assert_equal(forward_backward(twin, x, lengths, case.initial_state(twin, ROWS)), expected, layer)
 
 
 # The catalogue ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from seqloom.core.problem import ArgumentError, CannotStep
 from seqloom.nn.convolution import (
     CausalConvolution,
-    CentredConvolution,
+    CenteredConvolution,
     GatedLinearConvolution,
     GatedLinearUnit,
     GatedTanhConvolution,
@@ -38,13 +38,13 @@ def test_a_causal_kernel_sees_itself_and_what_is_d_apart_before(kernel_size, dil
 
 
 def test_a_centred_kernel_sees_both_sides():
-    assert reaches(CentredConvolution(2, 3, kernel_size=5, dilation=2), 20) == [16, 18, 20, 22, 24]
+    assert reaches(CenteredConvolution(2, 3, kernel_size=5, dilation=2), 20) == [16, 18, 20, 22, 24]
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")  # of the copy that it costs torch
 @pytest.mark.parametrize(("kernel_size", "dilation"), [(1, 1), (2, 1), (5, 1), (3, 2), (4, 3)])
 def test_centred_is_what_torch_calls_same(kernel_size, dilation):
-    layer = CentredConvolution(3, 4, kernel_size, dilation=dilation).double()
+    layer = CenteredConvolution(3, 4, kernel_size, dilation=dilation).double()
     same = nn.Conv1d(3, 4, kernel_size, dilation=dilation, padding="same").double()
     same.load_state_dict(layer.convolution.state_dict())
     x = torch.randn(2, 12, 3, dtype=torch.float64)
@@ -92,14 +92,16 @@ def test_recorded_gates_are_zero_beyond_a_rows_length():
 def test_kernel_size_and_dilation_are_at_least_one():
     with pytest.raises(ArgumentError, match=r"^CausalConvolution: kernel_size is 0; expected a whole number, at"):
         CausalConvolution(3, 4, kernel_size=0)
-    with pytest.raises(ArgumentError, match=r"^CentredConvolution: dilation is 0; expected a whole number, at least 1"):
-        CentredConvolution(3, 4, kernel_size=3, dilation=0)
+    with pytest.raises(
+        ArgumentError, match=r"^CenteredConvolution: dilation is 0; expected a whole number, at least 1"
+    ):
+        CenteredConvolution(3, 4, kernel_size=3, dilation=0)
     with pytest.raises(ArgumentError, match=r"^CausalConvolution: kernel_size is -1; expected a whole number"):
         GatedLinearConvolution(3, 4, kernel_size=-1)
 
 
 def test_a_centred_convolution_cannot_step():
-    layer = CentredConvolution(3, 4, kernel_size=3)
+    layer = CenteredConvolution(3, 4, kernel_size=3)
     _, state = layer(torch.randn(2, 1, 3))
     with pytest.raises(CannotStep, match="use a causal layer"):
         layer(torch.randn(2, 1, 3), state=state)

@@ -71,9 +71,9 @@ def test_names_do_not_depend_on_dropout(connection: str, names: list[str]) -> No
 
 def test_a_way_around_each_layer_that_keeps_the_width() -> None:
     wider = recurrent_stack("lstm", 3, 4, depth=3, connection="residual")
-    assert [isinstance(part, Residual) for part in wider.parts().values()] == [False, True, True]
+    assert [isinstance(part, Residual) for part in wider.sublayers().values()] == [False, True, True]
     same = recurrent_stack("lstm", 8, 4, depth=3, connection="residual", bidirectional=True)
-    assert [isinstance(part, Residual) for part in same.parts().values()] == [True, True, True]
+    assert [isinstance(part, Residual) for part in same.sublayers().values()] == [True, True, True]
 
 
 def test_settings_reach_every_cell() -> None:

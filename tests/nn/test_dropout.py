@@ -2,14 +2,14 @@ import pytest
 import torch
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.dropout import DROPOUTS, AnyDropout, Dropout, VariationalDropout
+from seqloom.nn.dropout import DROPOUTS, Dropout, DropoutBase, VariationalDropout
 
 every_kind = pytest.mark.parametrize("kind", DROPOUTS.values(), ids=DROPOUTS)
 
 
 @every_kind
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
-def test_leaves_out_a_part_and_keeps_the_mean(kind: type[AnyDropout], p: float) -> None:
+def test_leaves_out_a_part_and_keeps_the_mean(kind: type[DropoutBase], p: float) -> None:
     y, _ = kind(200, p).train()(torch.ones(100, 5, 200))
     assert y.eq(0).float().mean().item() == pytest.approx(p, abs=0.02)
     assert y.mean().item() == pytest.approx(1, abs=0.05)
@@ -17,14 +17,14 @@ def test_leaves_out_a_part_and_keeps_the_mean(kind: type[AnyDropout], p: float) 
 
 
 @every_kind
-def test_is_the_identity_in_eval_mode_and_with_p_0(kind: type[AnyDropout]) -> None:
+def test_is_the_identity_in_eval_mode_and_with_p_0(kind: type[DropoutBase]) -> None:
     x = torch.randn(2, 3, 4)
     assert torch.equal(kind(4, 0.5).eval()(x)[0], x)
     assert torch.equal(kind(4, 0.0).train()(x)[0], x)
 
 
 @every_kind
-def test_passes_a_gradient_to_what_it_kept_alone(kind: type[AnyDropout]) -> None:
+def test_passes_a_gradient_to_what_it_kept_alone(kind: type[DropoutBase]) -> None:
     x = torch.randn(3, 4, 50).requires_grad_()
     y, _ = kind(50, 0.5).train()(x)
     y.sum().backward()
@@ -45,7 +45,7 @@ def test_variational_dropout_draws_once_for_all_steps_of_a_row() -> None:
 
 @every_kind
 @pytest.mark.parametrize("p", [1.0, -0.1])
-def test_probabilities(kind: type[AnyDropout], p: float) -> None:
+def test_probabilities(kind: type[DropoutBase], p: float) -> None:
     with pytest.raises(
         ArgumentError, match=rf"{kind.__name__}: p is {p}; expected a probability, at least 0 and below 1"
     ):

@@ -9,7 +9,7 @@ from seqloom import kernels
 from seqloom.core.problem import ArgumentError
 from seqloom.nn import GRU, LSTM, Recurrent
 from seqloom.nn.cells import CELLS
-from seqloom.nn.conformance import ask
+from seqloom.nn.conformance import forward_backward
 from tests.nn.questions import causal, every, random_batch
 
 pytestmark = [
@@ -40,9 +40,9 @@ def no_waiting():
 def test_the_gpu_gives_what_the_cpu_gives(case):
     layer = case.layer(torch.float64)
     x, lengths = random_batch(layer)
-    expected = ask(layer, x, lengths, case.begin(layer, len(x)))
+    expected = forward_backward(layer, x, lengths, case.initial_state(layer, len(x)))
     layer = layer.cuda()
-    came = ask(layer, x.cuda(), lengths.cuda(), case.begin(layer, len(x)))
+    came = forward_backward(layer, x.cuda(), lengths.cuda(), case.initial_state(layer, len(x)))
     torch.testing.assert_close(came.y.cpu(), expected.y, rtol=0, atol=1e-9)
     torch.testing.assert_close(came.to_x.cpu(), expected.to_x, rtol=0, atol=1e-8)
     for name, gradient in came.to_weights.items():
@@ -54,7 +54,7 @@ def test_steps_do_not_wait_for_the_device(case):
     layer = case.layer(torch.float32)
     x, lengths = random_batch(layer, dtype=torch.float32)
     layer, x, lengths = layer.cuda(), x.cuda(), lengths.cuda()
-    state = case.begin(layer, len(x))
+    state = case.initial_state(layer, len(x))
     half = x.shape[1] // 2
     first, rest = lengths.clamp(max=half), (lengths - half).clamp(min=0)
     with torch.no_grad(), no_waiting():
@@ -68,9 +68,9 @@ def test_vendor_equals_reference(name, dtype):
     layer = Recurrent(CELLS[name](16, 32)).cuda().to(dtype)
     x, lengths = torch.randn(5, 20, 16, device="cuda", dtype=dtype), torch.tensor([20, 0, 1, 7, 19], device="cuda")
     with kernels.use("vendor"):
-        fast = ask(layer, x, lengths)
+        fast = forward_backward(layer, x, lengths)
     with kernels.use("reference"):
-        plain = ask(layer, x, lengths)
+        plain = forward_backward(layer, x, lengths)
     atol = {torch.float64: 1e-10, torch.float32: 1e-4, torch.bfloat16: 0.5}[dtype]
     torch.testing.assert_close(fast.y, plain.y, rtol=0, atol=atol / 5)
     torch.testing.assert_close(dict(fast.state), dict(plain.state), rtol=0, atol=atol / 5)

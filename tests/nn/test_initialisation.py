@@ -8,7 +8,7 @@ from torch import nn
 
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, GRUAfter, LSTMCoupled, LSTMPeephole
-from seqloom.nn.initialization import SCHEMES, initialise, log_prior
+from seqloom.nn.initialization import SCHEMES, initialize, log_prior
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from tests.nn.catalogue.recurrent import MinimalGated
@@ -18,7 +18,7 @@ FAN_IN, FAN_OUT = 300, 500
 
 def filled(scheme: str, scale: float | None = None) -> torch.Tensor:
     layer = nn.Linear(FAN_IN, FAN_OUT)
-    initialise(layer, weights=scheme, scale=scale)
+    initialize(layer, weights=scheme, scale=scale)
     return layer.weight.detach()
 
 
@@ -94,13 +94,13 @@ def assert_close_to_bound(weight: torch.Tensor, bound: float) -> None:
 
 def test_the_forget_gate_alone_starts_open() -> None:
     for cell in (LSTM(3, 4), LSTMPeephole(3, 4), LSTMCoupled(3, 4)):
-        initialise(cell, forget=2.5)
+        initialize(cell, forget=2.5)
         for part, bias in zip(cell.parts, cell.bias.chunk(len(cell.parts)), strict=True):
             assert bias.tolist() == [2.5 if part == "forget" else 0.0] * 4
     for cell in (GRU(3, 4), RNN(3, 4)):
-        initialise(cell)
+        initialize(cell)
         assert cell.bias.eq(0).all()
-    initialise(LSTM(3, 4, bias=False))
+    initialize(LSTM(3, 4, bias=False))
 
 
 def test_starting_again_starts_the_same() -> None:
@@ -110,8 +110,8 @@ def test_starting_again_starts_the_same() -> None:
     nn.init.ones_(cell.bias)
     lstm = LSTM(3, 4)
     for module in (cell, lstm):
-        initialise(module)
-        initialise(module)
+        initialize(module)
+        initialize(module)
     assert cell.bias.eq(0).all()
     assert cell.candidate_bias.eq(0).all()
     assert lstm.bias.chunk(4)[1].eq(1).all()
@@ -121,7 +121,7 @@ def test_schemes_reach_every_layer_inside() -> None:
     both = Bidirectional(Recurrent(LSTM(3, 4)), Recurrent(LSTM(3, 4)))
     model = nn.Sequential(nn.Embedding(9, 3), Stack([both, Recurrent(RNN(8, 8))]), nn.Linear(8, 2))
     uniform = {"weights": "uniform", "embeddings": "uniform", "biases": "uniform"}
-    initialise(model, **uniform, recurrent="identity", scale=0.01, forget=0.0)
+    initialize(model, **uniform, recurrent="identity", scale=0.01, forget=0.0)
     for name, weight in model.named_parameters():
         if "recurrent_weight" in name:
             assert all(torch.equal(part, torch.eye(part.shape[1])) for part in weight.split(weight.shape[1]))
@@ -131,16 +131,16 @@ def test_schemes_reach_every_layer_inside() -> None:
 
 def test_embeddings_start_at_length_one() -> None:
     table = nn.Embedding(2000, 64)
-    initialise(table)
+    initialize(table)
     assert_normal(table.weight, 64**-0.5)
-    initialise(table, embeddings="uniform", scale=0.05)
+    initialize(table, embeddings="uniform", scale=0.05)
     assert_uniform(table.weight, 0.05)
 
 
 @pytest.mark.parametrize("convolution", [nn.Conv1d(30, 50, 5), nn.Conv2d(12, 20, 5)])
 def test_a_convolution_counts_its_whole_reach(convolution: nn.Module) -> None:
     outputs, inputs, *kernel = convolution.weight.shape
-    initialise(convolution)
+    initialize(convolution)
     assert_uniform(convolution.weight, math.sqrt(6 / ((inputs + outputs) * math.prod(kernel))))
     assert convolution.bias.eq(0).all()
 
@@ -151,14 +151,14 @@ def test_norms_peepholes_and_learned_beginnings_stay_as_they_are() -> None:
     kept = [layer.cell.input_norm.weight, layer.first["hidden"], peephole.peepholes]
     for weight in kept:
         nn.init.constant_(weight, 0.7)
-    initialise(layer)
-    initialise(peephole)
+    initialize(layer)
+    initialize(peephole)
     assert all(weight.eq(0.7).all() for weight in kept)
 
 
 def test_leaves_no_trace_in_the_graph() -> None:
     layer = nn.Linear(3, 4)
-    initialise(layer)
+    initialize(layer)
     assert layer.weight.grad_fn is None
     assert layer.weight.requires_grad
 
@@ -185,15 +185,15 @@ def test_a_class_never_seen_is_rare_and_not_impossible() -> None:
 
 @pytest.mark.parametrize("argument", ["weights", "recurrent"])
 def test_unknown_schemes(argument: str) -> None:
-    with pytest.raises(UnknownName, match=r"unknown initialisation 'orthogonl'\. Did you mean 'orthogonal'\?"):
-        initialise(LSTM(3, 4), **{argument: "orthogonl"})
+    with pytest.raises(UnknownName, match=r"unknown initialization 'orthogonl'\. Did you mean 'orthogonal'\?"):
+        initialize(LSTM(3, 4), **{argument: "orthogonl"})
 
 
 def test_a_scheme_that_cannot_fill_a_vector() -> None:
     with pytest.raises(
-        ArgumentError, match=r"initialise: biases is 'orthogonal'; expected 'zero', 'uniform' or 'normal'"
+        ArgumentError, match=r"initialize: biases is 'orthogonal'; expected 'zero', 'uniform' or 'normal'"
     ):
-        initialise(LSTM(3, 4), biases="orthogonal")
+        initialize(LSTM(3, 4), biases="orthogonal")
 
 
 def test_every_scheme_is_tested_here() -> None:

@@ -16,7 +16,7 @@ from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.heads.pooled import PerSequence
-from seqloom.nn.layer import Layer, Unchanged
+from seqloom.nn.layer import Identity, Layer
 from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
@@ -408,7 +408,7 @@ def test_a_caption_is_a_translation_from_a_picture(stem) -> None:
 
 def test_frames_can_be_described_without_an_encoder() -> None:
     body = Recurrent(GRU(SIZE, SIZE))
-    reader = Unchanged(SIZE)
+    reader = Identity(SIZE)
     writer = AttentionDecoder(
         body, AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE), choose_bridge(reader, body)
     )

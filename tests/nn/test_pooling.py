@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seqloom.core import names
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.nn.pooling import POOLS, AttentionPool, Last, Max, Mean, Pool
+from seqloom.nn.pooling import POOLS, AttentionPool, LastPool, MaxPool, MeanPool, Pool
 from seqloom.nn.record import record
 
 SIZE = 3
@@ -24,11 +24,11 @@ def by_hand(pool: Pool, row: Tensor) -> Tensor:
     if len(row) == 0:
         return torch.zeros(SIZE, dtype=row.dtype)
     match pool:
-        case Last():
+        case LastPool():
             return row[-1]
-        case Mean():
+        case MeanPool():
             return torch.stack(list(row)).sum(0) / len(row)
-        case Max():
+        case MaxPool():
             return torch.stack([max(feature) for feature in row.T])
         case AttentionPool():
             scores = [
@@ -105,7 +105,7 @@ def test_runs_in_bfloat16(name: str) -> None:
 
 def test_max_shares_the_gradient_between_ties() -> None:
     y = torch.tensor([[[2.0], [2.0], [1.0]]], requires_grad=True)
-    Max(1)(y).sum().backward()
+    MaxPool(1)(y).sum().backward()
     assert y.grad.flatten().tolist() == [0.5, 0.5, 0.0]
 
 
@@ -124,12 +124,12 @@ def test_attention_offers_the_weights_it_used() -> None:
 @pytest.mark.parametrize(
     ("y", "lengths", "message"),
     [
-        (torch.zeros(2, 4, 5), None, "Mean: y has 5 features a step (its last dimension); expected 3."),
-        (torch.zeros(2, 3), None, "Mean: y has shape [2, 3]; expected three dimensions, [batch, time, 3]."),
-        (torch.zeros(2, 4, 3), torch.tensor([5, 1]), "Mean: lengths has the value 5; expected at most 4"),
+        (torch.zeros(2, 4, 5), None, "MeanPool: y has 5 features a step (its last dimension); expected 3."),
+        (torch.zeros(2, 3), None, "MeanPool: y has shape [2, 3]; expected three dimensions, [batch, time, 3]."),
+        (torch.zeros(2, 4, 3), torch.tensor([5, 1]), "MeanPool: lengths has the value 5; expected at most 4"),
     ],
 )
 def test_bad_input_is_a_sentence(y: Tensor, lengths: Tensor | None, message: str) -> None:
     with pytest.raises(ArgumentError) as error:
-        Mean(3)(y, lengths)
+        MeanPool(3)(y, lengths)
     assert str(error.value).startswith(message)

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.nn.initialization import initialise
+from seqloom.nn.initialization import initialize
 from seqloom.nn.positions import POSITIONS, LearnedPositions, Rotary, Sinusoidal
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
@@ -21,7 +21,7 @@ def formula(p, size, base=10_000.0):
 
 def at(p, x):
     """One step of every row at position p."""
-    return State(position=torch.full((x.shape[0],), p), horizon=p)
+    return State(position=torch.full((x.shape[0],), p), max_position=p)
 
 
 # Sinusoidal --------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def test_bfloat16_counts_past_256(p):
 
 def test_rows_at_different_positions():
     x = torch.zeros(3, 2, 4, dtype=torch.float64)
-    y, _ = Sinusoidal(4)(x, state=State(position=torch.tensor([0, 7, 300]), horizon=300))
+    y, _ = Sinusoidal(4)(x, state=State(position=torch.tensor([0, 7, 300]), max_position=300))
     for row, start in enumerate((0, 7, 300)):
         assert_close(y[row].tolist(), [formula(start, 4), formula(start + 1, 4)])
 
@@ -85,7 +85,7 @@ def test_past_its_length_is_a_sentence():
 
 def test_a_row_at_its_end_may_wait_while_others_go_on():
     layer, x = LearnedPositions(4, length=6), torch.randn(2, 3, 4)
-    state = State(position=torch.tensor([6, 1]), horizon=6)
+    state = State(position=torch.tensor([6, 1]), max_position=6)
     y, after = layer(x, torch.tensor([0, 3]), state)
     assert_close(y[1], x[1] + layer.embedding.weight[1:4])
     assert after.position.tolist() == [6, 4]
@@ -103,7 +103,7 @@ def test_they_start_small_and_stay_so():
     layer = LearnedPositions(64, length=50)
     assert layer.embedding.weight.std().item() == pytest.approx(0.02, rel=0.1)
     before = layer.embedding.weight.clone()
-    initialise(Stack([layer]), embeddings="uniform")
+    initialize(Stack([layer]), embeddings="uniform")
     assert torch.equal(layer.embedding.weight, before)
 
 

@@ -9,7 +9,7 @@ import seqloom
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, LSTMCoupled
 from seqloom.nn.cells.lstm import MemoryCell
-from seqloom.nn.record import inside, offer, record, recording
+from seqloom.nn.record import offer, record, recording, scope
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 
@@ -158,7 +158,7 @@ def test_every_layer_has_its_place() -> None:
 
 
 def test_offers_of_our_own() -> None:
-    with record("attention") as seen, inside("outer"), inside("inner"):
+    with record("attention") as seen, scope("outer"), scope("inner"):
         offer("attention", weights=torch.ones(2, 3))
         offer("attention", weights=torch.zeros(2, 3))
     assert seen["attention"]["outer.inner"]["weights"].shape == (2, 2, 3)  # two steps, without a time axis of their own
@@ -199,7 +199,7 @@ def test_nothing_is_kept_after_the_recorder_has_closed() -> None:
 
 
 def test_an_error_closes_the_recorder() -> None:
-    with pytest.raises(ZeroDivisionError), record("gates"), inside("somewhere"):
+    with pytest.raises(ZeroDivisionError), record("gates"), scope("somewhere"):
         raise ZeroDivisionError
     assert not recording("gates")
 

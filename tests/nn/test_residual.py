@@ -10,7 +10,7 @@ from seqloom.nn.layer import Pointwise
 from seqloom.nn.multihead import SelfAttention
 from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.record import record
-from seqloom.nn.residual import ORDERS, PostNorm, PreNorm, Residual
+from seqloom.nn.residual import NORM_ORDERS, PostNorm, PreNorm, Residual
 from seqloom.nn.stack import Stack
 
 
@@ -37,15 +37,15 @@ def test_the_three_equations():
 
 
 def test_only_what_has_a_norm_holds_one():
-    assert list(Residual(Double(4)).parts()) == ["layer", "dropout"]
-    assert all(list(order(Double(4)).parts()) == ["layer", "norm", "dropout"] for order in ORDERS.values())
+    assert list(Residual(Double(4)).sublayers()) == ["layer", "dropout"]
+    assert all(list(order(Double(4)).sublayers()) == ["layer", "norm", "dropout"] for order in NORM_ORDERS.values())
 
 
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("order", NORM_ORDERS.values(), ids=NORM_ORDERS)
 def test_a_norm_by_name_or_of_your_own(order):
-    assert isinstance(order(Double(4), norm="rms").parts()["norm"], RMSNorm)
+    assert isinstance(order(Double(4), norm="rms").sublayers()["norm"], RMSNorm)
     own = LayerNorm(4, eps=0.1)
-    assert order(Double(4), norm=own).parts()["norm"] is own
+    assert order(Double(4), norm=own).sublayers()["norm"] is own
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_bad_settings_are_sentences():
     with pytest.raises(ArgumentError, match=r"^FeedForward: dropout is -0\.1; expected a probability"):
         FeedForward(4, 8, dropout=-0.1)
     with pytest.raises(UnknownName, match="unknown order of norm 'before'"):
-        ORDERS["before"]
+        NORM_ORDERS["before"]

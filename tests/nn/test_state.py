@@ -14,7 +14,7 @@ def random_state(rows: int, capacity: int = 3) -> State:
         keys=torch.randn(rows, capacity, 2),
         counts=torch.arange(rows),
         position=position,
-        horizon=int(position.max()) if rows else 0,
+        max_position=int(position.max()) if rows else 0,
     )
 
 
@@ -22,7 +22,7 @@ def assert_same(came: State, expected: State) -> None:
     assert list(came) == list(expected)
     assert all(torch.equal(came[name], expected[name]) for name in expected)
     assert torch.equal(came.position, expected.position)
-    assert came.horizon == expected.horizon
+    assert came.max_position == expected.max_position
 
 
 # Names -----------------------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_one_without_tensors_is_still_a_state() -> None:
 
 
 def test_shows_names_and_shapes() -> None:
-    assert repr(State(hidden=torch.zeros(2, 4), horizon=7)) == "State(hidden [2, 4]; horizon 7)"
+    assert repr(State(hidden=torch.zeros(2, 4), max_position=7)) == "State(hidden [2, 4]; max_position 7)"
 
 
 def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
@@ -57,36 +57,38 @@ def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
 
 def test_parts_join_under_dotted_names_and_come_apart_again() -> None:
     lower, upper = random_state(3), random_state(3)
-    upper = upper.at(lower.position, lower.horizon)
-    joined = State.join({"1": lower, "10": upper, "bare": State(position=lower.position, horizon=lower.horizon)})
+    upper = upper.with_position(lower.position, lower.max_position)
+    joined = State.join(
+        {"1": lower, "10": upper, "bare": State(position=lower.position, max_position=lower.max_position)}
+    )
     assert list(joined)[:2] == ["1.hidden", "1.keys"]
-    assert_same(joined.part("1"), lower)
-    assert_same(joined.part("10"), upper)
-    assert len(joined.part("bare")) == 0
+    assert_same(joined.substate("1"), lower)
+    assert_same(joined.substate("10"), upper)
+    assert len(joined.substate("bare")) == 0
     outer = State.join({"encoder": joined})
-    assert_same(outer.part("encoder").part("10"), upper)
+    assert_same(outer.substate("encoder").substate("10"), upper)
 
 
 # Time ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_row_has_its_own_position() -> None:
-    state = State(position=torch.tensor([2, 0]), horizon=2)
-    position, horizon = state.advance(3, None)
-    assert (position.tolist(), horizon) == ([5, 3], 5)
-    position, horizon = state.advance(3, torch.tensor([0, 3]))
-    assert (position.tolist(), horizon) == ([2, 3], 3)  # on the CPU the bound is the largest itself
+    state = State(position=torch.tensor([2, 0]), max_position=2)
+    position, max_position = state.advance(3, None)
+    assert (position.tolist(), max_position) == ([5, 3], 5)
+    position, max_position = state.advance(3, torch.tensor([0, 3]))
+    assert (position.tolist(), max_position) == ([2, 3], 3)  # on the CPU the bound is the largest itself
 
 
 def test_without_a_position_there_is_a_horizon() -> None:
-    assert State(horizon=2).advance(3, None) == (None, 5)
+    assert State(max_position=2).advance(3, None) == (None, 5)
 
 
-@pytest.mark.parametrize("horizon", [0, 5])
-def test_steps_that_follow(horizon: int) -> None:
-    state = State(position=torch.tensor([horizon, 0]), horizon=horizon)
-    expected = [[horizon, horizon + 1], [0, 1]]
-    assert state.steps(torch.zeros(2, 2, 3)).expand(2, 2).tolist() == expected
+@pytest.mark.parametrize("max_position", [0, 5])
+def test_steps_that_follow(max_position: int) -> None:
+    state = State(position=torch.tensor([max_position, 0]), max_position=max_position)
+    expected = [[max_position, max_position + 1], [0, 1]]
+    assert state.step_positions(torch.zeros(2, 2, 3)).expand(2, 2).tolist() == expected
 
 
 # Rows ------------------------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ def test_select_takes_rows_in_any_order_and_number(rows: list[int]) -> None:
     for place, row in enumerate(rows):
         assert all(torch.equal(chosen[name][place], state[name][row]) for name in state)
         assert chosen.position[place] == state.position[row]
-    assert chosen.horizon == max((int(state.position[row]) for row in rows), default=0)
+    assert chosen.max_position == max((int(state.position[row]) for row in rows), default=0)
 
 
 def test_select_copies() -> None:
@@ -111,7 +113,7 @@ def test_select_copies() -> None:
 
 
 def test_what_is_fixed_stays_where_it_is_when_rows_trade_places() -> None:
-    state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
+    state = State(random_state(3), position=torch.tensor([1, 2, 3]), max_position=3, fixed=["keys"])
     hidden = state["hidden"].clone()
     moved = state.reorder([2, 2, 0])
     assert moved["keys"] is state["keys"]
@@ -128,15 +130,15 @@ def test_without_gradients_rows_trade_places_within_one_tensor() -> None:
         moved = state.reorder([0, 2, 2])
     assert moved["hidden"] is state["hidden"]
     assert torch.equal(moved["hidden"], hidden[[0, 2, 2]])
-    assert state.used_up
-    assert not moved.used_up
+    assert state.consumed
+    assert not moved.consumed
     assert moved.reorder([0, 1, 2]) is moved
 
 
 def test_a_tensor_with_two_names_is_moved_once() -> None:
     hidden = torch.arange(3.0).reshape(3, 1)
     with torch.no_grad():
-        moved = State(hidden=hidden, asked=hidden, position=torch.arange(3), horizon=2).reorder([2, 1, 0])
+        moved = State(hidden=hidden, asked=hidden, position=torch.arange(3), max_position=2).reorder([2, 1, 0])
     assert moved["hidden"] is moved["asked"]
     assert moved["hidden"].flatten().tolist() == [2.0, 1.0, 0.0]
 
@@ -150,30 +152,30 @@ def test_two_views_of_the_same_are_moved_once() -> None:
 
 
 def test_a_state_without_tensors_has_rows_that_move() -> None:
-    moved = State(position=torch.tensor([3, 5]), horizon=5).reorder([1, 1])
+    moved = State(position=torch.tensor([3, 5]), max_position=5).reorder([1, 1])
     assert moved.position.tolist() == [5, 5]
     nothing = State()
     assert nothing.reorder([1, 0]) is nothing
 
 
 def test_what_is_fixed_stays_so_through_everything() -> None:
-    state = State(random_state(3), position=torch.tensor([1, 2, 3]), horizon=3, fixed=["keys"])
+    state = State(random_state(3), position=torch.tensor([1, 2, 3]), max_position=3, fixed=["keys"])
     rows = torch.tensor([0, 2, 1])
     others = [
         state.select(rows),
         state.reorder(rows.tolist()),
         state.remove(torch.tensor([1])),
-        state.at(None, 0),
+        state.with_position(None, 0),
         state.as_checked(),
         state.detach(),
         state.to(dtype=torch.float64),
         State.cat([state, state]),
         state.where(torch.tensor([True, False, True]), state),
-        State.join({"a": random_state(3), "b": state}).part("b"),
+        State.join({"a": random_state(3), "b": state}).substate("b"),
     ]
     assert {other.fixed for other in others} == {frozenset({"keys"})}
     assert State.join({"b": state}).fixed == {"b.keys"}
-    assert State.join({"b": state}).part("a").fixed == set()
+    assert State.join({"b": state}).substate("a").fixed == set()
 
 
 @given(st.sets(st.integers(0, 3)))
@@ -189,7 +191,7 @@ def test_cat_undoes_taking_apart(sizes: list[tuple[int, int]]) -> None:
     states = [random_state(rows, capacity) for rows, capacity in sizes]
     together = State.cat(states)
     assert together.rows == sum(rows for rows, _ in sizes)
-    assert together.horizon == max(state.horizon for state in states)
+    assert together.max_position == max(state.max_position for state in states)
     first = 0
     for state in states:
         back = together.select(torch.arange(first, first + state.rows))
@@ -220,7 +222,7 @@ def test_where_chooses_by_row() -> None:
 
 def test_detach_cuts_the_graph_and_keeps_the_values() -> None:
     hidden = torch.randn(2, 3, requires_grad=True)
-    state = State(hidden=2 * hidden, position=torch.tensor([1, 2]), horizon=2)
+    state = State(hidden=2 * hidden, position=torch.tensor([1, 2]), max_position=2)
     cut = state.detach()
     assert not cut["hidden"].requires_grad
     assert_same(cut, state)
@@ -236,7 +238,9 @@ def test_to_another_precision_leaves_whole_numbers_alone() -> None:
 def test_to_another_device_takes_everything() -> None:
     state = random_state(2).to("meta")
     assert {tensor.device.type for tensor in (*state.values(), state.position)} == {"meta"}
-    assert state.select(torch.tensor([0], device="meta")).horizon == state.horizon  # nothing can be read there
+    assert (
+        state.select(torch.tensor([0], device="meta")).max_position == state.max_position
+    )  # nothing can be read there
 
 
 def test_padding_is_at_the_end() -> None:
@@ -262,8 +266,8 @@ def test_rows_are_whole_numbers(rows: object) -> None:
 
 
 def test_the_horizon_shrinks_with_the_rows_that_leave() -> None:
-    state = State(hidden=torch.zeros(2, 3), position=torch.tensor([9, 4]), horizon=30)
-    assert state.remove(torch.tensor([0])).horizon == 4
+    state = State(hidden=torch.zeros(2, 3), position=torch.tensor([9, 4]), max_position=30)
+    assert state.remove(torch.tensor([0])).max_position == 4
 
 
 def test_parts_come_from_dotted_names_too() -> None:
@@ -272,28 +276,28 @@ def test_parts_come_from_dotted_names_too() -> None:
     flat = joined.select(torch.tensor([1, 0]))
     assert list(flat) == list(joined) == ["0.layer.keys", "0.layer.values", "1.hidden"]
     for state in (joined, flat):
-        layer = state.part("0").part("layer")
+        layer = state.substate("0").substate("layer")
         assert dict(layer).keys() == {"keys", "values"}
         assert layer.fixed == {"keys"}
-        assert list(state.part("0.layer")) == list(layer)
-        assert list(state.part("1")) == ["hidden"]
-        assert list(state.part("2")) == []
-    with pytest.raises(ArgumentError, match=r"State.join: a part is '0.layer'; expected without a dot"):
+        assert list(state.substate("0.layer")) == list(layer)
+        assert list(state.substate("1")) == ["hidden"]
+        assert list(state.substate("2")) == []
+    with pytest.raises(ArgumentError, match=r"State.join: a name is '0.layer'; expected without a dot"):
         State.join({"0.layer": inner})
 
 
 def test_level_is_where_no_row_falls_short() -> None:
-    assert State(position=torch.tensor([3, 3]), horizon=3).level
-    assert State(position=torch.tensor([3, 3]), horizon=3).part("0").level
-    assert not State(position=torch.tensor([2, 3]), horizon=3).level
-    assert not State(position=torch.tensor([3, 3]), horizon=4).level
-    assert not State(hidden=torch.ones(2, 1)).level
+    assert State(position=torch.tensor([3, 3]), max_position=3).aligned
+    assert State(position=torch.tensor([3, 3]), max_position=3).substate("0").aligned
+    assert not State(position=torch.tensor([2, 3]), max_position=3).aligned
+    assert not State(position=torch.tensor([3, 3]), max_position=4).aligned
+    assert not State(hidden=torch.ones(2, 1)).aligned
 
 
 def test_whether_it_is_level_is_looked_at_once_for_all_parts() -> None:
-    state = State(position=torch.tensor([3, 3]), horizon=3)
-    assert state.part("0").level
+    state = State(position=torch.tensor([3, 3]), max_position=3)
+    assert state.substate("0").aligned
     state.position.zero_()  # behind its back
-    assert state.level
-    assert state.part("1").level
-    assert not state.at(state.position, state.horizon).level
+    assert state.aligned
+    assert state.substate("1").aligned
+    assert not state.with_position(state.position, state.max_position).aligned

@@ -60,14 +60,14 @@ def test_modern_has_the_parameters_of_its_equations():
 
 
 def sublayers(block):
-    return {name: part.parts() for name, part in block.parts().items()}
+    return {name: part.sublayers() for name, part in block.sublayers().items()}
 
 
 def test_post_norm_is_the_order_of_2017():
     """x ← norm(x + attention(x)); x ← norm(x + feed_forward(x))"""
     layer, x = encoder(SMALL).eval(), torch.randn(2, 5, 8)
     expected = x
-    for block in layer.parts().values():
+    for block in layer.sublayers().values():
         for part in sublayers(block).values():
             expected = part["norm"](expected + part["layer"](expected)[0])[0]
     assert_close(layer(x)[0], expected)
@@ -76,7 +76,7 @@ def test_post_norm_is_the_order_of_2017():
 def test_pre_norm_normalises_before_and_at_the_end():
     """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); at last norm(x)"""
     layer, x = encoder(replace(SMALL, order="pre")).eval(), torch.randn(2, 5, 8)
-    *blocks, (name, last) = layer.parts().items()
+    *blocks, (name, last) = layer.sublayers().items()
     assert name == "norm"
     expected = x
     for _, block in blocks:
@@ -87,19 +87,19 @@ def test_pre_norm_normalises_before_and_at_the_end():
 
 @pytest.mark.parametrize(("order", "around"), [("post", PostNorm), ("pre", PreNorm)])
 def test_a_decoder_looks_back_then_at_the_memory_then_thinks(order, around):
-    first = cross_decoder(replace(SMALL, order=order), memory_size=6).parts()["0"].parts()
+    first = cross_decoder(replace(SMALL, order=order), memory_size=6).sublayers()["0"].sublayers()
     assert list(first) == ["attention", "cross", "feed_forward"]
     assert {type(part) for part in first.values()} == {around}
-    kinds = [type(part.parts()["layer"]) for part in first.values()]
+    kinds = [type(part.sublayers()["layer"]) for part in first.values()]
     assert kinds == [SelfAttention, CrossAttention, FeedForward]
-    assert first["attention"].parts()["layer"].causal
-    assert first["cross"].parts()["layer"].memory_size == 6
-    assert isinstance(first["attention"].parts()["norm"], LayerNorm)
+    assert first["attention"].sublayers()["layer"].causal
+    assert first["cross"].sublayers()["layer"].memory_size == 6
+    assert isinstance(first["attention"].sublayers()["norm"], LayerNorm)
 
 
 def test_modern_is_the_same_blocks_with_other_parts():
-    for block in list(decoder(SMALL_MODERN).parts().values())[:2]:
-        assert all(isinstance(part, PreNorm) for part in block.parts().values())
+    for block in list(decoder(SMALL_MODERN).sublayers().values())[:2]:
+        assert all(isinstance(part, PreNorm) for part in block.sublayers().values())
         parts = sublayers(block)
         looks, thinks = parts["attention"]["layer"], parts["feed_forward"]["layer"]
         assert isinstance(looks.rotary, Rotary)

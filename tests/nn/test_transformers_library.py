@@ -195,7 +195,7 @@ def test_bert_hidden_states(transformers: ModuleType, tokens: Tensor, dtype: tor
         ).hidden_states
         x = theirs.embeddings.word_embeddings(tokens) + theirs.embeddings.token_type_embeddings(segments)
         came = []
-        for layer in ours.parts().values():
+        for layer in ours.sublayers().values():
             x, _ = layer(x, LENGTHS)
             came.append(x)
     assert len(came[1:]) == len(expected) == DEPTH + 1
@@ -214,7 +214,7 @@ def test_bert_with_our_stem(transformers: ModuleType, tokens: Tensor) -> None:
     )
     config.max_position_embeddings = LENGTH
     theirs = shaken(transformers.BertModel(config, add_pooling_layer=False), torch.float64)
-    parts = bert(theirs).parts()
+    parts = bert(theirs).sublayers()
     stem = TokenEmbedding(VOCABULARY, SIZE, positions=parts.pop("positions"), norm=parts.pop("norm")).double().eval()
     with torch.no_grad():
         stem.embedding.weight.copy_(

@@ -99,7 +99,7 @@ class CountWords(RowTask[Model]):
         model = self.experiment.model
         layers = model.build(model.width, causal=False)
         head = Pooled("mean", SquaredError(layers.output_size, 1))
-        return model.initialised(Model(model.tokens(len(self.encoders[TOKENIZER_FILE])), layers, head))
+        return model.initialized(Model(model.tokens(len(self.encoders[TOKENIZER_FILE])), layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)

@@ -72,4 +72,4 @@ def test_a_state_goes_on_within_an_epoch_and_not_beyond() -> None:
     for _ in range(per_epoch):
         trainer.step()
     assert trainer.state is not None
-    assert trainer.state.horizon == trainer.items.length
+    assert trainer.state.max_position == trainer.items.length

@@ -47,7 +47,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
     if one.state is not None and other.state is not None:
         assert set(one.state) == set(other.state)
         assert all(tensor.equal(other.state[name]) for name, tensor in one.state.items())
-        assert one.state.horizon == other.state.horizon
+        assert one.state.max_position == other.state.max_position
         assert one.state.position is not None
         assert other.state.position is not None
         assert one.state.position.equal(other.state.position)
@@ -197,10 +197,10 @@ CRAFTED: dict[str, Any] = {
     "progress.json": [
         "[]",
         "{}",
-        '{"progress": {"step": "x"}, "horizon": 0}',
-        '{"progress": {"step": 1}, "horizon": [1]}',
-        '{"progress": {"validations": 3}, "horizon": 0}',
-        '{"progress": {"validations": ["x"]}, "horizon": 0}',
+        '{"progress": {"step": "x"}, "max_position": 0}',
+        '{"progress": {"step": 1}, "max_position": [1]}',
+        '{"progress": {"validations": 3}, "max_position": 0}',
+        '{"progress": {"validations": ["x"]}, "max_position": 0}',
     ],
     "weights.safetensors": [{}, {"other": torch.zeros(2)}],
     "optimiser.safetensors": [{"x.y": torch.zeros(2)}, {"99999.step": torch.zeros(2)}, {"0.exp_avg": torch.zeros(2)}],

@@ -287,17 +287,17 @@ class MissingMemory(SeqloomError, TypeError):
     """A layer that looks at another sequence was called before it was given one."""
 
 
-class NoEqual(SeqloomError, TypeError):
+class NoEquivalent(SeqloomError, TypeError):
     """Something that can't be converted, because the other library has nothing that computes the same; and why.
 
-    >>> str(NoEqual("GRU", "torch.nn", "its reset gate comes before the product"))
-    'GRU has no equal in torch.nn: its reset gate comes before the product.'
+    >>> str(NoEquivalent("GRU", "torch.nn", "its reset gate comes before the product"))
+    'GRU has no equivalent in torch.nn: its reset gate comes before the product.'
     """
 
-    default_code = "no-equal"
+    default_code = "no-equivalent"
 
     def __init__(self, what: str, where: str, why: str) -> None:
-        super().__init__(f"{what} has no equal in {where}: {why}")
+        super().__init__(f"{what} has no equivalent in {where}: {why}")
 
 
 class UnavailableBackend(SeqloomError, RuntimeError):

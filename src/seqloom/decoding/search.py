@@ -15,7 +15,7 @@ from seqloom.decoding.constraints import Constraints
 from seqloom.decoding.hypothesis import Candidate, Fate, Hypothesis, Tree
 from seqloom.decoding.sampling import check_finite, drawn
 from seqloom.decoding.stepper import Reader, aligned, check_prefixes
-from seqloom.kernels.linear import Packing
+from seqloom.kernels.linear import PackedWeights
 
 
 class Search:
@@ -58,7 +58,7 @@ class Search:
 
         Those that end at a step are not among them.
         """
-        packing = Packing.here()
+        packing = PackedWeights.here()
         live = [
             Branch(row, first + sample, place=sample, row=row * self.samples + sample)
             for row, first in enumerate(self.numbers)

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.beam import Branch
 from seqloom.nn.model import GenerativeModel
-from seqloom.nn.record import Recording, over_memory, record
+from seqloom.nn.record import Recording, attends_to_memory, record
 from seqloom.nn.state import State
 
 Looks = dict[str, Tensor]  # by place, [rows, heads, source]
@@ -21,7 +21,7 @@ def last_looks(seen: Recording, lengths: Int[Tensor, " rows"] | None) -> Looks:
     there is room for those of every step."""
     looks = {}
     for place, values in seen["attention"].items():
-        if over_memory(place):
+        if attends_to_memory(place):
             weights = values["weights"]
             ends = -1 if lengths is None else lengths.to(weights.device) - 1
             looks[place] = weights[torch.arange(weights.shape[0], device=weights.device), :, ends].cpu()
@@ -146,7 +146,9 @@ class Reader:
 
     def newest(self, texts: Sequence[Branch], state: State) -> tuple[Float[Tensor, "texts vocabulary"], State]:
         """Read the last token of each."""
-        state = state.at(state.position, max(text.read for text in texts))  # on a GPU it knows no more than a bound
+        state = state.with_position(
+            state.position, max(text.read for text in texts)
+        )  # on a GPU it knows no more than a bound
         for text in texts:
             text.read += 1
         return self.read(torch.tensor([[text.token] for text in texts], device=self.device), state, None)

@@ -4,6 +4,6 @@
 """
 
 from seqloom.kernels.recurrence import Operands, Recurrence
-from seqloom.kernels.vendor import choose, use
+from seqloom.kernels.vendor import choose_backend, use
 
-__all__ = ["Operands", "Recurrence", "choose", "use"]
+__all__ = ["Operands", "Recurrence", "choose_backend", "use"]

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 SMALLEST = 2**14  # numbers in a weight: in one below this the product is not what takes the time
 
 
-class Packing:
+class PackedWeights:
     """Within `with packing:`, products without gradients on a CPU keep a copy of each weight in the layout they like.
 
     The copies last as long as this object does, so whoever opens it answers for weights that stay as they are: an
@@ -18,7 +18,7 @@ class Packing:
     product; results differ by rounding.)
 
     >>> layer, x = nn.Linear(256, 256), torch.randn(2, 256)
-    >>> with torch.no_grad(), Packing():
+    >>> with torch.no_grad(), PackedWeights():
     ...     first, second = (linear(x, layer.weight, layer.bias) for _ in range(2))
     >>> torch.allclose(first, second, atol=1e-5)
     True
@@ -34,9 +34,9 @@ class Packing:
         _open.set(_open.get()[1:])
 
     @staticmethod
-    def here() -> "Packing":
+    def here() -> "PackedWeights":
         """The one that is open, so that its copies serve several decodings; else a new one."""
-        return next(iter(_open.get()), None) or Packing()
+        return next(iter(_open.get()), None) or PackedWeights()
 
     def layout(self, weight: Tensor) -> Tensor | None:
         """The weight as oneDNN is to take it: as it stands the first time, since a copy for one product does not pay,
@@ -54,7 +54,7 @@ class Packing:
         return self._layouts[id(weight)][1]
 
 
-_open: ContextVar[tuple[Packing, ...]] = ContextVar("open", default=())  # the innermost first
+_open: ContextVar[tuple[PackedWeights, ...]] = ContextVar("open", default=())  # the innermost first
 
 
 def linear(

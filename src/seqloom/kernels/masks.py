@@ -1,27 +1,27 @@
-"""How much of each row is real, and what follows from it."""
+"""Masks from the lengths of rows, and what else follows from lengths."""
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 
-def real(lengths: Int[Tensor, " batch"], time: int) -> Bool[Tensor, "batch time"]:
-    """True where a step is real.
+def sequence_mask(lengths: Int[Tensor, " batch"], time: int) -> Bool[Tensor, "batch time"]:
+    """True at steps within a row's length, False at padding.
 
-    >>> real(torch.tensor([1, 3]), 3)
+    >>> sequence_mask(torch.tensor([1, 3]), 3)
     tensor([[ True, False, False],
             [ True,  True,  True]])
     """
     return torch.arange(time, device=lengths.device) < lengths.unsqueeze(1)
 
 
-def zero_beyond(
+def mask_padding(
     x: Shaped[Tensor, "batch time *dims"], lengths: Int[Tensor, " batch"] | None
 ) -> Shaped[Tensor, "batch time *dims"]:
-    """Zeros where a step is not real, whatever stood there, NaN included; no gradient goes there."""
+    """x with zeros at padding, even where x is NaN there; no gradient flows to padding."""
     if lengths is None:
         return x
-    padding = ~real(lengths, x.shape[1])
+    padding = ~sequence_mask(lengths, x.shape[1])
     return x.masked_fill(padding.reshape(*padding.shape, *[1] * (x.dim() - 2)), 0)
 
 
@@ -37,25 +37,25 @@ def flip(
     if lengths is None:
         return x.flip(1)
     steps = torch.arange(x.shape[1], device=x.device)
-    source = torch.where(real(lengths, x.shape[1]), lengths.unsqueeze(1) - 1 - steps, steps)
+    source = torch.where(sequence_mask(lengths, x.shape[1]), lengths.unsqueeze(1) - 1 - steps, steps)
     return x.gather(1, source.reshape(*source.shape, *[1] * (x.dim() - 2)).expand_as(x))
 
 
-def last(
-    y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, otherwise: Float[Tensor, "batch dim"]
+def last_step(
+    y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, default: Float[Tensor, "batch dim"]
 ) -> Float[Tensor, "batch dim"]:
-    """The output at each row's last real step; `otherwise` for a row that has none."""
+    """The output at the last step of each row; `default` for a row of length 0."""
     if lengths is None:
-        return y[:, -1] if y.shape[1] else otherwise
+        return y[:, -1] if y.shape[1] else default
     final = y.gather(1, (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, 1, y.shape[2])).squeeze(1)
-    return torch.where((lengths > 0).unsqueeze(1), final, otherwise)
+    return torch.where((lengths > 0).unsqueeze(1), final, default)
 
 
 def readable(tensor: Tensor) -> bool:
-    """Whether values can be looked at without waiting for a device or breaking a compiled graph."""
+    """Whether values can be read without waiting for a device or breaking a compiled graph."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
-def all_reach(bound: int, counts: Int[Tensor, " batch"]) -> bool:
-    """Whether no row falls short, so that a mask would hide nothing; seen where looking is free, on the CPU."""
+def all_equal(counts: Int[Tensor, " batch"], bound: int) -> bool:
+    """Whether all counts are known to equal their bound, so that a mask would hide nothing; read on the CPU only."""
     return readable(counts) and bool((counts == bound).all())

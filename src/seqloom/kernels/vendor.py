@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seqloom.core.problem import UnavailableBackend
 from seqloom.core.registry import Registry
-from seqloom.kernels.masks import last, real
+from seqloom.kernels.masks import last_step, sequence_mask
 from seqloom.kernels.recurrence import Backend, Carried, Operands, Recurrence, Reference
 
 # What a step of padding says to each part. σ(1e4) is exactly 1 and σ(-1e4) exactly 0, in every precision.
@@ -48,10 +48,10 @@ class Vendor:
         if equation == "lstm":
             before = (hidden.unsqueeze(0), recurrence.initial["cell"].contiguous().unsqueeze(0))
             y, _, cell = _lstm()(x, before, *_arguments(operands))
-            return y, {"hidden": last(y, lengths, hidden), "cell": cell.squeeze(0)}
+            return y, {"hidden": last_step(y, lengths, hidden), "cell": cell.squeeze(0)}
         function = {"gru-after": torch.gru, "rnn": torch.rnn_tanh, "rnn-relu": torch.rnn_relu}[equation]
         y, _ = function(x, hidden.unsqueeze(0), *_arguments(operands))
-        return y, {"hidden": last(y, lengths, hidden)}
+        return y, {"hidden": last_step(y, lengths, hidden)}
 
 
 def _lstm() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
@@ -92,7 +92,7 @@ def _tell_padding(
     lowest = torch.finfo(weight.dtype).min / 2  # finite, so that a gradient of zero stays zero
     column = torch.cat([weight.new_full((hidden_size, 1), max(word, lowest)) for word in says])
     widened = torch.cat([weight, column], dim=1)
-    padding = ~real(lengths, x.shape[1]).unsqueeze(2)
+    padding = ~sequence_mask(lengths, x.shape[1]).unsqueeze(2)
     told = torch.cat([x.masked_fill(padding, 0), padding.to(x.dtype)], dim=2)  # nothing else is said there
     return told, operands._replace(input_weight=widened)
 
@@ -124,7 +124,7 @@ def use(name: str) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def choose(recurrence: Recurrence[Carried]) -> Backend:
+def choose_backend(recurrence: Recurrence[Carried]) -> Backend:
     """The backend for this recurrence. Context variables can't be traced, so a compiled graph takes the fastest."""
     wanted = None if torch.compiler.is_compiling() else _wanted.get()
     if wanted is not None:

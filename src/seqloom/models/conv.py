@@ -29,7 +29,7 @@ class Convolutional(Family):
     activation: names.Activation = key(
         "relu", description="The activation, with gate none.", only_with={"model.gate": ("none",)}
     )
-    norm: names.Norm = key("layer", description="The kind of normalisation before each layer.")
+    norm: names.Norm = key("layer", description="The kind of normalization before each layer.")
     centred: bool = key(description="Whether a position also sees later tokens (never in language models).")
 
     @classmethod
@@ -57,11 +57,11 @@ class Convolutional(Family):
         return True
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":
-        from seqloom.nn.convolution import CausalConvolution, CentredConvolution, GatedLinearUnit, GatedTanhUnit
+        from seqloom.nn.convolution import CausalConvolution, CenteredConvolution, GatedLinearUnit, GatedTanhUnit
         from seqloom.nn.residual import PreNorm
         from seqloom.nn.stack import Stack
 
-        kind = CentredConvolution if self.centred else CausalConvolution
+        kind = CenteredConvolution if self.centred else CausalConvolution
         blocks: list[Layer] = []
         for k in range(self.depth):
             dilation = 2 ** (k % 10) if self.dilated else 1  # at most 512, as in WaveNet

@@ -220,10 +220,10 @@ def build(
 
 def encoder(section: Family, width: int, longest: int) -> "Layer":
     """What reads the source; where there is none, the stem's vectors are the memory."""
-    from seqloom.nn.layer import Unchanged
+    from seqloom.nn.layer import Identity
 
     own = encoder_of(section, longest)
-    return Unchanged(width) if own is None else own.build(width, causal=False)
+    return Identity(width) if own is None else own.build(width, causal=False)
 
 
 def memory_width(section: Family) -> int | None:

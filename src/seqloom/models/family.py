@@ -231,12 +231,12 @@ class Family(Section):
         """How state-to-state weights start, where the config says how weights do."""
         return "orthogonal"
 
-    def initialised(self, model: "SomeModel") -> "SomeModel":
+    def initialized(self, model: "SomeModel") -> "SomeModel":
         """The model with its weights where the config says that they start, if it says so."""
         if self.init is not None:
-            from seqloom.nn.initialization import initialise
+            from seqloom.nn.initialization import initialize
 
-            initialise(model, weights=self.init, recurrent=self.recurrent_scheme)
+            initialize(model, weights=self.init, recurrent=self.recurrent_scheme)
         return model
 
     # Words -----------------------------------------------------------------------------------------------------

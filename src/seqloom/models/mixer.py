@@ -29,7 +29,7 @@ class Mixer(Family):
     token_hidden: Width = key(description="The size of the hidden layer of the network over positions.")
     hidden: Width = key(description="The size of the hidden layer of the network over features.")
     activation: names.Activation = key("gelu", description="The activation of both networks.")
-    norm: names.Norm = key("layer", description="The kind of normalisation before each network.")
+    norm: names.Norm = key("layer", description="The kind of normalization before each network.")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:

@@ -17,7 +17,7 @@ from seqloom.core.registry import shown
 from seqloom.models.family import Family
 from seqloom.models.layer_builder import as_build, family_of
 from seqloom.models.registry import ARCHITECTURES, RECURRENT, Architecture
-from seqloom.nn.activations import ACTIVATIONS, FromFunction
+from seqloom.nn.activations import ACTIVATIONS, Lambda
 from seqloom.nn.cells import CELLS, Cell
 from seqloom.nn.heads.head import ClassHead
 from seqloom.nn.heads.per_token import HEADS
@@ -111,7 +111,7 @@ def register_activation(name: str, part: object) -> None:
     y = tried("activation", name, part, lambda: part(torch.randn(2, 3)))
     if not isinstance(y, Tensor):
         raise misfit("activation", name, part, f"returned {shown(y)} for a tensor", "Return a tensor of the same shape")
-    ACTIVATIONS.register(name, partial(FromFunction, part), origin)
+    ACTIVATIONS.register(name, partial(Lambda, part), origin)
 
 
 def register_norm(name: str, part: object) -> None:

@@ -49,10 +49,10 @@ class Transformer(Family):
     context: int = key(ge=1, le=1_000_000, description="The most tokens that the model reads at once.")
     order: names.Order = key(
         "pre",
-        description="Whether normalisation comes before each sublayer or after it.",
+        description="Whether normalization comes before each sublayer or after it.",
         only_with={"model.norm": AllBut(("none",))},
     )
-    norm: names.Norm = key("layer", description="The kind of normalisation.")
+    norm: names.Norm = key("layer", description="The kind of normalization.")
     activation: names.Activation = key("gelu", description="The feed-forward layers' activation.")
     gated: bool = key(False, description="Whether feed-forward layers have a gate (SwiGLU, with swish).")
     score: names.Score = key("scaled-dot", description="How attention compares a query with a key.")

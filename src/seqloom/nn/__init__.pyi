@@ -34,7 +34,7 @@ from seqloom.nn.conversion import from_torch as from_torch
 from seqloom.nn.conversion import self_attention_from_torch as self_attention_from_torch
 from seqloom.nn.conversion import to_torch as to_torch
 from seqloom.nn.convolution import CausalConvolution as CausalConvolution
-from seqloom.nn.convolution import CentredConvolution as CentredConvolution
+from seqloom.nn.convolution import CenteredConvolution as CenteredConvolution
 from seqloom.nn.convolution import GatedLinearConvolution as GatedLinearConvolution
 from seqloom.nn.convolution import GatedLinearUnit as GatedLinearUnit
 from seqloom.nn.convolution import GatedTanhConvolution as GatedTanhConvolution
@@ -66,11 +66,11 @@ from seqloom.nn.heads.pooled import Pooled as Pooled
 from seqloom.nn.heads.regression import GaussianLikelihood as GaussianLikelihood
 from seqloom.nn.heads.regression import SquaredError as SquaredError
 from seqloom.nn.heads.tied import TiedLinear as TiedLinear
-from seqloom.nn.initialization import initialise as initialise
+from seqloom.nn.initialization import initialize as initialize
+from seqloom.nn.layer import Identity as Identity
 from seqloom.nn.layer import Layer as Layer
 from seqloom.nn.layer import Pointwise as Pointwise
 from seqloom.nn.layer import Traits as Traits
-from seqloom.nn.layer import Unchanged as Unchanged
 from seqloom.nn.mixer import MixerBlock as MixerBlock
 from seqloom.nn.mixer import TokenMixing as TokenMixing
 from seqloom.nn.model import EncoderDecoder as EncoderDecoder
@@ -87,9 +87,9 @@ from seqloom.nn.normalization import PlainLayerNorm as PlainLayerNorm
 from seqloom.nn.normalization import RMSNorm as RMSNorm
 from seqloom.nn.pooling import POOLS as POOLS
 from seqloom.nn.pooling import AttentionPool as AttentionPool
-from seqloom.nn.pooling import Last as Last
-from seqloom.nn.pooling import Max as Max
-from seqloom.nn.pooling import Mean as Mean
+from seqloom.nn.pooling import LastPool as LastPool
+from seqloom.nn.pooling import MaxPool as MaxPool
+from seqloom.nn.pooling import MeanPool as MeanPool
 from seqloom.nn.pooling import Pool as Pool
 from seqloom.nn.positions import POSITIONS as POSITIONS
 from seqloom.nn.positions import LearnedPositions as LearnedPositions

@@ -35,12 +35,12 @@ ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
 )
 
 
-class FromFunction(nn.Module):
+class Lambda(nn.Module):
     """f(x), of a function of one tensor.
 
     >>> import torch
-    >>> FromFunction(torch.sin)
-    FromFunction(sin)
+    >>> Lambda(torch.sin)
+    Lambda(sin)
     """
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:

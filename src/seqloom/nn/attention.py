@@ -8,7 +8,7 @@ from seqloom.core.names import WEIGHTINGS
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown
 from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax, stored_width, widen
-from seqloom.kernels.masks import real, zero_beyond
+from seqloom.kernels.masks import mask_padding, sequence_mask
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.record import offer, recording
 from seqloom.nn.scores import Score
@@ -49,8 +49,8 @@ class Attention(nn.Module):
         mask = None
         if lengths is not None:
             lengths = check_lengths("Attention", lengths, key.shape[0], key.shape[1], key.device)
-            mask = real(lengths, key.shape[1])[:, None, None]
-            key, value = zero_beyond(key, lengths), zero_beyond(value, lengths)
+            mask = sequence_mask(lengths, key.shape[1])[:, None, None]
+            key, value = mask_padding(key, lengths), mask_padding(value, lengths)
         q, k, v = (x.unsqueeze(1) for x in (query, key, value))
         q, k = self.score.centred(q, k, lengths)
         return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)

@@ -14,16 +14,16 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, MissingMemory
 from seqloom.kernels.linear import Linear
-from seqloom.kernels.masks import last
+from seqloom.kernels.masks import last_step
 from seqloom.nn.bridges import Bridge
 from seqloom.nn.decoder_context import Context
-from seqloom.nn.dropout import AnyDropout
+from seqloom.nn.dropout import DropoutBase
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.record import inside
+from seqloom.nn.record import scope
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.validation import check_sequence, known_lengths
+from seqloom.nn.validation import check_sequence, resolve_lengths
 
 
 class Combine(nn.Module, ABC):
@@ -133,7 +133,7 @@ class AttentionDecoder(Layer):
         if self.memory_size is not None:
             weight = next(self.parameters(), None)
             check_sequence("AttentionDecoder", memory, self.memory_size, weight, argument="memory")
-        memory, lengths = known_lengths("AttentionDecoder", memory, lengths)
+        memory, lengths = resolve_lengths("AttentionDecoder", memory, lengths)
         body = self.bridge(self.body, memory, lengths, final)
         beside = {}
         if self.context.asks_before:
@@ -153,7 +153,7 @@ class AttentionDecoder(Layer):
         for t in range(x.shape[1]):
             now = None if lengths is None else (t < lengths).to(lengths.dtype)
             y, after = self._write(x[:, t : t + 1], now, state)
-            state = after.at(*state.advance(1, now)).as_checked()
+            state = after.with_position(*state.advance(1, now)).as_checked()
             outputs.append(y)
         return torch.cat(outputs, dim=1), state
 
@@ -161,22 +161,22 @@ class AttentionDecoder(Layer):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         """One step, or all of them where none needs the output of the last."""
-        prepared, inputs, beside = state.part("context"), [x], {}
+        prepared, inputs, beside = state.substate("context"), [x], {}
         if self.context.feeds:
             query = state["asked"].unsqueeze(1) if self.context.asks_before else x
             c = self._look(query, prepared)
-            inputs.append(c if self.feed == "every" else c * (state.steps(x) == 0).unsqueeze(2))
+            inputs.append(c if self.feed == "every" else c * (state.step_positions(x) == 0).unsqueeze(2))
         if self.input_feeding:
             inputs.append(state["fed"].unsqueeze(1))
-        with inside("body"):
-            s, body = self.body(torch.cat(inputs, dim=2), lengths, state.part("body"))
+        with scope("body"):
+            s, body = self.body(torch.cat(inputs, dim=2), lengths, state.substate("body"))
         if not self.context.feeds:
             c = self._look(s, prepared)
         y = self.meeting(c, s)
         if self.context.asks_before:
-            beside["asked"] = last(s, lengths, otherwise=state["asked"])
+            beside["asked"] = last_step(s, lengths, default=state["asked"])
         if self.input_feeding:
-            beside["fed"] = last(y, lengths, otherwise=state["fed"])
+            beside["fed"] = last_step(y, lengths, default=state["fed"])
         joined = State.join({"body": body, "context": prepared})
         return y, State({**joined, **beside}, fixed=joined.fixed)
 
@@ -193,7 +193,7 @@ class AttentionDecoder(Layer):
                 raise ArgumentError("AttentionDecoder", part, f"{size} {came}", f"{expected}, {whose}")
 
     def _look(self, query: Tensor, prepared: State) -> Float[Tensor, "batch time context"]:
-        with inside("context"):
+        with scope("context"):
             return self.context.look(query, prepared)
 
 
@@ -202,7 +202,7 @@ def last_said(layer: Layer, state: State) -> Float[Tensor, "batch dim"] | None:
     if isinstance(layer, Recurrent):
         return state[layer.cell.carries[0]]
     if isinstance(layer, Stack):
-        for name, part in reversed(layer.parts().items()):
-            if not isinstance(part, AnyDropout):
-                return last_said(part, state.part(name))
+        for name, part in reversed(layer.sublayers().items()):
+            if not isinstance(part, DropoutBase):
+                return last_said(part, state.substate(name))
     return None

@@ -1,7 +1,7 @@
 """What a user-defined part must keep to, asked on a small batch before it trains: the quick half of the conformance
 suite (`tests/nn/test_contract.py`), which asks the same functions of every built-in layer.
 
-A question returns the `Breach` that it finds, or None.
+A question returns the `Violation` that it finds, or None.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ NEAR = 1e-11  # in float64
 NEAR_FLOAT32 = 1e-4
 
 
-class Breach(NamedTuple):
+class Violation(NamedTuple):
     """What a part does that it must not do, after its name, and what to do about it.
 
     declare: the trait by which a layer says that it does so; the layers around a cell have traits of their own
@@ -38,7 +38,7 @@ class Breach(NamedTuple):
 
 NOT_CAUSAL = "causal=False"
 MASK = "Mask what lies beyond `lengths`, or set needs_zeros = True on the class for zeros there"
-TWO_RESULTS = Breach(
+TWO_RESULTS = Violation(
     "gave two results for one input in eval mode",
     "Draw random numbers only where self.training holds, and keep nothing on self between calls",
 )
@@ -72,7 +72,7 @@ class Trial:
     def of(layer: Layer) -> "Trial":
         """A layer over vectors, its weights moved off where they start: many start at zero, or all alike."""
         layer = layer.double().eval()
-        moved_off(layer)
+        perturb(layer)
         steps = min(STEPS, layer.traits.max_length or STEPS)
         x = torch.randn(ROWS, steps, layer.input_size, dtype=torch.float64)
         trial = Trial(layer, x, torch.tensor(LENGTHS).clamp(max=steps))
@@ -92,17 +92,17 @@ class Trial:
         x = self.x if x is None else x
         return self.layer(x, lengths, self.begin(self.layer, x.shape[0]) if state is None else state)  # type: ignore[no-any-return]
 
-    def ask(self, x: Tensor, lengths: Tensor | None = None, seed: int = 0) -> Result:
+    def forward_backward(self, x: Tensor, lengths: Tensor | None = None, seed: int = 0) -> Result:
         """Forwards and backwards."""
         layer = deepcopy(self.layer) if self.layer.training else self.layer  # with its own batch statistics
-        return ask(layer, x, lengths, self.begin(layer, x.shape[0]), seed)
+        return forward_backward(layer, x, lengths, self.begin(layer, x.shape[0]), seed)
 
 
-Question = Callable[[Trial], Breach | None]
+Question = Callable[[Trial], Violation | None]
 
 
 @torch.no_grad()
-def moved_off(module: nn.Module) -> None:
+def perturb(module: nn.Module) -> None:
     """Each weight a little off where it starts."""
     for weight in module.parameters():
         weight.add_(torch.randn_like(weight), alpha=0.3)
@@ -111,7 +111,9 @@ def moved_off(module: nn.Module) -> None:
             statistic.add_(torch.rand_like(statistic), alpha=0.3)
 
 
-def ask(layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0) -> Result:
+def forward_backward(
+    layer: Layer, x: Tensor, lengths: Tensor | None = None, state: State | None = None, seed: int = 0
+) -> Result:
     """Forwards and backwards. The sum weighs every output, padding included, and every value carried."""
     x = x.detach().requires_grad_(x.is_floating_point())
     layer.zero_grad()
@@ -159,7 +161,7 @@ def states_near(came: State, expected: State, layer: Layer, atol: float = NEAR) 
 # Layers ------------------------------------------------------------------------------------------------------------
 
 
-def gives_what_it_declares(trial: Trial) -> Breach | None:
+def gives_what_it_declares(trial: Trial) -> Violation | None:
     """The shapes and types of y and of the state."""
     layer = trial.layer
     y, state = trial.run(lengths=trial.lengths)
@@ -168,92 +170,96 @@ def gives_what_it_declares(trial: Trial) -> Breach | None:
         what = (
             f"declares output_size {layer.output_size}, but gave y of shape {list(y.shape)} for x {list(trial.x.shape)}"
         )
-        return Breach(what, "Set output_size to the width of y, and give an output for each step")
+        return Violation(what, "Set output_size to the width of y, and give an output for each step")
     if y.dtype != torch.float64:
-        return Breach(
+        return Violation(
             f"gave y in {y.dtype} for x in torch.float64", "Make new tensors of the type of x, as x.new_zeros"
         )
     if not y.isfinite().all():
-        return Breach("gave values of y that are not finite", "Look for a division by zero, a logarithm or an overflow")
+        return Violation(
+            "gave values of y that are not finite", "Look for a division by zero, a logarithm or an overflow"
+        )
     shapes = layer.state_shapes()
     if set(state) != set(shapes):
         what = f"declares the states {sorted(shapes)} in state_shapes, but returned {sorted(state)}"
-        return Breach(what, "Return a State with those tensors")
+        return Violation(what, "Return a State with those tensors")
     for name, shape in shapes.items():
         came = state[name].shape
         fits = came[0] == trial.x.shape[0] and len(came) == 1 + len(shape)
         if not fits or any(want is not None and have != want for have, want in zip(came[1:], shape, strict=True)):
             declared = ["rows", *("any" if size is None else size for size in shape)]
-            return Breach(
+            return Violation(
                 f"declares state {name!r} of shape {declared}, but returned {list(came)}", "Correct one of them"
             )
     return None
 
 
-def keeps_its_type(trial: Trial) -> Breach | None:
+def keeps_its_type(trial: Trial) -> Violation | None:
     """A layer whose weights are in float32 computes in float32."""
     layer = deepcopy(trial.layer).float()
     begin = trial.begin(layer, trial.x.shape[0])
     y, state = layer(trial.x.float() if trial.x.is_floating_point() else trial.x, trial.lengths, begin)
     for name, came in {"y": y, **{f"state {each!r}": state[each] for each in fixed_names(layer)}}.items():
         if came.dtype == torch.float64:
-            return Breach(f"gave {name} in torch.float64 for x in torch.float32", "Make new tensors of the type of x")
+            return Violation(
+                f"gave {name} in torch.float64 for x in torch.float32", "Make new tensors of the type of x"
+            )
     return None
 
 
-def draws_nothing_in_eval(trial: Trial) -> Breach | None:
+def draws_nothing_in_eval(trial: Trial) -> Violation | None:
     """Random numbers are for training mode."""
-    first, second = (trial.ask(trial.x, trial.lengths, seed) for seed in (1, 2))
+    first, second = (trial.forward_backward(trial.x, trial.lengths, seed) for seed in (1, 2))
     if torch.equal(first.y, second.y) and torch.equal(first.to_x, second.to_x):
         return None
     return TWO_RESULTS
 
 
-def ignores_padding(trial: Trial) -> Breach | None:
+def ignores_padding(trial: Trial) -> Violation | None:
     """What lies beyond a row changes no output, no state and no gradient."""
     layer, padding = trial.layer, trial.padding
-    clean = trial.ask(trial.x, trial.lengths)
+    clean = trial.forward_backward(trial.x, trial.lengths)
     for fill in (0, 10_000, float("nan")) if trial.x.is_floating_point() else (0, 10_000):
         filled = trial.x.clone()
         filled[padding] = fill
-        if changed := difference(trial.ask(filled, trial.lengths), clean, layer, atol=0):
-            return Breach(f"must ignore padding, but {changed} changed when padding was {fill:,}", MASK)
+        if changed := difference(trial.forward_backward(filled, trial.lengths), clean, layer, atol=0):
+            return Violation(f"must ignore padding, but {changed} changed when padding was {fill:,}", MASK)
     if bool(clean.to_x[padding].ne(0).any()):
-        return Breach("must ignore padding, but has a gradient there", MASK)
+        return Violation("must ignore padding, but has a gradient there", MASK)
     return None
 
 
-def ignores_more_padding(trial: Trial) -> Breach | None:
+def ignores_more_padding(trial: Trial) -> Violation | None:
     """How much lies beyond the rows changes nothing."""
     layer, steps = trial.layer, trial.x.shape[1]
     if (layer.traits.max_length or steps + MORE) < steps + MORE:
         return None
     longer = torch.cat([trial.x, trial.x[:, :1].expand(-1, MORE, *trial.x.shape[2:])], dim=1)
-    long = trial.ask(longer, trial.lengths)
+    long = trial.forward_backward(longer, trial.lengths)
     short = long._replace(y=long.y[:, :steps], to_x=long.to_x[:, :steps])
-    if changed := difference(short, trial.ask(trial.x, trial.lengths), layer, 10 * trial.atol):
-        return Breach(f"must ignore padding, but {changed} changed when there was more of it", MASK)
+    if changed := difference(short, trial.forward_backward(trial.x, trial.lengths), layer, 10 * trial.atol):
+        return Violation(f"must ignore padding, but {changed} changed when there was more of it", MASK)
     return None
 
 
-def rows_apart(trial: Trial) -> Breach | None:
+def rows_apart(trial: Trial) -> Violation | None:
     """A row alone gives what it gives among others."""
     if not trial.layer.traits.rows_independent:
         return None
-    together = trial.ask(trial.x, trial.lengths)
+    together = trial.forward_backward(trial.x, trial.lengths)
     for row, length in enumerate(trial.lengths.tolist()):
         begin, mine = trial.begin(trial.layer, trial.x.shape[0]), torch.tensor([row])
-        alone = ask(trial.layer, trial.x[row : row + 1, :length], None, begin and begin.select(mine))
+        alone = forward_backward(trial.layer, trial.x[row : row + 1, :length], None, begin and begin.select(mine))
         same = near(alone.y[0], together.y[row, :length], trial.atol)
         same = same and near(alone.to_x[0], together.to_x[row, :length], trial.atol)
         if not (same and states_near(alone.state, together.state.select(mine), trial.layer, trial.atol)):
             what = f"must compute each row by itself, but row {row + 1} gave other values when it was alone"
             advice = "Let rows not see each other, and steps beyond `lengths` not be seen"
-            return Breach(what, advice, "rows_independent=False")
+            return Violation(what, advice, "rows_independent=False")
     return None
 
 
-def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Breach | None:
+def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Violation | None:
     """A causal layer gives the same in one call, step by step, and in pieces.
 
     cuts: where x is cut; into single steps, and in two, unless given
@@ -271,9 +277,11 @@ def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Breach | 
         advice = "Carry in the state all that later steps need"
         if not near(torch.cat(ys, dim=1), whole, trial.atol):
             step = first_other(torch.cat(ys, dim=1), whole, trial.atol)
-            return Breach(f"is causal, but y at step {step} was another {came} than in one call", advice, NOT_CAUSAL)
+            return Violation(f"is causal, but y at step {step} was another {came} than in one call", advice, NOT_CAUSAL)
         if state is not None and not states_near(state, end, trial.layer, trial.atol):
-            return Breach(f"is causal, but its state after {came} was another than after one call", advice, NOT_CAUSAL)
+            return Violation(
+                f"is causal, but its state after {came} was another than after one call", advice, NOT_CAUSAL
+            )
     return None
 
 
@@ -282,7 +290,7 @@ def lengths_of(cuts: tuple[int, ...], steps: int) -> str:
     return " and ".join(str(stop - start) for start, stop in pairwise((0, *cuts, steps)))
 
 
-def sees_no_future(trial: Trial) -> Breach | None:
+def sees_no_future(trial: Trial) -> Violation | None:
     """A later input changes no output of a causal layer."""
     steps = trial.x.shape[1]
     if not trial.layer.traits.causal:
@@ -294,10 +302,10 @@ def sees_no_future(trial: Trial) -> Breach | None:
         return None
     step = first_other(after[:, :now], before[:, :now], trial.atol)
     advice = "Let each step see only itself and earlier ones"
-    return Breach(f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice, NOT_CAUSAL)
+    return Violation(f"is causal, but y at step {step} changed when steps {now + 1} to {steps} did", advice, NOT_CAUSAL)
 
 
-def keeps_waiting_rows(trial: Trial) -> Breach | None:
+def keeps_waiting_rows(trial: Trial) -> Violation | None:
     """A row of length 0 keeps its state."""
     rows = trial.x.shape[0]
     begin = trial.begin(trial.layer, rows) or trial.layer.initial(rows, torch.zeros((), dtype=torch.float64))
@@ -305,19 +313,19 @@ def keeps_waiting_rows(trial: Trial) -> Breach | None:
     _, after = trial.layer(trial.x, torch.zeros_like(trial.lengths), begin)
     if states_near(after, before, trial.layer, atol=0):
         return None
-    return Breach("changed the state of a row of length 0", "Keep the state of rows that have ended: see `lengths`")
+    return Violation("changed the state of a row of length 0", "Keep the state of rows that have ended: see `lengths`")
 
 
-def gradients_are_finite(trial: Trial) -> Breach | None:
+def gradients_are_finite(trial: Trial) -> Violation | None:
     """Those of x and of the weights, in training mode too."""
     twin = replace(trial, layer=deepcopy(trial.layer))
     for mode in (False, True):
         twin.layer.train(mode)
-        result = twin.ask(trial.x, trial.lengths)
+        result = twin.forward_backward(trial.x, trial.lengths)
         for name, gradient in {"x": result.to_x, **result.to_weights}.items():
             if not gradient.isfinite().all():
                 advice = "Look for a square root or a norm at zero, or a division by zero"
-                return Breach(f"has a gradient to {name} that is not finite", advice)
+                return Violation(f"has a gradient to {name} that is not finite", advice)
     return None
 
 
@@ -353,17 +361,19 @@ def first_other(came: Float[Tensor, "batch time dim"], expected: Float[Tensor, "
     return int(close.int().argmin()) + 1
 
 
-def layer_breaches(layer: Layer, *, causal: bool = False) -> Iterator[Breach]:
+def layer_violations(layer: Layer, *, causal: bool = False) -> Iterator[Violation]:
     """Of a fresh layer; `causal` if it must be."""
     if causal and not layer.traits.causal:
-        yield Breach("is not causal by its traits, and was built to be", "Return a causal layer where causal is True")
+        yield Violation(
+            "is not causal by its traits, and was built to be", "Return a causal layer where causal is True"
+        )
     try:
         trial = Trial.of(layer)
     except RuntimeError:
         layer = layer.float()
         layer(torch.randn(ROWS, 1, layer.input_size))  # an error of this is its own
         advice = "Keep constants as buffers (self.register_buffer): they have the type and device of the weights"
-        yield Breach("computes in float32 alone: it failed with weights and input in float64", advice)
+        yield Violation("computes in float32 alone: it failed with weights and input in float64", advice)
         return
     yield from (breach for question in LAYER_QUESTIONS if (breach := question(trial)) is not None)
 
@@ -371,104 +381,112 @@ def layer_breaches(layer: Layer, *, causal: bool = False) -> Iterator[Breach]:
 # Other parts -------------------------------------------------------------------------------------------------------
 
 
-def activation_breaches(activation: nn.Module) -> Iterator[Breach]:
+def activation_violations(activation: nn.Module) -> Iterator[Violation]:
     """An activation maps each value by itself: some layers have time as the last dimension."""
     activation = activation.double().eval()
     x = torch.randn(2, 3, 4, dtype=torch.float64).mul_(3).requires_grad_()
     y = activation(x)
     if not isinstance(y, Tensor) or y.shape != x.shape:
         came = f"shape {list(y.shape)}" if isinstance(y, Tensor) else f"type {type(y).__name__}"
-        yield Breach(f"gave {came} for x of shape {list(x.shape)}", "Return a tensor with a value for each value of x")
+        yield Violation(
+            f"gave {came} for x of shape {list(x.shape)}", "Return a tensor with a value for each value of x"
+        )
         return
     if y.dtype != x.dtype or not y.isfinite().all():
-        yield Breach("gave values that are not finite, or of another type than x", "Return finite values of x's type")
+        yield Violation(
+            "gave values that are not finite, or of another type than x", "Return finite values of x's type"
+        )
         return
     if not torch.equal(activation(x), y):
         yield TWO_RESULTS
     moved = x.detach().clone()
     moved[0, 1, 2] += 1
     if activation(moved).ne(y).sum() > 1:
-        yield Breach(
+        yield Violation(
             "must map each value by itself, but one value changed the result of others", "Leave sums and means out"
         )
     if y.requires_grad:
         y.sum().backward()
     if not y.requires_grad or not zeros_if_none(x).isfinite().all():
-        yield Breach("has no finite gradient to x", "Use torch's functions on x itself, not on x.data or numpy arrays")
+        yield Violation(
+            "has no finite gradient to x", "Use torch's functions on x itself, not on x.data or numpy arrays"
+        )
 
 
-def score_breaches(score: Score) -> Iterator[Breach]:
+def score_violations(score: Score) -> Iterator[Violation]:
     """A score of each query with each key, which the fused kernels must be able to compute."""
     score = score.double().eval()
-    moved_off(score)
+    perturb(score)
     q = torch.randn(2, score.heads, 3, score.query_size, dtype=torch.float64).requires_grad_()
     k = torch.randn(2, score.key_heads, 5, score.key_size, dtype=torch.float64).requires_grad_()
     mapped_q, mapped_k = score.query(q), score.key(k)
     if mapped_k.shape[-1] != score.mapped_size:
         what = f"declares mapped_size {score.mapped_size}, but `key` gave vectors of {mapped_k.shape[-1]}"
-        yield Breach(what, "Set self.mapped_size to the width of what `key` gives")
+        yield Violation(what, "Set self.mapped_size to the width of what `key` gives")
         return
     scores = score.scores(mapped_q, mapped_k)
     if scores.shape != (2, score.heads, 3, 5):
         what = f"gave scores of shape {list(scores.shape)}, not {[2, score.heads, 3, 5]}"
-        yield Breach(what, "Give one for each query and key: [batch, heads, queries, keys]")
+        yield Violation(what, "Give one for each query and key: [batch, heads, queries, keys]")
         return
     if not scores.isfinite().all():
-        yield Breach("gave scores that are not finite", "Look for a division by zero, a logarithm or an overflow")
+        yield Violation("gave scores that are not finite", "Look for a division by zero, a logarithm or an overflow")
         return
     if score.kind == "dot":
         plain = score.scale * mapped_q @ mapped_k.repeat_interleave(score.heads // score.key_heads, 1).transpose(2, 3)
         if not near(plain.softmax(dim=3), scores.softmax(dim=3), atol=1e-9):
             what = "is of kind 'dot', so that kernels compute scale · query(q) · key(k), but `scores` gives another"
-            yield Breach(what, "Leave `scores` out, or set kind on the class to a name of its own")
+            yield Violation(what, "Leave `scores` out, or set kind on the class to a name of its own")
             return
     other = k.detach().clone()
     other[:, :, 3] += 1
     again = score.scores(mapped_q, score.key(other))
     if not near(again[..., :3], scores[..., :3]):
-        yield Breach(
+        yield Violation(
             "must score each key by itself, but a key changed the score of another", "Leave sums over keys out"
         )
     scores.sum().backward()
     if not all(zeros_if_none(each).isfinite().all() for each in (q, k, *score.parameters())):
-        yield Breach("has a gradient that is not finite", "Look for a square root or a norm at zero")
+        yield Violation("has a gradient that is not finite", "Look for a square root or a norm at zero")
 
 
-def head_breaches(head: ClassHead, size: int, classes: int) -> Iterator[Breach]:
+def head_violations(head: ClassHead, size: int, classes: int) -> Iterator[Violation]:
     """A loss over real steps, a class for each, and probabilities that sum to one."""
     if (head.input_size, head.classes) != (size, classes):
         what = f"was built for vectors of {size} and {classes} classes, and has {head.input_size} and {head.classes}"
-        yield Breach(what, "Pass an output layer nn.Linear(size, classes) to super().__init__")
+        yield Violation(what, "Pass an output layer nn.Linear(size, classes) to super().__init__")
         return
     head = head.double().eval()
-    moved_off(head)
+    perturb(head)
     y = torch.randn(ROWS, STEPS, size, dtype=torch.float64).requires_grad_()
     target, lengths = torch.randint(classes, (ROWS, STEPS)), torch.tensor(LENGTHS)
     padding = torch.arange(STEPS) >= lengths.unsqueeze(1)
     loss = head.loss(y, target, lengths)
     if not isinstance(loss, Loss) or loss.total.dim() or int(loss.count) != int(lengths.sum()):
         what = f"gave the loss {loss!r:.60} for {int(lengths.sum())} real steps"
-        yield Breach(what, "Return Loss(total, count): the sum over real steps, and `real_steps(scores, lengths)`")
+        yield Violation(what, "Return Loss(total, count): the sum over real steps, and `real_steps(scores, lengths)`")
         return
     rows = [(row, length) for row, length in enumerate(LENGTHS) if length]
     alone = [head.loss(y[[row], :length], target[[row], :length]).total for row, length in rows]
     if not near(torch.stack(alone).sum(), loss.total, atol=1e-9):
         what = "must ignore padding and other rows, but its loss was not the sum of the rows' own"
-        yield Breach(what, "Sum over the steps of each row within `lengths` alone")
+        yield Violation(what, "Sum over the steps of each row within `lengths` alone")
     if not loss.total.isfinite():
-        yield Breach("gave a loss that is not finite", "Look for a logarithm of zero; log_softmax is exact")
+        yield Violation("gave a loss that is not finite", "Look for a logarithm of zero; log_softmax is exact")
         return
     if loss.total.requires_grad:
         loss.total.backward()
     gradients = [zeros_if_none(each) for each in (y, *head.parameters())]
     if not all(each.isfinite().all() for each in gradients) or not gradients[0].any():
-        yield Breach("has a loss without a finite gradient to y", "Compute it from the scores, by functions of torch")
+        yield Violation(
+            "has a loss without a finite gradient to y", "Compute it from the scores, by functions of torch"
+        )
     said = head.predict(y, lengths)
     right = said.shape == target.shape and bool((said[padding] == PADDING).all())
     if not (right and bool(((said[~padding] >= 0) & (said[~padding] < classes)).all())):
-        yield Breach("predicted no class for each real step, and -1 beyond", "Return pad_beyond(classes, lengths)")
+        yield Violation("predicted no class for each real step, and -1 beyond", "Return pad_beyond(classes, lengths)")
     p = head.probabilities(y, lengths)
     if p.shape != (ROWS, STEPS, classes) or not near(p.sum(dim=2), (~padding).to(p), atol=1e-6) or bool((p < 0).any()):
-        yield Breach(
+        yield Violation(
             "gave probabilities that do not sum to one", "Return what sums to one over the classes of each step"
         )

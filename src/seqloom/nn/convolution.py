@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.activations import activation as activation_named
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import offer, recording
@@ -76,13 +76,13 @@ class CausalConvolution(Convolution):
         return self.convolve(whole), State(recent=recent)
 
 
-class CentredConvolution(Convolution):
+class CenteredConvolution(Convolution):
     """y_t = φ(Σ_{k=0}^{K−1} W_k x_{t+kd−c} + b), with c = ⌊(K − 1) d / 2⌋ and zeros outside a row
 
     W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it
     looks ahead, so it can't step.
 
-    >>> CentredConvolution(3, 4, kernel_size=5)(torch.randn(2, 7, 3))[0].shape
+    >>> CenteredConvolution(3, 4, kernel_size=5)(torch.randn(2, 7, 3))[0].shape
     torch.Size([2, 7, 4])
     """
 
@@ -123,7 +123,7 @@ class GatedUnit(Layer):
         a, g = x.chunk(2, dim=2)
         candidate, gate = self.candidate(a), torch.sigmoid(g)
         if recording("gates"):
-            offer("gates", time=1, gate=zero_beyond(gate, lengths), candidate=zero_beyond(candidate, lengths))
+            offer("gates", time=1, gate=mask_padding(gate, lengths), candidate=mask_padding(candidate, lengths))
         return candidate * gate, State()
 
 

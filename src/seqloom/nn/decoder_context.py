@@ -6,11 +6,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import real
+from seqloom.kernels.masks import sequence_mask
 from seqloom.nn.attention import Attention
 from seqloom.nn.layer import Shapes
 from seqloom.nn.pooling import POOLS
-from seqloom.nn.record import inside
+from seqloom.nn.record import scope
 from seqloom.nn.scores import SCORES, Score
 from seqloom.nn.state import State
 
@@ -103,9 +103,9 @@ class AttendedContext(Context):
 
     def look(self, query: Float[Tensor, "batch time query_size"], state: State) -> Float[Tensor, "batch time context"]:
         keys, values = state["keys"].unsqueeze(1), state["values"].unsqueeze(1)
-        mask = real(state["lengths"], keys.shape[2])[:, None, None]
+        mask = sequence_mask(state["lengths"], keys.shape[2])[:, None, None]
         asked = self.attention.score.query(query.unsqueeze(1))
-        with inside("memory"):
+        with scope("memory"):
             return self.attention.pool(asked, keys, values, mask).squeeze(1)
 
 

@@ -15,7 +15,7 @@ from seqloom.core.registry import Registry
 from seqloom.nn.layer import Pointwise
 
 
-class AnyDropout(Pointwise):
+class DropoutBase(Pointwise):
     """x ⊙ m / (1 − p), with m drawn from Bernoulli(1 − p) in training mode."""
 
     def __init__(self, size: int, p: float) -> None:
@@ -35,21 +35,21 @@ class AnyDropout(Pointwise):
         return f"p={self.p}"
 
 
-class Dropout(AnyDropout):
+class Dropout(DropoutBase):
     """Each value by itself (Srivastava et al. 2014)."""
 
     def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         return F.dropout(x, self.p)
 
 
-class VariationalDropout(AnyDropout):
+class VariationalDropout(DropoutBase):
     """The same values at every step of a row (Gal & Ghahramani 2016, https://arxiv.org/abs/1512.05287)."""
 
     def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
         return x * F.dropout(torch.ones_like(x[:, :1]), self.p)
 
 
-DROPOUTS: Registry[type[AnyDropout]] = Registry("dropout", {"plain": Dropout, "variational": VariationalDropout})
+DROPOUTS: Registry[type[DropoutBase]] = Registry("dropout", {"plain": Dropout, "variational": VariationalDropout})
 
 
 def check_probability(where: str, argument: str, p: float) -> None:

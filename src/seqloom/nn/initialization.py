@@ -14,7 +14,7 @@ Fill = Callable[[Tensor, float | None], object]
 
 # A scheme fills a matrix [out, in]; `scale` is r, s or the gain, None the scheme's own.
 SCHEMES: Registry[Fill] = Registry(
-    "initialisation",
+    "initialization",
     {
         "uniform": lambda weight, r: nn.init.uniform_(weight, -_or(r, 0.1), _or(r, 0.1)),  # U(−r, r)
         "normal": lambda weight, s: nn.init.normal_(weight, 0.0, _or(s, 0.02)),  # N(0, s²)
@@ -38,7 +38,7 @@ _CELL = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bia
 
 
 @torch.no_grad()
-def initialise(
+def initialize(
     module: nn.Module,
     *,
     weights: str = "glorot-uniform",
@@ -59,15 +59,15 @@ def initialise(
     forget: added to a forget gate's bias, so that memory lasts from the start (Gers 2000; Jozefowicz 2015)
     prior: how frequent each class is; output biases start at its logarithm, so that the first loss is the entropy of
         the classes
-    Normalisation, peepholes and learned positions stay as they are.
+    Normalization, peepholes and learned positions stay as they are.
 
     >>> layer = nn.Linear(4, 2)
-    >>> initialise(layer, weights="uniform", scale=0.08)
+    >>> initialize(layer, weights="uniform", scale=0.08)
     >>> bool(layer.weight.abs().max() <= 0.08), layer.bias.tolist()
     (True, [0.0, 0.0])
     """
     if biases not in ("zero", "uniform", "normal"):
-        raise ArgumentError("initialise", "biases", repr(biases), "'zero', 'uniform' or 'normal'", verb="is")
+        raise ArgumentError("initialize", "biases", repr(biases), "'zero', 'uniform' or 'normal'", verb="is")
     schemes = {
         "weight": (SCHEMES[weights], scale),
         "weights": (SCHEMES[weights], scale),
@@ -136,7 +136,7 @@ def _or(value: float | None, otherwise: float) -> float:
 def _identity(weight: Tensor) -> Tensor:
     if weight.dim() != 2:
         shape = f"shape {list(weight.shape)}"
-        raise ArgumentError("initialise", "a weight", shape, "a matrix, for the scheme 'identity'")
+        raise ArgumentError("initialize", "a weight", shape, "a matrix, for the scheme 'identity'")
     return nn.init.eye_(weight)
 
 

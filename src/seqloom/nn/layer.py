@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, CannotStep
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.state import State
-from seqloom.nn.validation import check_lengths, check_sequence, check_state, longest_of
+from seqloom.nn.validation import check_lengths, check_sequence, check_state, longest_length
 
 Shapes = dict[str, tuple[int | None, ...]]
 
@@ -22,7 +22,7 @@ class Traits(NamedTuple):
     causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the
         same.
     max_length: the most steps that it takes, None for any number.
-    rows_independent: no row changes another, in training mode either (batch normalisation is the exception).
+    rows_independent: no row changes another, in training mode either (batch normalization is the exception).
     """
 
     causal: bool
@@ -95,7 +95,7 @@ class Layer(nn.Module, ABC):
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         if isinstance(state, State) and state.checked:  # within another layer, which has looked at x for all its parts
-            return self.mix(zero_beyond(x, lengths) if self.needs_zeros else x, lengths, state)
+            return self.mix(mask_padding(x, lengths) if self.needs_zeros else x, lengths, state)
         where = type(self).__name__
         check_sequence(where, x, self.input_size, next(self.parameters(), None))
         return self.run(where, x, lengths, state)
@@ -108,16 +108,16 @@ class Layer(nn.Module, ABC):
         Within another layer, which has done so for all its parts, nothing of that is done again.
         """
         if isinstance(state, State) and state.checked:
-            return self.mix(zero_beyond(x, lengths) if self.needs_zeros else x, lengths, state)
+            return self.mix(mask_padding(x, lengths) if self.needs_zeros else x, lengths, state)
         rows, time = x.shape[:2]
         if state is None:
             state = self.initial(rows, x)
         else:
             check_state(where, state, self.state_shapes(), rows, x)
             if state.position is None:  # made by hand from tensors alone: a beginning
-                state = state.at(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
+                state = state.with_position(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
         traits = self.traits
-        if not traits.causal and state.horizon > 0:
+        if not traits.causal and state.max_position > 0:
             raise CannotStep(
                 "this state comes from an earlier call, and this layer can't go on from it, because it reads the whole "
                 "sequence at once",
@@ -126,15 +126,15 @@ class Layer(nn.Module, ABC):
             )
         longest = time
         if lengths is not None:
-            longest, lengths = longest_of(lengths, time), check_lengths(where, lengths, rows, time, x.device)
-        position, horizon = state.advance(longest, lengths)
-        if traits.max_length is not None and max(time, horizon) > traits.max_length:
-            past = f" after {state.horizon} earlier ones" if state.horizon else ""
+            longest, lengths = longest_length(lengths, time), check_lengths(where, lengths, rows, time, x.device)
+        position, max_position = state.advance(longest, lengths)
+        if traits.max_length is not None and max(time, max_position) > traits.max_length:
+            past = f" after {state.max_position} earlier ones" if state.max_position else ""
             raise ArgumentError(where, argument, f"{time} steps{past}", f"at most {traits.max_length} in all")
         if time == 0:
             return x.new_zeros(rows, 0, self.output_size), state
-        y, carried = self.mix(zero_beyond(x, lengths), lengths, state.as_checked())
-        return zero_beyond(y, lengths), carried.at(position, horizon)
+        y, carried = self.mix(mask_padding(x, lengths), lengths, state.as_checked())
+        return mask_padding(y, lengths), carried.with_position(position, max_position)
 
 
 class Pointwise(Layer):
@@ -154,7 +154,7 @@ class Pointwise(Layer):
         return self.each(x), State()
 
 
-class Unchanged(Pointwise):
+class Identity(Pointwise):
     """y = x"""
 
     def __init__(self, size: int) -> None:

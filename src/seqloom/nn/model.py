@@ -6,11 +6,11 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, CannotStep
-from seqloom.kernels.masks import last
+from seqloom.kernels.masks import last_step
 from seqloom.nn.heads.head import Head, Loss
 from seqloom.nn.heads.pooled import Pooled
 from seqloom.nn.layer import Layer, Traits
-from seqloom.nn.record import inside
+from seqloom.nn.record import scope
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 from seqloom.nn.vision import ImageStem
@@ -59,7 +59,7 @@ class GenerativeModel(nn.Module, ABC):
         """
         y, after = self.outputs(tokens, state, lengths)
         ends = None if lengths is None else lengths.to(y.device)
-        final = last(y, ends, otherwise=y.new_zeros(y.shape[0], y.shape[2]))
+        final = last_step(y, ends, default=y.new_zeros(y.shape[0], y.shape[2]))
         return self.head(final.unsqueeze(1)).squeeze(1), after
 
 
@@ -88,19 +88,19 @@ class Model(GenerativeModel):
         self, source: Source, lengths: Int[Tensor, " batch"] | None = None, state: State | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         """The body's outputs, before the head."""
-        with inside("body"):
+        with scope("body"):
             return through(self.stem, self.body, source, lengths, state)
 
     def loss(self, source: Source, target: Tensor, lengths: Int[Tensor, " batch"] | None = None) -> Loss:
         """The head's loss."""
         y, _ = self(source, lengths)
-        with inside("head"):
+        with scope("head"):
             return self.head.loss(y, target, lengths)
 
     def predict(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> Tensor:
         """The head's answer."""
         y, _ = self(source, lengths)
-        with inside("head"):
+        with scope("head"):
             return self.head.predict(y, lengths)
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
@@ -160,15 +160,15 @@ class EncoderDecoder(GenerativeModel):
 
     def start(self, source: Source, lengths: Int[Tensor, " batch"] | None = None) -> State:
         """The memory, prepared once, and the state before the first token."""
-        with inside("encoder"):
+        with scope("encoder"):
             memory, final = through(self.source_stem, self.encoder, source, lengths, None)
         stem = self.target_stem.initial(memory.shape[0], memory)
-        return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.part("body"))})
+        return State.join({"stem": stem, "body": self.decoder.start(memory, lengths, final.substate("body"))})
 
     def outputs(
         self, tokens: Int[Tensor, "batch time"], state: State, lengths: Int[Tensor, " batch"] | None = None
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        with inside("decoder"):
+        with scope("decoder"):
             return through(self.target_stem, self.decoder, tokens, lengths, state)
 
     @property
@@ -210,8 +210,8 @@ def through(
             raise ArgumentError("Model", "lengths", "given", "None, since all regions of an image are real", verb="is")
         x, seen = stem(source), None
     else:
-        x, seen = stem(source, lengths, None if state is None else state.part("stem"))
-    y, after = body(x, lengths, None if state is None else state.part("body"))
+        x, seen = stem(source, lengths, None if state is None else state.substate("stem"))
+    y, after = body(x, lengths, None if state is None else state.substate("body"))
     return y, State.join({"body": after} if seen is None else {"stem": seen, "body": after})
 
 

@@ -7,14 +7,14 @@ from torch import Tensor, nn
 from seqloom.core.problem import ArgumentError, MissingMemory
 from seqloom.kernels.attention import widen
 from seqloom.kernels.linear import Linear
-from seqloom.kernels.masks import all_reach, real
+from seqloom.kernels.masks import all_equal, sequence_mask
 from seqloom.nn.attention import Attention
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.positions import Rotary, turn
-from seqloom.nn.record import inside, recording
+from seqloom.nn.positions import Rotary, rotate
+from seqloom.nn.record import recording, scope
 from seqloom.nn.scores import SCORES, Dot, ScaledDot, Score
 from seqloom.nn.state import State, pad_to
-from seqloom.nn.validation import check_count, check_sequence, known_lengths
+from seqloom.nn.validation import check_count, check_sequence, resolve_lengths
 
 
 def extend(
@@ -26,22 +26,22 @@ def extend(
     its position, where nothing looks, until its next steps take that place.
     """
     (rows, heads, capacity, dim), time = stored.shape, new.shape[2]
-    needed = state.horizon + time
+    needed = state.max_position + time
     if capacity == 0 or state.position is None:  # nothing stored and nothing reserved
         return new
     if needed > capacity:
         stored = pad_to(stored, [rows, heads, max(needed, 2 * capacity), dim])
     grad = torch.is_grad_enabled() or stored.requires_grad
-    if state.level and not grad:
-        state.use_up()
-        stored[:, :, state.horizon : needed] = new
+    if state.aligned and not grad:
+        state.mark_consumed()
+        stored[:, :, state.max_position : needed] = new
         return stored
     row = torch.arange(rows, device=new.device).unsqueeze(1)
     slot = state.position.unsqueeze(1) + torch.arange(time, device=new.device)
     new = new.to(stored.dtype).transpose(1, 2)
     if grad:  # a backward pass may still want what is stored
         return stored.transpose(1, 2).index_put((row, slot), new).transpose(1, 2)
-    state.use_up()
+    state.mark_consumed()
     stored.transpose(1, 2).index_put_((row, slot), new)
     return stored
 
@@ -189,18 +189,20 @@ class SelfAttention(MultiHeadAttention):
         score = self.attention.score
         query, key = heads_of(self.query(x), self.heads), heads_of(self.key(x), self.key_heads)
         if self.rotary is not None:
-            turns = self.rotary.turns(state.steps(x), x)
-            query, key = turn(query, *turns), turn(key, *turns)
+            cos_sin = self.rotary.cos_sin(state.step_positions(x), x)
+            query, key = rotate(query, *cos_sin), rotate(key, *cos_sin)
         if not self.causal:
             query, key = score.centred(query, key, lengths)
             return self.ask(score.query(query), *self.store(key, x), self._mask(x, lengths)), State()
         keys, values = self.store(key, x)
         keys, values = extend(state["keys"], keys, state), extend(state["values"], values, state)
-        seen = keys.shape[2] if static(x) else state.horizon + x.shape[1]  # storage may be larger
+        seen = keys.shape[2] if static(x) else state.max_position + x.shape[1]  # storage may be larger
         query, asked = score.query(query), (keys[:, :, :seen], values[:, :, :seen])
-        if x.shape[1] == 1 and self.window is None and state.level:
+        if x.shape[1] == 1 and self.window is None and state.aligned:
             y = self.ask(query, *asked, mask=None)
-        elif state.horizon == 0 and self.window is None:  # padding comes after all that is real: causality hides it
+        elif (
+            state.max_position == 0 and self.window is None
+        ):  # padding comes after all that is real: causality hides it
             y = self.ask(query, *asked, mask=None, causal=True)
         else:
             y = self.ask(query, *asked, mask=self._causal_mask(x, seen, state))
@@ -208,7 +210,7 @@ class SelfAttention(MultiHeadAttention):
 
     def _mask(self, x: Tensor, lengths: Tensor | None) -> Bool[Tensor, "#batch 1 #time time"] | None:
         """Real keys, and within the window on both sides."""
-        mask = None if lengths is None else real(lengths, x.shape[1])[:, None, None]
+        mask = None if lengths is None else sequence_mask(lengths, x.shape[1])[:, None, None]
         if self.window is None:
             return mask
         steps = torch.arange(x.shape[1], device=x.device)
@@ -217,7 +219,7 @@ class SelfAttention(MultiHeadAttention):
 
     def _causal_mask(self, x: Tensor, seen: int, state: State) -> Bool[Tensor, "#batch 1 time seen"]:
         """Key s is seen by the step at position p where p − window < s ≤ p."""
-        position = state.steps(x)[:, None, :, None]
+        position = state.step_positions(x)[:, None, :, None]
         key = torch.arange(seen, device=x.device)
         mask = key <= position
         return mask if self.window is None else mask & (key > position - self.window)
@@ -277,7 +279,7 @@ class CrossAttention(MultiHeadAttention):
         final: State | None = None,
     ) -> State:
         check_sequence("CrossAttention", memory, self.memory_size, next(self.parameters()), argument="memory")
-        memory, lengths = known_lengths("CrossAttention", memory, lengths)
+        memory, lengths = resolve_lengths("CrossAttention", memory, lengths)
         keys, values = self.store(heads_of(self.key(memory), self.key_heads), memory)
         position = torch.zeros_like(lengths, dtype=torch.int64)
         stored = {"keys": keys.contiguous(), "values": values.contiguous(), "lengths": lengths}
@@ -288,8 +290,8 @@ class CrossAttention(MultiHeadAttention):
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         query = self.attention.score.query(heads_of(self.query(x), self.heads))
         steps = state["keys"].shape[2]
-        mask = None if all_reach(steps, state["lengths"]) else real(state["lengths"], steps)[:, None, None]
-        with inside("memory"):
+        mask = None if all_equal(state["lengths"], steps) else sequence_mask(state["lengths"], steps)[:, None, None]
+        with scope("memory"):
             return self.ask(query, state["keys"], state["values"], mask), state
 
 

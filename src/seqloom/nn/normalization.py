@@ -1,4 +1,4 @@
-"""Normalisation by name. Each has a learned scale γ and shift β unless it says otherwise; padding enters no mean."""
+"""Normalization by name. Each has a learned scale γ and shift β unless it says otherwise; padding enters no mean."""
 
 import math
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.kernels.masks import real
-from seqloom.nn.layer import Layer, Pointwise, Traits, Unchanged
+from seqloom.kernels.masks import sequence_mask
+from seqloom.nn.layer import Identity, Layer, Pointwise, Traits
 from seqloom.nn.state import State
 
 
@@ -142,7 +142,7 @@ NORMS: Registry[Callable[[int], Layer]] = Registry(
         "batch": BatchNorm,
         "group": lambda size: GroupNorm(size, groups=math.gcd(size, 8)),
         "instance": InstanceNorm,
-        "none": Unchanged,
+        "none": Identity,
     },
 )
 
@@ -155,7 +155,7 @@ def moments(
     In float32 at least: bfloat16 can't count past 256.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    steps = wide.new_ones(1, x.shape[1]) if lengths is None else real(lengths, x.shape[1]).to(wide.dtype)
+    steps = wide.new_ones(1, x.shape[1]) if lengths is None else sequence_mask(lengths, x.shape[1]).to(wide.dtype)
     steps = steps.reshape(*steps.shape, *[1] * (x.dim() - 2))
     count = steps.expand_as(wide).sum(dims, keepdim=True)
     mean = (wide * steps).sum(dims, keepdim=True) / count.clamp(min=1)

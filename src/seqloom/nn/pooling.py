@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from seqloom.core.registry import Registry
 from seqloom.kernels.attention import softmax
-from seqloom.kernels.masks import last, real, zero_beyond
-from seqloom.nn.initialization import initialise
+from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
+from seqloom.nn.initialization import initialize
 from seqloom.nn.record import offer, recording
 from seqloom.nn.validation import check_lengths, check_sequence
 
@@ -39,33 +39,33 @@ class Pool(nn.Module, ABC):
             lengths = check_lengths(where, lengths, rows, time, y.device)
         if time == 0:
             return y.new_zeros(rows, self.output_size)
-        return self.reduce(zero_beyond(y, lengths), lengths)
+        return self.reduce(mask_padding(y, lengths), lengths)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}"
 
 
-class Last(Pool):
+class LastPool(Pool):
     """y_n, the output at a row's last real step.
 
     Of a bidirectional layer it has the backward half after one step alone: there, mean, max or attention say more.
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [7.0]]])
-    >>> Last(1)(y, lengths=torch.tensor([2, 3])).tolist()
+    >>> LastPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[4.0], [7.0]]
     """
 
     def reduce(
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch dim"]:
-        return last(y, lengths, otherwise=y.new_zeros(y.shape[0], y.shape[2]))
+        return last_step(y, lengths, default=y.new_zeros(y.shape[0], y.shape[2]))
 
 
-class Mean(Pool):
+class MeanPool(Pool):
     """1/n Σ_t y_t
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [2.0]]])
-    >>> Mean(1)(y, lengths=torch.tensor([2, 3])).tolist()
+    >>> MeanPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[2.5], [4.0]]
     """
 
@@ -77,11 +77,11 @@ class Mean(Pool):
         return y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(1)
 
 
-class Max(Pool):
+class MaxPool(Pool):
     """max_t y_t, each feature by itself (Collobert et al. 2011); steps that tie share the gradient.
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [7.0]]])
-    >>> Max(1)(y, lengths=torch.tensor([2, 3])).tolist()
+    >>> MaxPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[4.0], [8.0]]
     """
 
@@ -90,7 +90,7 @@ class Max(Pool):
     ) -> Float[Tensor, "batch dim"]:
         if lengths is None:
             return y.amax(dim=1)
-        padding = ~real(lengths, y.shape[1]).unsqueeze(2)
+        padding = ~sequence_mask(lengths, y.shape[1]).unsqueeze(2)
         return y.masked_fill(padding, float("-inf")).amax(dim=1).masked_fill((lengths == 0).unsqueeze(1), 0)
 
 
@@ -112,13 +112,13 @@ class AttentionPool(Pool):
         super().__init__(size)
         self.hidden = nn.Linear(size, size)
         self.query = nn.Linear(size, 1, bias=False)
-        initialise(self)
+        initialize(self)
 
     def reduce(
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch dim"]:
         scores = self.query(self.hidden(y).tanh()).transpose(1, 2).unsqueeze(1)
-        mask = None if lengths is None else real(lengths, y.shape[1])[:, None, None]
+        mask = None if lengths is None else sequence_mask(lengths, y.shape[1])[:, None, None]
         weights = softmax(scores, mask)
         if recording("attention"):
             offer("attention", time=2, weights=weights)
@@ -128,9 +128,9 @@ class AttentionPool(Pool):
 POOLS: Registry[type[Pool]] = Registry(
     "pool",
     {
-        "last": Last,
-        "mean": Mean,
-        "max": Max,
+        "last": LastPool,
+        "mean": MeanPool,
+        "max": MaxPool,
         "attention": AttentionPool,
     },
 )

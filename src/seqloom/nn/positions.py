@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.nn.layer import Layer, Traits, Unchanged
+from seqloom.nn.layer import Identity, Layer, Traits
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
@@ -36,13 +36,13 @@ class Sinusoidal(Layer):
 
     def encode(self, positions: Int[Tensor, "rows time"], like: Tensor) -> Float[Tensor, "rows time dim"]:
         """PE at these positions; sines and cosines side by side, then interleaved."""
-        angles = rotations(positions, self.input_size, self.base, like)
+        angles = rotation_angles(positions, self.input_size, self.base, like)
         return torch.stack([angles.sin(), angles.cos()], dim=3).flatten(2)[..., : self.input_size].to(like.dtype)
 
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        return x + self.encode(state.steps(x), x), State()
+        return x + self.encode(state.step_positions(x), x), State()
 
 
 class LearnedPositions(Layer):
@@ -63,11 +63,11 @@ class LearnedPositions(Layer):
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
         # A row's padding may stand past the last position; what it is given does not matter.
-        return x + self.embedding(state.steps(x).clamp(max=self.embedding.num_embeddings - 1)), State()
+        return x + self.embedding(state.step_positions(x).clamp(max=self.embedding.num_embeddings - 1)), State()
 
 
 class PositionVectors(nn.Embedding):
-    """E; small from the start, and `initialise`, which would scale it as words are scaled, leaves it so."""
+    """E; small from the start, and `initialize`, which would scale it as words are scaled, leaves it so."""
 
     roles: ClassVar[dict[str, str]] = {}
 
@@ -91,15 +91,15 @@ class Rotary(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch heads time dim"], positions: Int[Tensor, "rows time"]
     ) -> Float[Tensor, "batch heads time dim"]:
-        return turn(x, *self.turns(positions, x))
+        return rotate(x, *self.cos_sin(positions, x))
 
-    def turns(self, positions: Int[Tensor, "rows time"], like: Tensor) -> tuple[Tensor, Tensor]:
+    def cos_sin(self, positions: Int[Tensor, "rows time"], like: Tensor) -> tuple[Tensor, Tensor]:
         """cos pθ_i and sin pθ_i, each [rows, 1, time, dim/2]: made once for queries and keys."""
-        angles = rotations(positions, self.size, self.base, like).unsqueeze(1)
+        angles = rotation_angles(positions, self.size, self.base, like).unsqueeze(1)
         return angles.cos().to(like.dtype), angles.sin().to(like.dtype)
 
 
-def turn(
+def rotate(
     x: Float[Tensor, "batch heads time dim"],
     cos: Float[Tensor, "#batch 1 time half"],
     sin: Float[Tensor, "#batch 1 time half"],
@@ -116,13 +116,13 @@ POSITIONS: Registry[Callable[[int, int], Layer]] = Registry(
     {
         "sinusoidal": lambda size, length: Sinusoidal(size),
         "learned": LearnedPositions,
-        "rotary": lambda size, length: Unchanged(size),
-        "none": lambda size, length: Unchanged(size),
+        "rotary": lambda size, length: Identity(size),
+        "none": lambda size, length: Identity(size),
     },
 )
 
 
-def rotations(
+def rotation_angles(
     positions: Int[Tensor, "rows time"], size: int, base: float, like: Tensor
 ) -> Float[Tensor, "rows time half"]:
     """p / base^(2i/size) for each pair i of features, in float32 at least: bfloat16 can't count past 256."""

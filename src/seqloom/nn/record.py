@@ -121,24 +121,24 @@ def offer(kind: str, *, time: int | None = None, **values: Tensor) -> None:
                 open_recording.pieces.setdefault(kind, []).append(piece)
 
 
-def over_memory(place: str) -> bool:
+def attends_to_memory(place: str) -> bool:
     """Whether what was offered at this place is about another sequence, the memory that a decoder looks at.
 
-    >>> over_memory("decoder.0.cross.layer.memory"), over_memory("decoder.0.attention.layer")
+    >>> attends_to_memory("decoder.0.cross.layer.memory"), attends_to_memory("decoder.0.attention.layer")
     (True, False)
     """
     return place.split(".")[-1] == "memory"
 
 
-def inside(part: str) -> AbstractContextManager[None]:
+def scope(part: str) -> AbstractContextManager[None]:
     """What is offered within comes from this part of the layer."""
     if torch.compiler.is_compiling() or not _recordings.get():
         return _NOTHING
-    return _inside(part)
+    return _scope(part)
 
 
 @contextmanager
-def _inside(part: str) -> Iterator[None]:
+def _scope(part: str) -> Iterator[None]:
     token = _path.set((*_path.get(), part))
     try:
         yield
@@ -147,7 +147,7 @@ def _inside(part: str) -> Iterator[None]:
 
 
 @contextmanager
-def aside(*kinds: str) -> Iterator[Recording]:
+def capture(*kinds: str) -> Iterator[Recording]:
     """Keep what is offered within from the open recorders, to be put in order and offered again."""
     recording = Recording(kinds)
     recordings, path = _recordings.set((recording,)), _path.set(())

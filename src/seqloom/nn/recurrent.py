@@ -13,13 +13,13 @@ from torch.nn import functional as F
 from seqloom.core.names import INITIAL_STATES
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown
-from seqloom.kernels.masks import flip, zero_beyond
+from seqloom.kernels.masks import flip, mask_padding
 from seqloom.kernels.recurrence import Recurrence
-from seqloom.kernels.vendor import REFERENCE, choose
+from seqloom.kernels.vendor import REFERENCE, choose_backend
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.record import aside, offer, recording
+from seqloom.nn.record import capture, offer, recording
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
 
@@ -92,7 +92,7 @@ class Recurrent(Layer):
         if recording("gates") or recording("states"):
             y, after = self._recorded(recurrence)
         else:
-            y, after = choose(recurrence).run(recurrence)
+            y, after = choose_backend(recurrence).run(recurrence)
         return y, State(after)
 
     def _zoned_out(self, step: Step) -> Step:
@@ -118,11 +118,11 @@ class Recurrent(Layer):
             offer("states", time=None, **after)
             return y, after
 
-        with aside("gates", "states") as seen:
+        with capture("gates", "states") as seen:
             solved = REFERENCE.run(replace(recurrence, equation=None, step=observed))
         for kind in seen.kinds:
             for values in seen[kind].values():
-                offer(kind, time=1, **{name: zero_beyond(value, recurrence.lengths) for name, value in values.items()})
+                offer(kind, time=1, **{name: mask_padding(value, recurrence.lengths) for name, value in values.items()})
         return solved
 
     def extra_repr(self) -> str:
@@ -165,12 +165,12 @@ class Backwards(Composite):
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
-        layer, before = self.layers["reversed"], state.part("reversed")
+        layer, before = self.layers["reversed"], state.substate("reversed")
         wanted = [kind for kind in ("gates", "states") if recording(kind)]
         if not wanted:
             y, after = layer(flip(x, lengths), lengths, before)
         else:
-            with aside(*wanted) as seen:
+            with capture(*wanted) as seen:
                 y, after = layer(flip(x, lengths), lengths, before)
             for kind in wanted:
                 for values in seen[kind].values():
@@ -197,6 +197,6 @@ class Bidirectional(Composite):
     def mix(
         self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
-        ahead, state_ahead = self.run_part("forwards", x, lengths, state)
-        back, state_back = self.run_part("backwards", x, lengths, state)
+        ahead, state_ahead = self.run_layer("forwards", x, lengths, state)
+        back, state_back = self.run_layer("backwards", x, lengths, state)
         return torch.cat([ahead, back], dim=2), State.join({"forwards": state_ahead, "backwards": state_back})

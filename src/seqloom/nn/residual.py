@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.nn.dropout import AnyDropout, Dropout
+from seqloom.nn.dropout import Dropout, DropoutBase
 from seqloom.nn.layer import Layer
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Composite
@@ -19,7 +19,7 @@ from seqloom.nn.state import State
 Sublayer = Callable[[Tensor], Tensor]
 
 
-class AnyResidual(Composite):
+class ResidualBase(Composite):
     """A layer f, what stands around it, and dropout D; what y is made of them is the equation of each kind.
 
     dropout: by probability, or a layer of your own
@@ -36,7 +36,7 @@ class AnyResidual(Composite):
         self.input_size = self.output_size = size
         self.around = (*around, "dropout")
         for name in self.around:
-            if carried := sorted(self.parts()[name].state_shapes()):
+            if carried := sorted(self.sublayers()[name].state_shapes()):
                 came = f"a {name} that carries {', '.join(carried)}"
                 raise ArgumentError(type(self).__name__, name, came, "one without a state", verb="is")
 
@@ -51,7 +51,7 @@ class AnyResidual(Composite):
 
         def layer(x: Tensor) -> Tensor:
             nonlocal after
-            y, after = self.run_part("layer", x, lengths, state)
+            y, after = self.run_layer("layer", x, lengths, state)
             return y
 
         around = {name: partial(self.beside, name, lengths, state) for name in self.around}
@@ -60,12 +60,12 @@ class AnyResidual(Composite):
     def beside(self, name: str, lengths: Tensor | None, state: State, x: Tensor) -> Float[Tensor, "batch time dim"]:
         """A part around the layer, as a function of x: all it knows of the state is the position."""
         part = self.layers[name]
-        if isinstance(part, AnyDropout) and not part.training:
+        if isinstance(part, DropoutBase) and not part.training:
             return x
-        return self.run_part(name, x, lengths, state)[0]
+        return self.run_layer(name, x, lengths, state)[0]
 
 
-class Residual(AnyResidual):
+class Residual(ResidualBase):
     """y = x + D(f(x))   (He et al. 2016)
 
     >>> from seqloom.nn import GRU, Recurrent
@@ -80,7 +80,7 @@ class Residual(AnyResidual):
         return x + dropout(layer(x))
 
 
-class NormedResidual(AnyResidual):
+class NormedResidual(ResidualBase):
     """With a norm, by name or a layer of your own."""
 
     def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
@@ -102,4 +102,4 @@ class PostNorm(NormedResidual):
         return norm(x + dropout(layer(x)))
 
 
-ORDERS: Registry[type[NormedResidual]] = Registry("order of norm", {"pre": PreNorm, "post": PostNorm})
+NORM_ORDERS: Registry[type[NormedResidual]] = Registry("order of norm", {"pre": PreNorm, "post": PostNorm})

@@ -18,7 +18,7 @@ from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.attention import share
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.validation import check_count
 
 Queries = Float[Tensor, "batch heads queries query_size"]
@@ -187,7 +187,7 @@ class Gaussian(SameSize):
         """
         if k.element_size() < 4:
             return q, k
-        total = zero_beyond(k.detach().transpose(1, 2), lengths).sum(dim=1)  # [batch, key_heads, key_size]
+        total = mask_padding(k.detach().transpose(1, 2), lengths).sum(dim=1)  # [batch, key_heads, key_size]
         count = max(k.shape[2], 1) if lengths is None else lengths.clamp(min=1)[:, None, None]
         mean = (total / count).unsqueeze(2)
         return q - share(mean, q.shape[1]), k - mean

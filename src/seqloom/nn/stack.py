@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer, Shapes, Traits
-from seqloom.nn.record import inside
+from seqloom.nn.record import scope
 from seqloom.nn.state import State
 
 
@@ -33,7 +33,7 @@ class Composite(Layer):
         self._shapes = {f"{part}.{name}": shape for part, shapes in inner for name, shape in shapes.items()}
         self._traits = Traits.of_all(named.values())
 
-    def parts(self) -> dict[str, Layer]:
+    def sublayers(self) -> dict[str, Layer]:
         """The layers by name."""
         return dict(self.layers.items())  # type: ignore[arg-type]
 
@@ -45,7 +45,7 @@ class Composite(Layer):
         return dict(self._shapes)
 
     def initial(self, rows: int, like: Tensor) -> State:
-        return State.join({name: layer.initial(rows, like) for name, layer in self.parts().items()})
+        return State.join({name: layer.initial(rows, like) for name, layer in self.sublayers().items()})
 
     def start(
         self,
@@ -53,14 +53,14 @@ class Composite(Layer):
         lengths: Int[Tensor, " batch"] | None = None,
         final: State | None = None,
     ) -> State:
-        return State.join({name: layer.start(memory, lengths, final) for name, layer in self.parts().items()})
+        return State.join({name: layer.start(memory, lengths, final) for name, layer in self.sublayers().items()})
 
-    def run_part(
+    def run_layer(
         self, name: str, x: Tensor, lengths: Tensor | None, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         """One of the layers, with its own part of the state."""
-        with inside(name):
-            y, after = self.layers[name](x, lengths, state.part(name))
+        with scope(name):
+            y, after = self.layers[name](x, lengths, state.substate(name))
         return y, after
 
 
@@ -76,7 +76,7 @@ class Stack(Composite):
 
     def __init__(self, layers: Mapping[str, Layer] | Sequence[Layer]) -> None:
         super().__init__(layers)
-        stacked = list(self.parts().values())
+        stacked = list(self.sublayers().values())
         for below, above in pairwise(stacked):
             _check_meets("Stack", below.output_size, above)
         self.input_size, self.output_size = stacked[0].input_size, stacked[-1].output_size
@@ -86,7 +86,7 @@ class Stack(Composite):
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         after = {}
         for name in self.layers:
-            x, after[name] = self.run_part(name, x, lengths, state)
+            x, after[name] = self.run_layer(name, x, lengths, state)
         return x, State.join(after)
 
 
@@ -99,7 +99,7 @@ class DenseStack(Composite):
 
     def __init__(self, layers: Mapping[str, Layer] | Sequence[Layer]) -> None:
         super().__init__(layers)
-        stacked = list(self.parts().values())
+        stacked = list(self.sublayers().values())
         width = self.input_size = stacked[0].input_size
         for layer in stacked:
             _check_meets("DenseStack", width, layer)
@@ -111,7 +111,7 @@ class DenseStack(Composite):
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         after = {}
         for name in self.layers:
-            y, after[name] = self.run_part(name, x, lengths, state)
+            y, after[name] = self.run_layer(name, x, lengths, state)
             x = torch.cat([x, y], dim=2)
         return x, State.join(after)
 

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.dense import DenseOverFeatures
 from seqloom.nn.dropout import Dropout, check_probability
-from seqloom.nn.layer import Layer, Unchanged
+from seqloom.nn.layer import Identity, Layer
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
@@ -118,7 +118,7 @@ def finish(where: str, size: int, positions: Layer | None, norm: str | Layer, dr
 def placed(where: str, size: int, positions: Layer | None) -> Layer:
     """The layer that adds P to a stem's vectors, of this size; none unless said."""
     if positions is None:
-        return Unchanged(size)
+        return Identity(size)
     if (positions.input_size, positions.output_size) != (size, size):
         raise ArgumentError(where, "positions", f"width {positions.input_size}", f"{size}, the stem's size")
     return positions

@@ -13,7 +13,7 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, SelfAttention
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.positions import Rotary
-from seqloom.nn.residual import ORDERS, NormedResidual
+from seqloom.nn.residual import NORM_ORDERS, NormedResidual
 from seqloom.nn.stack import Stack
 from seqloom.nn.validation import check_count
 
@@ -101,7 +101,7 @@ def blocks(parts: TransformerConfig, one: Callable[[], Layer]) -> Stack:
 
 def residual(parts: TransformerConfig) -> Around:
     """The way around a sublayer."""
-    return lambda layer: ORDERS[parts.order](layer, norm=parts.norm, dropout=parts.dropout)
+    return lambda layer: NORM_ORDERS[parts.order](layer, norm=parts.norm, dropout=parts.dropout)
 
 
 def self_attention(parts: TransformerConfig, *, causal: bool) -> SelfAttention:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import readable, zero_beyond
+from seqloom.kernels.masks import mask_padding, readable
 from seqloom.nn.state import State
 
 Shapes = Mapping[str, tuple[int | None, ...]]
@@ -41,7 +41,7 @@ def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary:
     check_device(where, "tokens", tokens, weight)
     if lengths is not None:
         rows, time = tokens.shape
-        tokens = zero_beyond(tokens, check_lengths(where, lengths, rows, time, tokens.device))
+        tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
     if readable(tokens) and tokens.numel():
         lowest, highest = (int(end) for end in torch.aminmax(tokens))
         if lowest < 0 or highest >= vocabulary:
@@ -67,27 +67,27 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
     return lengths.to(device, non_blocking=device.type != "cpu")  # to the host one must wait for them
 
 
-def longest_of(lengths: Tensor, time: int) -> int:
+def longest_length(lengths: Tensor, time: int) -> int:
     """The longest where it can be read, on the CPU, before it is moved; else the number of steps, which bounds it."""
     if isinstance(lengths, Tensor) and readable(lengths) and lengths.numel():
         return int(lengths.max())
     return time
 
 
-def known_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def resolve_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
     """A memory with zeros beyond its lengths, and those lengths: all steps unless said."""
     rows, steps = memory.shape[:2]
     if lengths is None:
         return memory, torch.full((rows,), steps, device=memory.device)
     lengths = check_lengths(where, lengths, rows, steps, memory.device)
-    return zero_beyond(memory, lengths), lengths
+    return mask_padding(memory, lengths), lengths
 
 
 def check_state(where: str, state: State, shapes: Shapes, rows: int, like: Tensor) -> None:
     """state: the tensors that this layer carries, for these rows, on the device and in the precision of x."""
     if not isinstance(state, State):
         raise ArgumentError(where, "state", type(state).__name__, "a State, as the last call returned it", verb="is a")
-    if state.used_up:
+    if state.consumed:
         expected = "the one that this step returned; to go two ways from one state, copy it first with state.select"
         raise ArgumentError(where, "state", "used up by an earlier step, which wrote into it", expected, verb="was")
     if set(state) != set(shapes):

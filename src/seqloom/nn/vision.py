@@ -81,7 +81,7 @@ class ImageCNN(ImageStem):
 class ResidualConvolution(nn.Module):
     """y = shortcut(x) + conv(φ(norm(conv(φ(norm(x))))))   (He et al. 2016b, https://arxiv.org/abs/1603.05027)
 
-    Group normalisation, so that an image's regions don't depend on its batch-mates. The shortcut averages where the
+    Group normalization, so that an image's regions don't depend on its batch-mates. The shortcut averages where the
     grid shrinks and maps where the width changes.
     """
 

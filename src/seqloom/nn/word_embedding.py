@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.cells.lstm import LSTM
-from seqloom.nn.convolution import CentredConvolution
+from seqloom.nn.convolution import CenteredConvolution
 from seqloom.nn.layer import Layer
-from seqloom.nn.pooling import Max
+from seqloom.nn.pooling import MaxPool
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
@@ -73,8 +73,8 @@ class CharacterCNN(CharacterEncoder):
 
     def __init__(self, characters: int, width: int, size: int) -> None:
         super().__init__(characters, width, size)
-        self.convolution = CentredConvolution(width, size, kernel_size=3, activation="relu")
-        self.pool = Max(size)
+        self.convolution = CenteredConvolution(width, size, kernel_size=3, activation="relu")
+        self.pool = MaxPool(size)
 
     def read(
         self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
@@ -132,7 +132,7 @@ class WordEmbedding(Stack):
             raise ArgumentError("WordEmbedding", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
         if lengths is not None:
             rows, time, _ = tokens.shape
-            tokens = zero_beyond(tokens, check_lengths("WordEmbedding", lengths, rows, time, tokens.device))
+            tokens = mask_padding(tokens, check_lengths("WordEmbedding", lengths, rows, time, tokens.device))
         words = check_tokens("WordEmbedding", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
         spelling = self.spelling.embedding
         check_tokens("WordEmbedding", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)

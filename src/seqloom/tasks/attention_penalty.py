@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seqloom.kernels.masks import real
+from seqloom.kernels.masks import sequence_mask
 
 Weights = Float[Tensor, "batch heads written read"]
 
@@ -38,8 +38,8 @@ def missed(
     """The same of one place."""
     weights = weights.float()
     if written is not None:
-        weights = weights.masked_fill(~real(written.to(weights.device), weights.shape[2])[:, None, :, None], 0)
+        weights = weights.masked_fill(~sequence_mask(written.to(weights.device), weights.shape[2])[:, None, :, None], 0)
     squares = (1 - weights.sum(dim=2)).square().mean(dim=1)
     if read is not None:
-        squares = squares.masked_fill(~real(read.to(weights.device), weights.shape[3]), 0)
+        squares = squares.masked_fill(~sequence_mask(read.to(weights.device), weights.shape[3]), 0)
     return squares.sum()

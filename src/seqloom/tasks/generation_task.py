@@ -20,12 +20,12 @@ from seqloom.data.split import TRAIN
 from seqloom.data.tokenizers import Tokeniser
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.kernels.linear import Packing
+from seqloom.kernels.linear import PackedWeights
 from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.model import EncoderDecoder
-from seqloom.nn.record import over_memory, record
+from seqloom.nn.record import attends_to_memory, record
 from seqloom.nn.state import State
 from seqloom.tasks.attention_penalty import doubly_stochastic
 from seqloom.tasks.decode_limits import beginning, cut_by
@@ -132,7 +132,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         model = encoder_decoder.build(part, stem, target, longest=longest, smoothing=train.label_smoothing)
         if self._data is not None:  # a model that is to learn: a mistake is told before it does
             beginning(self.decode_options, model.max_length, self.source)
-        return part.initialised(model)
+        return part.initialized(model)
 
     def step(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> StepOutput:
         train = keys(self.experiment.train, GenerationTrain)
@@ -147,7 +147,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         with record("attention") as seen:
             y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
         total, count = model.head.loss(y, batch.target, batch.target_lengths)
-        looked = [told["weights"] for place, told in seen["attention"].items() if over_memory(place)]
+        looked = [told["weights"] for place, told in seen["attention"].items() if attends_to_memory(place)]
         if looked:
             missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
             total = total + train.doubly_stochastic * missed
@@ -173,7 +173,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         compared = Compared(keys(self.experiment.train, GenerationTrain).metrics)
         first = set(self.source.first(part, EXAMPLES).tolist())
         shown, wrong, cut, told_by_length = [], [], 0, False
-        with Packing():  # for all batches
+        with PackedWeights():  # for all batches
             for rows in self.decoding_batches(part, options):
                 read = self.source.batch(part, rows)
                 told_by_length = read.lengths is not None  # images are all of one size

@@ -13,11 +13,11 @@ from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS
 from seqloom.nn.conformance import (
-    Breach,
-    activation_breaches,
-    head_breaches,
-    layer_breaches,
-    score_breaches,
+    Violation,
+    activation_violations,
+    head_violations,
+    layer_violations,
+    score_violations,
 )
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Layer
@@ -55,7 +55,7 @@ def check_parts(experiment: Experiment) -> None:
         _ = experiment.model.widths  # that its layers fit one over the other
 
 
-def first_breach(experiment: Experiment, kind: str, name: str) -> Breach | None:
+def first_breach(experiment: Experiment, kind: str, name: str) -> Violation | None:
     """What a part does that it must not; an error that it raises is a `PartError`."""
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
@@ -64,7 +64,7 @@ def first_breach(experiment: Experiment, kind: str, name: str) -> Breach | None:
     except PartError:
         raise
     except SeqloomError as wrong:
-        return Breach(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
+        return Violation(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
     except Exception as wrong:
         raise failure(kind, name, defined(experiment, kind, name), wrong) from wrong
 
@@ -78,22 +78,22 @@ def defined(experiment: Experiment, kind: str, name: str) -> object:
     return family.builder if issubclass(family, Custom) else family
 
 
-def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Breach]:
+def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Violation]:
     """What a part does that it must not; nothing is asked of kinds that are no part of a model."""
     if kind == "cell":
-        yield from layer_breaches(Recurrent(CELLS[name](WIDTH, OTHER, bias=True)))
+        yield from layer_violations(Recurrent(CELLS[name](WIDTH, OTHER, bias=True)))
     elif kind == "norm":
-        yield from layer_breaches(NORMS[name](WIDTH))
+        yield from layer_violations(NORMS[name](WIDTH))
     elif kind == "activation":
-        yield from activation_breaches(ACTIVATIONS[name]())
+        yield from activation_violations(ACTIVATIONS[name]())
     elif kind == "score":
-        yield from score_breaches(SCORES[name](WIDTH, WIDTH, heads=1, key_heads=1))
-        yield from score_breaches(SCORES[name](WIDTH, WIDTH, heads=2, key_heads=1))
+        yield from score_violations(SCORES[name](WIDTH, WIDTH, heads=1, key_heads=1))
+        yield from score_violations(SCORES[name](WIDTH, WIDTH, heads=2, key_heads=1))
     elif kind == "head":
-        yield from head_breaches(HEADS[name](WIDTH, CLASSES, smoothing=0.1), WIDTH, CLASSES)
+        yield from head_violations(HEADS[name](WIDTH, CLASSES, smoothing=0.1), WIDTH, CLASSES)
     elif kind in ("layer", "model", "family"):
         for causal in uses(experiment, name):
-            yield from layer_breaches(small(experiment, kind, name, causal=causal), causal=causal)
+            yield from layer_violations(small(experiment, kind, name, causal=causal), causal=causal)
 
 
 def uses(experiment: Experiment, name: str) -> list[bool]:

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.core.config.train import Train
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 
 
 def penalty(
@@ -31,4 +31,4 @@ def mean(values: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"]
     if lengths is None:
         return values.mean()
     lengths = lengths.to(values.device, non_blocking=values.device.type != "cpu")
-    return zero_beyond(values, lengths).sum() / (lengths.sum().clamp(min=1) * values.shape[2])
+    return mask_padding(values, lengths).sum() / (lengths.sum().clamp(min=1) * values.shape[2])

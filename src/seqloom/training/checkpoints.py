@@ -36,7 +36,7 @@ def save(folder: Path, model: nn.Module, optimizer: Optimizer, state: State | No
         write_tensors(making / OPTIMISER, state_tensors(optimizer))
         if state is not None:
             write_tensors(making / CARRIED, dict(state) | positions(state))
-        told = {"progress": progress.told(), "horizon": None if state is None else state.horizon}
+        told = {"progress": progress.told(), "horizon": None if state is None else state.max_position}
         atomic_io.write(making / PROGRESS, json.dumps(told))
         hashes = {file.name: sha256(file) for file in sorted(making.iterdir())}
         atomic_io.write(making / MANIFEST, json.dumps(hashes, indent=1))
@@ -100,7 +100,7 @@ def restore(path: Path, model: nn.Module, optimizer: Optimizer, device: torch.de
         return None, progress
     tensors = read_tensors(path / CARRIED, device)
     position = tensors.pop("position", None)
-    return State(tensors, position=position, horizon=horizon), progress
+    return State(tensors, position=position, max_position=horizon), progress
 
 
 def drop_after(path: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from seqloom.nn.conformance import moved_off
+from seqloom.nn.conformance import perturb
 from seqloom.nn.layer import Layer, Traits
 from seqloom.nn.state import State
 
@@ -46,5 +46,5 @@ class Case:
     def layer(self, dtype: torch.dtype = torch.float64) -> Layer:
         """In eval mode, with no weight at zero or equal to another."""
         layer = self.make().to(dtype).eval()
-        moved_off(layer)
+        perturb(layer)
         return layer

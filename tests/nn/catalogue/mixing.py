@@ -2,7 +2,7 @@
 
 from seqloom.nn.convolution import (
     CausalConvolution,
-    CentredConvolution,
+    CenteredConvolution,
     GatedLinearConvolution,
     GatedLinearUnit,
     GatedTanhConvolution,
@@ -33,10 +33,10 @@ layers = {
     "causal convolution of one step": lambda: CausalConvolution(3, 4, kernel_size=1, bias=False),
     "causal convolution, dilated": lambda: CausalConvolution(3, 4, kernel_size=3, dilation=3, activation="tanh"),
     "causal convolutions, deep": lambda: Stack([CausalConvolution(3, 3, 2, dilation=d) for d in (1, 2, 4)]),
-    "centred convolution": lambda: CentredConvolution(3, 4, kernel_size=3),
-    "centred convolution, even": lambda: CentredConvolution(3, 4, kernel_size=4, bias=False),
-    "centred convolution, dilated": lambda: CentredConvolution(3, 4, kernel_size=3, dilation=3, activation="tanh"),
-    "centred convolutions, deep": lambda: Stack([CentredConvolution(3, 3, kernel_size=3) for _ in range(2)]),
+    "centred convolution": lambda: CenteredConvolution(3, 4, kernel_size=3),
+    "centred convolution, even": lambda: CenteredConvolution(3, 4, kernel_size=4, bias=False),
+    "centred convolution, dilated": lambda: CenteredConvolution(3, 4, kernel_size=3, dilation=3, activation="tanh"),
+    "centred convolutions, deep": lambda: Stack([CenteredConvolution(3, 3, kernel_size=3) for _ in range(2)]),
     "dense, deep": lambda: Stack([DenseOverFeatures(3, 3), DenseOverTokens(3, LENGTH), DenseOverBoth(3, 2, LENGTH)]),
     "gated linear unit": lambda: GatedLinearUnit(2),
     "gated tanh unit": lambda: GatedTanhUnit(2),

@@ -1,10 +1,10 @@
-"""What has no equal on the other side is refused by name, with the reason."""
+"""What has no equivalent on the other side is refused by name, with the reason."""
 
 import pytest
 from torch import nn
 from torch.nn import functional as F
 
-from seqloom.core.problem import NoEqual
+from seqloom.core.problem import NoEquivalent
 from seqloom.nn.cells import CELLS, LSTM, RNN, Cell
 from seqloom.nn.conversion import from_torch, self_attention_from_torch, to_torch
 from seqloom.nn.deep_recurrent import recurrent_stack
@@ -72,7 +72,7 @@ ours_without_equal = {
     ),
     "nn.GRU hold no FeedForward": Stack([Recurrent(RNN(3, 8)), FeedForward(8, 12)]),
     "knows recurrent layers, multi-head attention and Transformer blocks": Stack([Dropout(3, 0.1)]),
-    "FeedForward has no equal in torch.nn: to_torch knows": FeedForward(8, 12),
+    "FeedForward has no equivalent in torch.nn: to_torch knows": FeedForward(8, 12),
     "2 key heads for 4 heads": SelfAttention(8, 4, key_heads=2),
     "head_size 3, value_size 3, output_size 8; in nn.MultiheadAttention": SelfAttention(8, 2, head_size=3),
     "head_size 4, value_size 4, output_size 6": CrossAttention(8, 8, 2, output_size=6),
@@ -80,7 +80,7 @@ ours_without_equal = {
     "window of 3 steps": SelfAttention(8, 2, causal=True, window=3),
     "weighting is 'sum'": SelfAttention(8, 2, weighting="sum"),
     "PlainSelfAttention has .* always has projections": PlainSelfAttention(8, score="scaled-dot"),
-    "Rotary has no equal": decoder(TransformerConfig(**{**vars(MODERN), "depth": 1})),
+    "Rotary has no equivalent": decoder(TransformerConfig(**{**vars(MODERN), "depth": 1})),
     "GatedFeedForward has .* no gate; use FeedForward": encoder(TransformerConfig(**{**vars(parts), "gated": True})),
     "RMSNorm has .* use LayerNorm": encoder(TransformerConfig(**{**vars(parts), "norm": "rms"})),
     "some of its maps and norms have a bias": encoder(TransformerConfig(**{**vars(parts), "bias": False})),
@@ -105,15 +105,15 @@ ours_without_equal = {
 
 @pytest.mark.parametrize(("sentence", "layer"), ours_without_equal.items(), ids=ours_without_equal)
 def test_what_torch_has_no_equal_of_is_refused(sentence: str, layer: Layer) -> None:
-    with pytest.raises(NoEqual, match=sentence) as caught:
+    with pytest.raises(NoEquivalent, match=sentence) as caught:
         to_torch(layer)
-    assert " has no equal in torch.nn: " in str(caught.value)
+    assert " has no equivalent in torch.nn: " in str(caught.value)
     assert str(caught.value).endswith(".")
 
 
 @pytest.mark.parametrize("score", [name for name in SCORES if name != "scaled-dot"])
 def test_other_scores_are_refused(score: str) -> None:
-    with pytest.raises(NoEqual, match=f"{SCORES[score].__name__} has no equal .* scaled dot product alone"):
+    with pytest.raises(NoEquivalent, match=f"{SCORES[score].__name__} has no equivalent .* scaled dot product alone"):
         to_torch(SelfAttention(8, 2, score=score))
 
 
@@ -122,7 +122,7 @@ class MyLSTM(nn.LSTM):
 
 
 theirs_without_equal = {
-    "LSTM with proj_size=2 has no equal in seqloom: .* put a linear layer": nn.LSTM(3, 4, proj_size=2),
+    "LSTM with proj_size=2 has no equivalent in seqloom: .* put a linear layer": nn.LSTM(3, 4, proj_size=2),
     "kdim=5 and vdim=6 .* one memory": nn.MultiheadAttention(8, 2, kdim=5, vdim=6),
     "MultiheadAttention with add_bias_kv": nn.MultiheadAttention(8, 2, add_bias_kv=True),
     "MultiheadAttention with add_zero_attn": nn.MultiheadAttention(8, 2, add_zero_attn=True),
@@ -130,19 +130,21 @@ theirs_without_equal = {
     r"the norm RMSNorm.* from_torch knows nn.LayerNorm": nn.TransformerEncoder(
         nn.TransformerEncoderLayer(**sizes), 1, nn.RMSNorm(8), enable_nested_tensor=False
     ),
-    "Linear has no equal in seqloom: from_torch knows nn.RNN, nn.LSTM, nn.GRU, nn.MultiheadAttention": nn.Linear(3, 4),
+    "Linear has no equivalent in seqloom: from_torch knows nn.RNN, nn.LSTM, nn.GRU, nn.MultiheadAttention": nn.Linear(
+        3, 4
+    ),
     "MyLSTM has .* no subclass of them": MyLSTM(3, 4),
 }
 
 
 @pytest.mark.parametrize(("sentence", "module"), theirs_without_equal.items(), ids=theirs_without_equal)
 def test_what_we_have_no_equal_of_is_refused(sentence: str, module: nn.Module) -> None:
-    with pytest.raises(NoEqual, match=sentence):
+    with pytest.raises(NoEquivalent, match=sentence):
         from_torch(module)
 
 
 def test_self_attention_from_a_module_for_another_sequence() -> None:
     with pytest.raises(
-        NoEqual, match="MultiheadAttention with kdim=6 has no equal in SelfAttention: its own size is 8"
+        NoEquivalent, match="MultiheadAttention with kdim=6 has no equivalent in SelfAttention: its own size is 8"
     ):
         self_attention_from_torch(nn.MultiheadAttention(8, 2, kdim=6, vdim=6))

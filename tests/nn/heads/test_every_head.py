@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import Head, Loss
-from seqloom.nn.initialization import initialise
+from seqloom.nn.initialization import initialize
 from tests.nn.heads.cases import CASES, CLASSES, SIZE, Case
 
 every_head = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -170,9 +170,9 @@ def test_starts_at_the_prior(case: Case) -> None:
     prior = counts / 10 if several else counts
     if "bias" not in " ".join(head.state_dict()):
         with pytest.raises(ArgumentError, match="bias is False"):
-            initialise(head, prior=prior)
+            initialize(head, prior=prior)
         return
-    initialise(head, prior=prior)
+    initialize(head, prior=prior)
     if several:
         share = prior.clamp(1e-3)
         entropy = -(share * share.log() + (1 - share) * (1 - share).log()).sum()
@@ -193,7 +193,7 @@ def test_a_prior_of_other_classes_is_refused(case: Case) -> None:
     head = case.make()
     if "bias" in " ".join(head.state_dict()):
         with pytest.raises(ArgumentError, match=r"prior has shape \[3\]; expected \[5\]"):
-            initialise(head, prior=torch.ones(3))
+            initialize(head, prior=torch.ones(3))
 
 
 @every_head

@@ -5,7 +5,7 @@ import torch
 
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.heads import GaussianLikelihood, LabelsPerSequence, PerSequence, PerToken, Pooled, SquaredError
-from seqloom.nn.pooling import POOLS, Max, Mean
+from seqloom.nn.pooling import POOLS, MaxPool, MeanPool
 from seqloom.nn.record import record
 
 Y, LENGTHS = torch.randn(3, 4, 5), torch.tensor([4, 2, 0])
@@ -25,7 +25,7 @@ def test_classes_are_the_head_of_the_pooled_vector(pool: str) -> None:
 
 def test_several_labels() -> None:
     head, target = LabelsPerSequence(5, 2, pool="max", threshold=0.4), torch.tensor([[1, 0], [1, 1], [0, 0]]).bool()
-    p = (Max(5)(Y, LENGTHS) @ head.head.output.weight.T + head.head.output.bias).sigmoid()
+    p = (MaxPool(5)(Y, LENGTHS) @ head.head.output.weight.T + head.head.output.bias).sigmoid()
     loss = head.loss(Y, target, LENGTHS)
     assert loss.count == 3
     torch.testing.assert_close(loss.total, -torch.where(target, p, 1 - p).log().sum())
@@ -49,7 +49,7 @@ def test_values_of_a_whole_row() -> None:
 
 
 def test_a_pool_may_be_given_and_shared() -> None:
-    pool = Mean(5)
+    pool = MeanPool(5)
     assert PerSequence(5, 3, pool=pool).pool is pool
 
 
@@ -63,7 +63,7 @@ def test_wrong_pools_are_sentences() -> None:
     with pytest.raises(UnknownName, match=r"unknown pool 'man'\. Did you mean"):
         PerSequence(5, 3, pool="man")
     with pytest.raises(ArgumentError, match="Pooled: head has input_size 5; expected 4, what the pool gives"):
-        Pooled(Mean(4), SquaredError(5, 1))
+        Pooled(MeanPool(4), SquaredError(5, 1))
 
 
 def test_smoothing_goes_to_the_head() -> None:

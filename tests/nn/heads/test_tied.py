@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads import PerToken
-from seqloom.nn.initialization import initialise
+from seqloom.nn.initialization import initialize
 
 
 class Model(nn.Module):
@@ -57,7 +57,7 @@ def test_safetensors_saves_and_loads_the_model(tmp_path: Path) -> None:
     assert torch.equal(other(TOKENS), model(TOKENS))
 
 
-@pytest.mark.parametrize("change", ["to", "copy", "assign", "empty", "initialise"])
+@pytest.mark.parametrize("change", ["to", "copy", "assign", "empty", "initialize"])
 def test_the_tie_outlives(change: str) -> None:
     model = Model()
     if change == "to":
@@ -74,7 +74,7 @@ def test_the_tie_outlives(change: str) -> None:
         model = model.to_empty(device="cpu")
         model.load_state_dict(Model().state_dict())
     else:
-        initialise(model, embeddings="uniform", scale=0.1)
+        initialize(model, embeddings="uniform", scale=0.1)
         assert model.embedding.weight.abs().max() <= 0.1
     assert model.head.output.weight is model.embedding.weight
     assert is_tied(model)

@@ -285,7 +285,7 @@ LAYERS = {
     "BatchNorm": batch_norm,
     "GroupNorm": group_norm,
     "InstanceNorm": group_norm,
-    "Unchanged": unchanged,
+    "Identity": unchanged,
     "Sinusoidal": sinusoidal,
     "LearnedPositions": learned,
     "FeedForward": feed_forward,

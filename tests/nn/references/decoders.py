@@ -101,7 +101,9 @@ def meet(decoder: nn.Module, c: Array, s: Array) -> Array:
 def pool(module: nn.Module, memory: Array) -> Array:
     if not len(memory):
         return np.zeros(memory.shape[1])
-    return {"Last": memory[-1], "Mean": memory.mean(axis=0), "Max": memory.max(axis=0)}[type(module).__name__]
+    return {"LastPool": memory[-1], "MeanPool": memory.mean(axis=0), "MaxPool": memory.max(axis=0)}[
+        type(module).__name__
+    ]
 
 
 class Body:

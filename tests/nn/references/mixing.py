@@ -161,7 +161,7 @@ LAYERS = {
     "DenseOverBoth": over_both,
     "Window": window,
     "CausalConvolution": causal,
-    "CentredConvolution": centred,
+    "CenteredConvolution": centred,
     "GatedLinearUnit": gated_linear,
     "GatedTanhUnit": gated_tanh,
     "TokenMixing": token_mixing,

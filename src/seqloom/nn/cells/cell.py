@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from seqloom.core.problem import ArgumentError
 from seqloom.kernels.linear import linear
 from seqloom.kernels.recurrence import Operands
-from seqloom.nn.initialization import initialise
+from seqloom.nn.initialization import initialize
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
@@ -74,7 +74,7 @@ class Cell(nn.Module, ABC):
         self.input_weight = nn.Parameter(torch.empty(rows, input_size))
         self.recurrent_weight = nn.Parameter(torch.empty(rows, hidden_size))
         self.bias = nn.Parameter(torch.zeros(rows)) if bias else None
-        initialise(self)
+        initialize(self)
 
     def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch parts*hidden"]:
         """What the input says to each part."""

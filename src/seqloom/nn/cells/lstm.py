@@ -122,7 +122,7 @@ class LSTMCoupled(MemoryCell):
 
 
 class LSTMLayerNorm(MemoryCell):
-    """Layer normalisation inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); LN has a scale and a shift of
+    """Layer normalization inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); LN has a scale and a shift of
     its own each time.
 
         i, f, g, o = parts of LN(x W_x) + LN(h W_h) + b, then σ, σ, tanh, σ

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from seqloom.core.problem import NoEqual
+from seqloom.core.problem import NoEquivalent
 from seqloom.nn.conversion.attention import (
     attention_from_torch,
     attention_to_torch,
@@ -20,7 +20,7 @@ from seqloom.nn.conversion.attention import (
     self_attention_from_torch,
 )
 from seqloom.nn.conversion.recurrent import recurrent_from_torch, recurrent_to_torch
-from seqloom.nn.conversion.refusals import check_expressible, no_equal
+from seqloom.nn.conversion.refusals import check_expressible, no_equivalent
 from seqloom.nn.conversion.transformer import (
     block_to_torch,
     decoder_from_torch,
@@ -82,7 +82,7 @@ def from_torch(module: nn.Module) -> Layer:
 
     `nn.RNN`, `nn.LSTM` and `nn.GRU` become what `recurrent_stack` builds; `nn.MultiheadAttention` becomes
     `SelfAttention`, or `CrossAttention` where keys have another size; the Transformer's layers become the blocks of
-    `transformer`. Precision, device and training mode stay. What has no equal here is refused by name.
+    `transformer`. Precision, device and training mode stay. What has no equivalent here is refused by name.
 
     >>> import torch
     >>> theirs = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
@@ -93,7 +93,7 @@ def from_torch(module: nn.Module) -> Layer:
     """
     if type(module) not in INWARDS:
         known = ", ".join(f"nn.{kind.__name__}" for kind in INWARDS)
-        raise NoEqual(type(module).__name__, "seqloom", f"from_torch knows {known}, and no subclass of them")
+        raise NoEquivalent(type(module).__name__, "seqloom", f"from_torch knows {known}, and no subclass of them")
     return INWARDS[type(module)](module)
 
 
@@ -101,19 +101,19 @@ def to_torch(layer: Layer) -> nn.Module:
     """The module of torch.nn that computes what this layer does, batch first, with a copy of its weights.
 
     A causal layer becomes a module that must be given a causal mask in each call. Precision, device and training mode
-    stay. What has no equal there is refused by name.
+    stay. What has no equivalent there is refused by name.
 
     >>> from seqloom.nn.deep_recurrent import recurrent_stack
     >>> to_torch(recurrent_stack("gru-after", 3, 4, depth=2))
     GRU(3, 4, num_layers=2, batch_first=True)
     >>> to_torch(recurrent_stack("gru", 3, 4))
     Traceback (most recent call last):
-    seqloom.core.problem.NoEqual: GRU has no equal in torch.nn: its reset gate acts before the product, ...
+    seqloom.core.problem.NoEquivalent: GRU has no equivalent in torch.nn: its reset gate acts before the product, ...
     """
     check_expressible(layer)
     table, kind = OUTWARDS, type(layer)
     if type(layer) is Stack:
-        table, kind = STACKS, type(next(iter(layer.parts().values())))
+        table, kind = STACKS, type(next(iter(layer.sublayers().values())))
     if kind not in table:
-        raise no_equal(layer)
+        raise no_equivalent(layer)
     return table[kind](layer)

@@ -8,8 +8,8 @@ torch keeps the maps of query, key and value in one matrix where their sizes agr
 import torch
 from torch import Tensor, nn
 
-from seqloom.core.problem import NoEqual
-from seqloom.nn.conversion.refusals import no_equal
+from seqloom.core.problem import NoEquivalent
+from seqloom.nn.conversion.refusals import no_equivalent
 from seqloom.nn.conversion.weights import filled
 from seqloom.nn.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 
@@ -35,7 +35,9 @@ def self_attention_from_torch(module: nn.MultiheadAttention, *, causal: bool = F
     check_module(module)
     size, heads, bias = module.embed_dim, module.num_heads, module.in_proj_bias is not None
     if module.kdim != size:
-        raise NoEqual(f"{type(module).__name__} with kdim={module.kdim}", "SelfAttention", f"its own size is {size}")
+        raise NoEquivalent(
+            f"{type(module).__name__} with kdim={module.kdim}", "SelfAttention", f"its own size is {size}"
+        )
     return filled(
         lambda: SelfAttention(size, heads, causal=causal, dropout=module.dropout, bias=bias), inwards(module)
     ).train(module.training)
@@ -60,10 +62,10 @@ def check_module(module: nn.MultiheadAttention) -> None:
     what = type(module).__name__
     if module.kdim != module.vdim:
         sizes = f"kdim={module.kdim} and vdim={module.vdim}"
-        raise NoEqual(f"{what} with {sizes}", "seqloom", "keys and values come from one memory of one size here")
+        raise NoEquivalent(f"{what} with {sizes}", "seqloom", "keys and values come from one memory of one size here")
     if module.bias_k is not None or module.add_zero_attn:
         asked = "add_zero_attn" if module.add_zero_attn else "add_bias_kv"
-        raise NoEqual(f"{what} with {asked}", "seqloom", "all keys and values come from the memory here")
+        raise NoEquivalent(f"{what} with {asked}", "seqloom", "all keys and values come from the memory here")
 
 
 def inwards(module: nn.MultiheadAttention) -> dict[str, Tensor | None]:
@@ -120,13 +122,15 @@ def check_layer(layer: SelfAttention | CrossAttention) -> None:
     """Softmax over heads that share out the size among them, no window. (Scores, rotary positions: see `refusals`.)"""
     head_size, theirs = layer.attention.score.key_size, "nn.MultiheadAttention"
     if layer.key_heads != layer.heads:
-        raise no_equal(layer, f"it has {layer.key_heads} key heads for {layer.heads} heads; {theirs} has one for each")
+        raise no_equivalent(
+            layer, f"it has {layer.key_heads} key heads for {layer.heads} heads; {theirs} has one for each"
+        )
     if not head_size == layer.value_size == layer.input_size / layer.heads or layer.output_size != layer.input_size:
         sizes = f"head_size {head_size}, value_size {layer.value_size}, output_size {layer.output_size}"
         wanted = f"size / heads, size / heads and size ({layer.input_size} / {layer.heads})"
-        raise no_equal(layer, f"it has {sizes}; in {theirs} they are {wanted}")
+        raise no_equivalent(layer, f"it has {sizes}; in {theirs} they are {wanted}")
     if layer.attention.weighting != "softmax":
-        raise no_equal(layer, f"its weighting is {layer.attention.weighting!r}; that of {theirs} is softmax")
+        raise no_equivalent(layer, f"its weighting is {layer.attention.weighting!r}; that of {theirs} is softmax")
     if isinstance(layer, SelfAttention) and layer.window is not None:
         instead = "use window=None, and give it the window as attn_mask in each call"
-        raise no_equal(layer, f"it sees a window of {layer.window} steps; {theirs} has none: {instead}")
+        raise no_equivalent(layer, f"it sees a window of {layer.window} steps; {theirs} has none: {instead}")

@@ -17,12 +17,12 @@ from itertools import chain, product
 import torch
 from torch import Tensor, nn
 
-from seqloom.core.problem import NoEqual
+from seqloom.core.problem import NoEquivalent
 from seqloom.nn.cells import LSTM, RNN, Cell, GRUAfter, ReluRNN
-from seqloom.nn.conversion.refusals import no_equal
+from seqloom.nn.conversion.refusals import no_equivalent
 from seqloom.nn.conversion.weights import fill, filled
 from seqloom.nn.deep_recurrent import recurrent_stack
-from seqloom.nn.dropout import AnyDropout, VariationalDropout
+from seqloom.nn.dropout import DropoutBase, VariationalDropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
@@ -54,7 +54,7 @@ def recurrent_from_torch(module: AnyRecurrent) -> Stack:
     """`num_layers` recurrent layers, as `recurrent_stack` builds them; dropout stands between them."""
     if module.proj_size:
         why = "a cell here shows its whole hidden state; put a linear layer after each, such as DenseOverFeatures"
-        raise NoEqual(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", why)
+        raise NoEquivalent(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", why)
     with torch.device("meta"):
         stack = recurrent_stack(
             CELLS[module.mode],
@@ -134,21 +134,21 @@ def read(layer: Layer) -> tuple[list[Level], float]:
     """The levels of recurrent layers, and the one dropout between any two."""
     levels: list[Level] = []
     dropped = [0.0]  # before the first level, after the first, after the second, ...
-    for part in layer.parts().values() if isinstance(layer, Stack) else [layer]:
+    for part in layer.sublayers().values() if isinstance(layer, Stack) else [layer]:
         if type(part) in DIRECTIONS:
             levels.append(DIRECTIONS[type(part)](part))
             dropped.append(0.0)
-        elif not isinstance(part, AnyDropout):
-            raise no_equal(layer, f"{NAMES} hold no {type(part).__name__}")
+        elif not isinstance(part, DropoutBase):
+            raise no_equivalent(layer, f"{NAMES} hold no {type(part).__name__}")
         elif isinstance(part, VariationalDropout) and part.p:
-            raise no_equal(part, f"{NAMES} leave out other values at every step; use Dropout")
+            raise no_equivalent(part, f"{NAMES} leave out other values at every step; use Dropout")
         else:
             dropped[-1] = 1 - (1 - dropped[-1]) * (1 - part.p) if dropped[-1] else part.p
     if not levels:
-        raise no_equal(layer)
+        raise no_equivalent(layer)
     before, *between, after = dropped
     if before or after or len(set(between)) > 1:
-        raise no_equal(layer, f"{NAMES} have one dropout between all their layers, and none at either end")
+        raise no_equivalent(layer, f"{NAMES} have one dropout between all their layers, and none at either end")
     return levels, between[0] if between else 0.0
 
 
@@ -156,7 +156,7 @@ def check_alike(layer: Layer, levels: Sequence[Level]) -> Cell:
     """The first of the cells: all are of one kind and size, with nothing beside the equation."""
     cells = [each.cell for each in chain(*levels)]
     if type(cells[0]) not in MODULES:
-        raise no_equal(cells[0], "torch.nn has no cell of this equation")
+        raise no_equivalent(cells[0], "torch.nn has no cell of this equation")
     likeness: dict[str, Sized] = {
         "kinds of cell": {type(cell) for cell in cells},
         "hidden sizes": {cell.hidden_size for cell in cells},
@@ -165,7 +165,7 @@ def check_alike(layer: Layer, levels: Sequence[Level]) -> Cell:
     }
     for what, found in likeness.items():
         if len(found) > 1:
-            raise no_equal(layer, f"its layers have different {what}, and those of {NAMES} are alike")
+            raise no_equivalent(layer, f"its layers have different {what}, and those of {NAMES} are alike")
     for each in chain(*levels):
         check_bare(each)
     return cells[0]
@@ -174,8 +174,10 @@ def check_alike(layer: Layer, levels: Sequence[Level]) -> Cell:
 def check_bare(layer: Recurrent) -> None:
     """Nothing beside the equation."""
     if layer.weight_drop:
-        raise no_equal(layer, f"it leaves out recurrent weights (weight_drop={layer.weight_drop}), and torch.nn can't")
+        raise no_equivalent(
+            layer, f"it leaves out recurrent weights (weight_drop={layer.weight_drop}), and torch.nn can't"
+        )
     if layer.zoneout:
-        raise no_equal(layer, f"its state may keep its past (zoneout={layer.zoneout}), and torch.nn can't do that")
+        raise no_equivalent(layer, f"its state may keep its past (zoneout={layer.zoneout}), and torch.nn can't do that")
     if layer.initial_kind != "zero":
-        raise no_equal(layer, f"its initial state is {layer.initial_kind!r}, that of {NAMES} zero")
+        raise no_equivalent(layer, f"its initial state is {layer.initial_kind!r}, that of {NAMES} zero")

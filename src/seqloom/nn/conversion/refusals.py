@@ -1,10 +1,10 @@
-"""What torch.nn has no equal of, and why: a sentence for each."""
+"""What torch.nn has no equivalent of, and why: a sentence for each."""
 
 from collections.abc import Mapping
 
 from torch import nn
 
-from seqloom.core.problem import NoEqual
+from seqloom.core.problem import NoEquivalent
 from seqloom.nn.cells import GRU, LinearRNN, LSTMCoupled, LSTMLayerNorm, LSTMNoTanh, LSTMPeephole, SigmoidRNN
 from seqloom.nn.feed_forward import GatedFeedForward
 from seqloom.nn.multihead import PlainSelfAttention
@@ -48,17 +48,19 @@ REASONS: Mapping[type[nn.Module], str] = {
 }
 
 
-def no_equal(part: nn.Module, why: str | None = None) -> NoEqual:
+def no_equivalent(part: nn.Module, why: str | None = None) -> NoEquivalent:
     """The error for a part, with its own reason, or `why`."""
     otherwise = "to_torch knows recurrent layers, multi-head attention and Transformer blocks, and no subclass of them"
-    return NoEqual(type(part).__name__, "torch.nn", why or REASONS.get(type(part), otherwise))
+    return NoEquivalent(type(part).__name__, "torch.nn", why or REASONS.get(type(part), otherwise))
 
 
 def check_expressible(layer: nn.Module) -> None:
-    """Nothing inside is known to have no equal. (Reading backwards alone: only beside forwards.)"""
+    """Nothing inside is known to have no equivalent. (Reading backwards alone: only beside forwards.)"""
     paired = {part.layers["backwards"] for part in layer.modules() if type(part) is Bidirectional}
     for part in layer.modules():
         if type(part) in REASONS:
-            raise no_equal(part)
+            raise no_equivalent(part)
         if type(part) is Backwards and part not in paired:
-            raise no_equal(part, "nn.RNN, nn.LSTM and nn.GRU read backwards only beside forwards; use Bidirectional")
+            raise no_equivalent(
+                part, "nn.RNN, nn.LSTM and nn.GRU read backwards only beside forwards; use Bidirectional"
+            )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.core.problem import NoEqual
+from seqloom.core.problem import NoEquivalent
 from seqloom.nn.activations import activation
 from seqloom.nn.conversion.attention import (
     attention_to_torch,
@@ -24,7 +24,7 @@ from seqloom.nn.conversion.attention import (
     cross_attention_from_torch,
     self_attention_from_torch,
 )
-from seqloom.nn.conversion.refusals import no_equal
+from seqloom.nn.conversion.refusals import no_equivalent
 from seqloom.nn.conversion.weights import filled
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.feed_forward import FeedForward
@@ -105,7 +105,7 @@ def activation_from_torch(function: Callable[[Tensor], Tensor]) -> nn.Module:
     if function not in FUNCTIONS:
         what = f"the activation {getattr(function, '__name__', function)}"
         why = "of functions, from_torch knows F.relu and F.gelu; give torch a module, such as nn.SiLU()"
-        raise NoEqual(what, "seqloom", why)
+        raise NoEquivalent(what, "seqloom", why)
     return activation(FUNCTIONS[function])
 
 
@@ -113,7 +113,7 @@ def norm_from_torch(module: nn.Module) -> LayerNorm:
     """Layer norm with a learned scale, with a shift or without."""
     if type(module) is not nn.LayerNorm or not module.elementwise_affine or len(module.normalized_shape) > 1:
         why = "from_torch knows nn.LayerNorm over the last dimension, with a learned scale"
-        raise NoEqual(f"the norm {module}", "seqloom", why)
+        raise NoEquivalent(f"the norm {module}", "seqloom", why)
     (size,), eps, bias = module.normalized_shape, module.eps, module.bias is not None
     return filled(lambda: LayerNorm(size, eps=eps, bias=bias), module.state_dict())
 
@@ -158,17 +158,17 @@ def block_to_torch(stack: Stack) -> TorchLayer:
 
 def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.TransformerDecoder:
     """N layers, and a last norm if there is one."""
-    *below, last = stack.parts().values()
+    *below, last = stack.sublayers().values()
     norm = norm_to_torch(last) if type(last) is LayerNorm else None
     layers = []
     for part in below if norm is not None else [*below, last]:
         if not isinstance(part, Stack):
-            raise no_equal(
+            raise no_equivalent(
                 stack, f"torch's Transformer is layers and a last norm, and it holds a {type(part).__name__}"
             )
         layers.append(block_to_torch(part))
     if len({type(layer) for layer in layers}) > 1:
-        raise no_equal(stack, "some of its blocks look at a memory and some don't")
+        raise no_equivalent(stack, "some of its blocks look at a memory and some don't")
     module: nn.TransformerEncoder | nn.TransformerDecoder
     if isinstance(layers[0], nn.TransformerEncoderLayer):
         module = nn.TransformerEncoder(layers[0], len(layers), norm, enable_nested_tensor=False)
@@ -181,13 +181,13 @@ def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.Transformer
 def read(stack: Stack) -> Block:
     """A block's parts, which must be those of a layer of torch's."""
     theirs = "a layer of torch's Transformer"
-    orders = {type(part) for part in stack.parts().values()}
+    orders = {type(part) for part in stack.sublayers().values()}
     if orders not in ({PreNorm}, {PostNorm}):
-        raise no_equal(stack, f"{theirs} is PreNorm or PostNorm around each of its sublayers")
-    parts = [around.parts() for around in stack.parts().values() if isinstance(around, NormedResidual)]
+        raise no_equivalent(stack, f"{theirs} is PreNorm or PostNorm around each of its sublayers")
+    parts = [around.sublayers() for around in stack.sublayers().values() if isinstance(around, NormedResidual)]
     for part in parts:
         if type(part["layer"]) not in (SelfAttention, CrossAttention, FeedForward):
-            raise no_equal(part["layer"])
+            raise no_equivalent(part["layer"])
     match [part["layer"] for part in parts]:
         case [SelfAttention() as attention, FeedForward() as feed_forward]:
             cross = None
@@ -196,13 +196,13 @@ def read(stack: Stack) -> Block:
         case others:
             held = ", ".join(type(other).__name__ for other in others)
             wanted = "SelfAttention, then CrossAttention or not, then FeedForward"
-            raise no_equal(stack, f"it holds {held}; {theirs} is {wanted}")
+            raise no_equivalent(stack, f"it holds {held}; {theirs} is {wanted}")
     norms = [part["norm"] for part in parts if type(part["norm"]) is LayerNorm]
     if len(norms) < len(parts):
-        raise no_equal(stack, f"{theirs} has layer norms; use LayerNorm ('layer')")
+        raise no_equivalent(stack, f"{theirs} has layer norms; use LayerNorm ('layer')")
     dropouts = [part["dropout"].p for part in parts if type(part["dropout"]) is Dropout]
     if len(dropouts) < len(parts):
-        raise no_equal(stack, f"{theirs} leaves out each value by itself; use Dropout")
+        raise no_equivalent(stack, f"{theirs} leaves out each value by itself; use Dropout")
     block = Block(attention, cross, feed_forward, norms, dropouts, pre=orders == {PreNorm})
     check_agree(stack, block)
     return block
@@ -212,15 +212,17 @@ def check_agree(stack: Stack, block: Block) -> None:
     """One size, one number of heads, biases everywhere or nowhere."""
     if block.cross is not None and block.cross.memory_size != stack.input_size:
         sizes = f"{block.cross.memory_size}, its own {stack.input_size}"
-        raise no_equal(stack, f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same")
+        raise no_equivalent(
+            stack, f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same"
+        )
     if block.cross is not None and block.cross.heads != block.attention.heads:
         heads = f"{block.attention.heads} heads to itself and {block.cross.heads} to its memory"
-        raise no_equal(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
+        raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
     attention = [layer for layer in (block.attention, block.cross) if layer is not None]
     biases = {biased(layer) for layer in attention}
     biases |= {part.bias is not None for part in (block.feed_forward.widen, *block.norms)}
     if len(biases) > 1:
-        raise no_equal(
+        raise no_equivalent(
             stack, "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
         )
 

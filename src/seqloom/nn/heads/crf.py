@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from seqloom.kernels.masks import last, real, zero_beyond
+from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
 from seqloom.nn.heads.head import ClassHead, Loss, class_target, pad_beyond, real_steps
 from seqloom.nn.validation import check_count
 
@@ -30,10 +30,10 @@ class Chain(nn.Module):
         """score(z | x)"""
         emitted = emissions.gather(2, tags.unsqueeze(2)).squeeze(2)
         moved = self.transition[tags[:, :-1], tags[:, 1:]]
-        final = last(self.end[tags].unsqueeze(2), lengths, otherwise=emissions.new_zeros(len(lengths), 1)).squeeze(1)
+        final = last_step(self.end[tags].unsqueeze(2), lengths, default=emissions.new_zeros(len(lengths), 1)).squeeze(1)
         begun = self.start[tags[:, 0]].masked_fill(lengths == 0, 0)
-        inner = zero_beyond(moved, (lengths - 1).clamp(min=0)).sum(dim=1)
-        return begun + zero_beyond(emitted, lengths).sum(dim=1) + inner + final
+        inner = mask_padding(moved, (lengths - 1).clamp(min=0)).sum(dim=1)
+        return begun + mask_padding(emitted, lengths).sum(dim=1) + inner + final
 
     def log_partition(self, emissions: Emissions, lengths: Lengths) -> Float[Tensor, " batch"]:
         """log Z = logsumexp_j(α_n(j) + end_j)"""
@@ -43,7 +43,7 @@ class Chain(nn.Module):
         """p(z_t = j | x) = exp(α_t(j) + β_t(j) − log Z); zero beyond a row's length"""
         ahead = torch.stack(self._forwards(emissions, lengths), dim=1)
         back = torch.stack(self._backwards(emissions, lengths), dim=1)
-        return zero_beyond((ahead + back).softmax(dim=2), lengths)  # Σ_j exp(α_t(j) + β_t(j)) = Z at every t
+        return mask_padding((ahead + back).softmax(dim=2), lengths)  # Σ_j exp(α_t(j) + β_t(j)) = Z at every t
 
     def best(self, emissions: Emissions, lengths: Lengths) -> Tags:
         """argmax_z score(z | x) (Viterbi 1967); beyond a row's length its last tag stays.
@@ -81,7 +81,7 @@ class Chain(nn.Module):
 
     def _later(self, emissions: Emissions, lengths: Lengths) -> list[tuple[Tensor, Tensor]]:
         """The steps after the first: their emissions, and which rows are still going."""
-        going = real(lengths, emissions.shape[1]).unsqueeze(2)
+        going = sequence_mask(lengths, emissions.shape[1]).unsqueeze(2)
         return list(zip(emissions.unbind(1)[1:], going.unbind(1)[1:], strict=True))
 
 

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import readable, real, zero_beyond
+from seqloom.kernels.masks import mask_padding, readable, sequence_mask
 from seqloom.nn.heads.tied import TiedLinear
-from seqloom.nn.initialization import initialise, log_prior
+from seqloom.nn.initialization import initialize, log_prior
 from seqloom.nn.validation import check_device, check_lengths, check_sequence
 
 
@@ -78,7 +78,7 @@ def value_target(
 
 def silence(target: Shaped[Tensor, "*steps"], lengths: Lengths) -> Shaped[Tensor, "*steps"]:
     """Zeros where a step is not real; a pooled target has no steps, and no lengths."""
-    return target if lengths is None else zero_beyond(target, lengths)
+    return target if lengths is None else mask_padding(target, lengths)
 
 
 def check_form(where: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:
@@ -145,7 +145,7 @@ class StepHead(Head):
         super().__init__()
         self.output = output
         self.input_size = output.in_features
-        initialise(self)
+        initialize(self)
 
     @abstractmethod
     def check_target(
@@ -169,7 +169,7 @@ class StepHead(Head):
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
     ) -> Float[Tensor, "batch time scores"]:
         lengths = self.check(y, lengths)
-        return zero_beyond(self.output(zero_beyond(y, lengths)), lengths)
+        return mask_padding(self.output(mask_padding(y, lengths)), lengths)
 
     def loss(
         self,
@@ -197,7 +197,7 @@ class StepHead(Head):
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch time scores"]:
         """Raw scores to count with: in float32 at least, since a sum of many in bfloat16 is not one."""
-        raw: Tensor = self.output(zero_beyond(y, lengths))
+        raw: Tensor = self.output(mask_padding(y, lengths))
         return raw.to(torch.promote_types(raw.dtype, torch.float32))
 
 
@@ -220,7 +220,7 @@ class ClassHead(StepHead):
     ) -> Float[Tensor, "batch time classes"]:
         """p of each class at each step; zero beyond a row's length."""
         lengths = self.check(y, lengths)
-        return zero_beyond(self.weigh(self.scores(y, lengths), lengths), lengths)
+        return mask_padding(self.weigh(self.scores(y, lengths), lengths), lengths)
 
     def scores_at(self, prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
         """The scores that make each class as likely as it is frequent; counts will do."""
@@ -239,7 +239,7 @@ class ClassHead(StepHead):
 
 def pad_beyond(classes: Int[Tensor, "batch time"], lengths: Int[Tensor, " batch"] | None) -> Int[Tensor, "batch time"]:
     """PADDING where a step is not real."""
-    return classes if lengths is None else classes.masked_fill(~real(lengths, classes.shape[1]), PADDING)
+    return classes if lengths is None else classes.masked_fill(~sequence_mask(lengths, classes.shape[1]), PADDING)
 
 
 def real_steps(scores: Shaped[Tensor, "batch time *outputs"], lengths: Int[Tensor, " batch"] | None) -> Int[Tensor, ""]:

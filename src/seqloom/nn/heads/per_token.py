@@ -10,7 +10,7 @@ from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.linear import Linear
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.heads.head import PADDING, ClassHead, Loss, class_target, label_target, pad_beyond, real_steps
 from seqloom.nn.heads.tied import TiedLinear
@@ -120,12 +120,12 @@ class LabelsPerToken(ClassHead):
         lengths: Int[Tensor, " batch"] | None,
     ) -> Loss:
         each = F.binary_cross_entropy_with_logits(scores, target, reduction="none")
-        return Loss(zero_beyond(each, lengths).sum(), real_steps(scores, lengths))
+        return Loss(mask_padding(each, lengths).sum(), real_steps(scores, lengths))
 
     def decide(
         self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None
     ) -> Bool[Tensor, "batch time labels"]:
-        return zero_beyond(scores.sigmoid() >= self.threshold, lengths)
+        return mask_padding(scores.sigmoid() >= self.threshold, lengths)
 
     def weigh(
         self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None

@@ -7,7 +7,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads.head import ClassHead, Head, Loss, StepHead
 from seqloom.nn.heads.per_token import LabelsPerToken, PerToken
 from seqloom.nn.pooling import POOLS, Pool
-from seqloom.nn.record import inside
+from seqloom.nn.record import scope
 
 
 class Pooled(Head):
@@ -36,7 +36,7 @@ class Pooled(Head):
         self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
     ) -> Float[Tensor, "batch 1 dim"]:
         """The pooled vector, as the one step that the head sees."""
-        with inside("pool"):
+        with scope("pool"):
             return self.pool(y, lengths).unsqueeze(1)  # type: ignore[no-any-return]
 
     def forward(

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from seqloom.kernels.masks import zero_beyond
+from seqloom.kernels.masks import mask_padding
 from seqloom.nn.heads.head import Loss, StepHead, real_steps, value_target
 from seqloom.nn.validation import check_count
 
@@ -26,7 +26,7 @@ class RegressionHead(StepHead):
 
     def sum_up(self, each: Float[Tensor, "batch time outputs"], lengths: Int[Tensor, " batch"] | None) -> Loss:
         """The loss from that of each value."""
-        return Loss(zero_beyond(each, lengths).sum(), real_steps(each, lengths) * self.outputs)
+        return Loss(mask_padding(each, lengths).sum(), real_steps(each, lengths) * self.outputs)
 
 
 class SquaredError(RegressionHead):
@@ -55,7 +55,7 @@ class SquaredError(RegressionHead):
     def decide(
         self, scores: Float[Tensor, "batch time outputs"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch time outputs"]:
-        return zero_beyond(scores, lengths)
+        return mask_padding(scores, lengths)
 
 
 class GaussianLikelihood(RegressionHead):
@@ -89,10 +89,10 @@ class GaussianLikelihood(RegressionHead):
     def decide(
         self, scores: Float[Tensor, "batch time scores"], lengths: Int[Tensor, " batch"] | None
     ) -> Float[Tensor, "batch time outputs"]:
-        return zero_beyond(scores.chunk(2, dim=2)[0], lengths)
+        return mask_padding(scores.chunk(2, dim=2)[0], lengths)
 
     def distribution(self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None) -> Normal:
         """N(μ, σ²) for each value [batch, time, outputs]; N(0, 1) beyond a row's length."""
         lengths = self.check(y, lengths)
-        mean, log_variance = zero_beyond(self.scores(y, lengths), lengths).chunk(2, dim=2)
+        mean, log_variance = mask_padding(self.scores(y, lengths), lengths).chunk(2, dim=2)
         return Normal(mean, (0.5 * log_variance).exp(), validate_args=False)

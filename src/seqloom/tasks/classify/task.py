@@ -138,7 +138,7 @@ class Classify(RowTask[Model]):
             if self.several
             else PooledClassHead(own.pool, HEADS[own.head](size, classes, smoothing=smoothing))
         )
-        return part.initialised(Model(part.tokens(len(self.tokenizer)), layers, head))
+        return part.initialized(Model(part.tokens(len(self.tokenizer)), layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)

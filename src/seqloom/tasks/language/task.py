@@ -102,7 +102,7 @@ class Language(Task[Model, Stretch]):
             if own.tied
             else HEADS[own.head](size, vocabulary, smoothing=train.label_smoothing)
         )
-        return part.initialised(Model(stem, layers, head))
+        return part.initialized(Model(stem, layers, head))
 
     def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
         y, after = model(batch.source, batch.lengths, state)

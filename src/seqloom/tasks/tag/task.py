@@ -129,7 +129,7 @@ class Tag(RowTask[Model]):
         smoothing = self.experiment.train.label_smoothing
         own = keys(part, TagModel)
         head: ClassHead = CRF(size, tags) if own.crf else HEADS[own.head](size, tags, smoothing=smoothing)
-        return part.initialised(Model(self.stem(), layers, head))
+        return part.initialized(Model(self.stem(), layers, head))
 
     def stem(self) -> Layer:
         """Words, and their letters beside them if the config says so; both together are `width` wide."""
