@@ -18,7 +18,7 @@ from seqloom.cli.main import main
 from seqloom.core.config.toml import written
 from seqloom.core.config.train import Train
 from seqloom.core.problem import ConfigError, PartError
-from seqloom.tasks.metrics.registry import METRICS, Compared
+from seqloom.tasks.metrics.registry import METRICS, MetricInputs
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
 from seqloom.training.optimization import OPTIMISERS, SCHEDULES
@@ -487,7 +487,7 @@ def test_an_object_is_where_it_was_registered() -> None:
 
     seqloom.register.metric("mine", Longest())
     with pytest.raises(PartError) as error:
-        Compared(["mine"]).scores()
+        MetricInputs(["mine"]).scores()
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     line = lines.index('    seqloom.register.metric("mine", Longest())') + 1
     assert error.value.problem.location == f"{__file__}:{line}"

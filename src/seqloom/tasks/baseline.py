@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.tasks.metrics.counts import share
+from seqloom.tasks.metrics.counts import ratio
 
 USUAL = "usual.json"  # saved with the vocabularies: a run is measured long after its training data are gone
 AT_ONCE = 1 << 20  # answers counted together
@@ -50,4 +50,4 @@ def baseline(usual: str, names: Vocabulary, confusion: Integer[ndarray, "gold pr
     {'says': 'b', 'accuracy': 0.25}
     """
     gold = confusion.sum(axis=1)
-    return {"says": usual, "accuracy": share(int(gold[names.names.index(usual)]), int(gold.sum()))}
+    return {"says": usual, "accuracy": ratio(int(gold[names.names.index(usual)]), int(gold.sum()))}

@@ -149,7 +149,7 @@ class Experiment(Section):
             if name in self.scores:
                 message = f"{has}, which is a score of {self.task} itself"
                 yield conflict("train.metrics", message, "Leave it out, or register the metric under another name")
-            if (of := METRICS[name].of) and of != self.compared:
+            if (of := METRICS[name].input) and of != self.compared:
                 message = (
                     f"{KeyName('train.metrics')} has {name}, which compares {of}, and {self.task} has {self.compared}"
                 )

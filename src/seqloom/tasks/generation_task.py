@@ -33,8 +33,8 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.metrics.registry import Compared
-from seqloom.tasks.metrics.text_overlap import Translations
+from seqloom.tasks.metrics.registry import MetricInputs
+from seqloom.tasks.metrics.text_overlap import TextOverlap
 from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.scheduled_sampling import mixed
@@ -51,7 +51,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
     made_of: ClassVar[str] = "tokens"
     rows: ClassVar[str] = "target"
     sources: ClassVar[type[Source]]  # what is read
-    metrics: ClassVar[type[Translations]]
+    metrics: ClassVar[type[TextOverlap]]
     higher_is_better = True
 
     def __init__(
@@ -168,9 +168,9 @@ class GenerationTask(RowTask[EncoderDecoder]):
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.splits[name]
         likely = self.likelihood(model, part, device)
-        written = self.metrics(lowercase=self.target.lowercase, spaced=self.target.written)
+        written = self.metrics(lowercase=self.target.lowercase, normalize=self.target.written)
         sizes = self.source.lengths(part) - self.source.ends
-        compared = Compared(keys(self.experiment.train, GenerationTrain).metrics)
+        metric_inputs = MetricInputs(keys(self.experiment.train, GenerationTrain).metrics)
         first = set(self.source.first(part, EXAMPLES).tolist())
         shown, wrong, cut, told_by_length = [], [], 0, False
         with PackedWeights():  # for all batches
@@ -181,7 +181,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
                 for row, (best, *_) in zip(rows.tolist(), found, strict=True):
                     said = self.target.decode(best.tokens).strip()
                     references = self.source.references(part, row)
-                    compared.add(said, references)
+                    metric_inputs.add(said, references)
                     right = written.add(said, references, int(sizes[row]))
                     cut += not best.ended
                     if row in first:
@@ -195,7 +195,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
             "by_length": written.by_length() if told_by_length else [],
             "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
         }
-        return Evaluation({**written.scores(), **likely, **compared.scores()}, details)
+        return Evaluation({**written.scores(), **likely, **metric_inputs.scores()}, details)
 
     def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Details:
         """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""

@@ -13,19 +13,19 @@ items = st.lists(st.tuples(st.floats(1e-6, 1), st.booleans()), min_size=1, max_s
 
 @given(items=items, bins=st.integers(1, 15), cut=st.integers(0, 40))
 def test_equals_a_loop(items: list[tuple[float, bool]], bins: int, cut: int) -> None:
-    sure = Calibration(bins)
+    calibration = Calibration(bins)
     for part in (items[:cut], items[cut:]):
-        sure.add([confidence for confidence, _ in part], [right for _, right in part])
+        calibration.add([confidence for confidence, _ in part], [right for _, right in part])
     error = 0.0
-    for place, found in enumerate(sure.bins()):
-        inside = [(c, r) for c, r in items if place < c * bins <= place + 1]
-        assert found.items == len(inside)
-        assert (found.low, found.high) == (place / bins, (place + 1) / bins)
+    for i, row in enumerate(calibration.bins()):
+        inside = [(c, r) for c, r in items if i < c * bins <= i + 1]
+        assert row.count == len(inside)
+        assert (row.low, row.high) == (i / bins, (i + 1) / bins)
         if inside:
             confidence, accuracy = (sum(each) / len(inside) for each in zip(*inside, strict=True))
-            assert (found.confidence, found.accuracy) == pytest.approx((confidence, accuracy))
+            assert (row.confidence, row.accuracy) == pytest.approx((confidence, accuracy))
             error += len(inside) / len(items) * abs(accuracy - confidence)
-    assert sure.scores()["calibration_error"] == pytest.approx(error)
+    assert calibration.scores()["calibration_error"] == pytest.approx(error)
 
 
 def test_draws_from_the_model_itself_are_calibrated() -> None:
@@ -40,16 +40,16 @@ def test_draws_from_the_model_itself_are_calibrated() -> None:
 
 
 def test_what_a_head_pads_is_not_counted() -> None:
-    sure = Calibration()
-    sure.add(torch.tensor([[0.9, 0.8], [0.7, 0.0]]), torch.tensor([[True, False], [True, True]]))
-    assert sure.items.sum() == 3
+    calibration = Calibration()
+    calibration.add(torch.tensor([[0.9, 0.8], [0.7, 0.0]]), torch.tensor([[True, False], [True, True]]))
+    assert calibration.count.sum() == 3
 
 
 def test_takes_bfloat16_that_was_rounded_past_one() -> None:
-    sure = Calibration(10)
-    sure.add(torch.tensor([1.0, 0.5], dtype=torch.bfloat16), torch.tensor([True, True]))
-    sure.add([1.0000001], [True])
-    assert sure.bins()[9].items == 2
+    calibration = Calibration(10)
+    calibration.add(torch.tensor([1.0, 0.5], dtype=torch.bfloat16), torch.tensor([True, True]))
+    calibration.add([1.0000001], [True])
+    assert calibration.bins()[9].count == 2
 
 
 def test_of_nothing_there_is_no_error() -> None:
@@ -65,5 +65,5 @@ def test_what_is_no_probability_is_a_sentence(wrong: float) -> None:
 def test_other_bad_input_is_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="bins is 0; expected at least 1"):
         Calibration(0)
-    with pytest.raises(ArgumentError, match=r"right has shape \[2\]; expected \[1\]"):
+    with pytest.raises(ArgumentError, match=r"correct has shape \[2\]; expected \[1\]"):
         Calibration().add([0.5], [True, False])

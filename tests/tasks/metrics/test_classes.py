@@ -9,7 +9,7 @@ from sklearn import metrics as sklearn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn import PerToken
-from seqloom.tasks.metrics.classes import Classes, Labels
+from seqloom.tasks.metrics.classes import Classes, MultiLabel
 
 NAMES = ["a", "b", "c", "d"]
 pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30)
@@ -43,7 +43,7 @@ rows = st.lists(st.tuples(*[st.tuples(st.booleans(), st.booleans())] * 4), min_s
 @given(rows=rows, cut=st.integers(0, 12))
 def test_labels_equal_scikit_learn(rows: list[tuple[tuple[bool, bool], ...]], cut: int) -> None:
     gold, predicted = np.array(rows).transpose(2, 0, 1)
-    items = Labels(NAMES)
+    items = MultiLabel(NAMES)
     items.add(gold[:cut], predicted[:cut])
     items.add(torch.tensor(gold[cut:]), torch.tensor(predicted[cut:]).float())
     seen = [k for k in range(4) if gold[:, k].any() or predicted[:, k].any()]
@@ -79,8 +79,8 @@ def test_what_a_head_pads_is_not_counted() -> None:
     assert items.confusion.sum() == 7
 
 
-@pytest.mark.parametrize("metric", [Classes, Labels])
-def test_of_nothing_there_are_no_scores(metric: type[Classes] | type[Labels]) -> None:
+@pytest.mark.parametrize("metric", [Classes, MultiLabel])
+def test_of_nothing_there_are_no_scores(metric: type[Classes] | type[MultiLabel]) -> None:
     assert metric(NAMES).scores() == {}
     assert metric(NAMES).by_class() == {}
 
@@ -88,7 +88,7 @@ def test_of_nothing_there_are_no_scores(metric: type[Classes] | type[Labels]) ->
 def test_counts_are_whole_numbers() -> None:
     items = Classes(NAMES)
     items.add([0, 1], [0, 0])
-    assert all(type(count.right) is int for count in items.counts().values())
+    assert all(type(count.correct) is int for count in items.counts().values())
     assert items.confusion.dtype == np.int64
 
 
@@ -112,4 +112,4 @@ def test_bad_classes_are_a_sentence(gold: list[int], predicted: list[int], messa
 
 def test_labels_of_another_number_are_a_sentence() -> None:
     with pytest.raises(ArgumentError, match=r"gold has shape \[1, 3\]; expected \[items, 4\]"):
-        Labels(NAMES).add([[True] * 3], [[True] * 3])
+        MultiLabel(NAMES).add([[True] * 3], [[True] * 3])

@@ -7,7 +7,7 @@ from seqeval import metrics as seqeval
 from seqeval.metrics.sequence_labeling import get_entities
 
 from seqloom.core.problem import ArgumentError
-from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme, spans
+from seqloom.tasks.metrics.spans import Spans, Tags, find_spans, is_span_scheme
 
 KINDS = ["PER", "LOC", "A-B"]
 iobes = st.sampled_from(["O", *(f"{letter}-{kind}" for letter in "BIES" for kind in KINDS)])
@@ -16,20 +16,20 @@ sequences = st.lists(st.lists(st.tuples(iobes, iobes), min_size=1, max_size=12),
 
 @given(tags=st.lists(iobes, max_size=20))
 def test_spans_equal_seqeval(tags: list[str]) -> None:
-    assert spans(tags) == {(start, end + 1, kind) for kind, start, end in get_entities(tags)}
+    assert find_spans(tags) == {(start, end + 1, kind) for kind, start, end in get_entities(tags)}
 
 
 @given(sequences=sequences)
 def test_scores_equal_seqeval(sequences: list[list[tuple[str, str]]]) -> None:
     gold = [[one for one, _ in sequence] for sequence in sequences]
     predicted = [[other for _, other in sequence] for sequence in sequences]
-    found, tags = Spans(), Tags()
+    spans, tags = Spans(), Tags()
     for one, other in zip(gold, predicted, strict=True):
-        found.add(one, other)
+        spans.add(one, other)
         tags.add(one, other)
-    scores = found.scores()
+    scores = spans.scores()
     assert tags.scores()["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted))
-    if not found.counts():
+    if not spans.counts():
         assert set(scores.values()) == {0.0}
         return
     assert scores == pytest.approx(
@@ -41,7 +41,7 @@ def test_scores_equal_seqeval(sequences: list[list[tuple[str, str]]]) -> None:
         }
     )
     report = seqeval.classification_report(gold, predicted, output_dict=True, zero_division=0)
-    table = found.by_class()
+    table = spans.by_class()
     assert set(table) == set(report) - {"micro avg", "macro avg", "weighted avg"}
     for kind, row in table.items():
         theirs = report[kind]
@@ -59,28 +59,28 @@ def test_scores_equal_seqeval(sequences: list[list[tuple[str, str]]]) -> None:
     ],
 )
 def test_one_segmentation_in_every_scheme(tags: str) -> None:
-    assert spans(tags.split()) == {(0, 2, "X"), (3, 4, "X"), (4, 6, "Y")}
+    assert find_spans(tags.split()) == {(0, 2, "X"), (3, 4, "X"), (4, 6, "Y")}
 
 
 @given(tags=st.lists(iobes, max_size=20))
 def test_letters_that_mean_the_same_mark_the_same(tags: list[str]) -> None:
     other = [tag.replace("E-", "L-", 1).replace("S-", "U-", 1).replace("I-", "M-", 1) for tag in tags]
-    assert spans(other) == spans(tags)
+    assert find_spans(other) == find_spans(tags)
 
 
 def test_iob1_begins_a_neighbour_of_one_kind_with_b() -> None:
-    assert spans(["I-X", "B-X", "I-X"]) == {(0, 1, "X"), (1, 3, "X")}
+    assert find_spans(["I-X", "B-X", "I-X"]) == {(0, 1, "X"), (1, 3, "X")}
 
 
 def test_a_tag_may_have_no_kind() -> None:
-    assert spans(["B", "I", "O", "B"]) == {(0, 2, ""), (3, 4, "")}
+    assert find_spans(["B", "I", "O", "B"]) == {(0, 2, ""), (3, 4, "")}
 
 
 def test_no_span_goes_on_into_the_next_sequence() -> None:
-    found = Spans()
-    found.add(["I-X"], ["I-X"])
-    found.add(["I-X"], ["I-X"])
-    assert found.counts()["X"].gold == 2
+    spans = Spans()
+    spans.add(["I-X"], ["I-X"])
+    spans.add(["I-X"], ["I-X"])
+    assert spans.counts()["X"].gold == 2
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_unequal_lengths_are_a_sentence(metric: type[Tags] | type[Spans]) -> Non
 
 def test_another_tag_is_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="tags has 'NOUN'; expected O, or one of B, I"):
-        spans(["O", "NOUN"])
+        find_spans(["O", "NOUN"])

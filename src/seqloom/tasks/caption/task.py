@@ -17,7 +17,7 @@ from seqloom.tasks.caption.data import image_options, schema
 from seqloom.tasks.caption.image_source import Pictures, image_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.metrics.text_overlap import Captions, Translations
+from seqloom.tasks.metrics.text_overlap import CaptionOverlap, TextOverlap
 from seqloom.tasks.text_source import Source
 
 DRAWN = "scene.png"  # in a run folder: a picture of an embedded corpus, to ask the run about
@@ -28,7 +28,7 @@ class Caption(GenerationTask):
 
     items: ClassVar[str] = "captions"
     sources: ClassVar[type[Source]] = Pictures
-    metrics: ClassVar[type[Translations]] = Captions
+    metrics: ClassVar[type[TextOverlap]] = CaptionOverlap
     chosen_by = "bleu_4"  # long babble has a good chrF beside short captions
 
     @classmethod

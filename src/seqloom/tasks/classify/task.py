@@ -31,9 +31,9 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.hardest_examples import Worst
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
-from seqloom.tasks.metrics.classes import Labels as LabelScores
+from seqloom.tasks.metrics.classes import MultiLabel
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.metrics.registry import Compared
+from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
@@ -151,8 +151,8 @@ class Classify(RowTask[Model]):
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         data = self.data.splits[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
-        compared = Compared(keys(self.experiment.train, ClassifyTrain).metrics)
-        scores = LabelScores(self.labels.names) if self.several else ClassScores(self.labels.names)
+        metric_inputs = MetricInputs(keys(self.experiment.train, ClassifyTrain).metrics)
+        scores = MultiLabel(self.labels.names) if self.several else ClassScores(self.labels.names)
         for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
@@ -160,9 +160,9 @@ class Classify(RowTask[Model]):
             p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
             said = model.head.predict(y, batch.lengths)
             scores.add(batch.target, said)
-            if compared.metrics:
+            if metric_inputs.names:
                 for answer, reference in zip(said.tolist(), batch.target.tolist(), strict=True):
-                    compared.add(self.answer_of(answer), self.answer_of(reference))
+                    metric_inputs.add(self.answer_of(answer), self.answer_of(reference))
             if not self.several:
                 calibration.add(p.amax(dim=1), said == batch.target)
             self.note_worst(worst, data, batch, p)
@@ -170,8 +170,8 @@ class Classify(RowTask[Model]):
         if isinstance(scores, ClassScores) and self.usual is not None:
             details["baseline"] = baseline(self.usual, self.labels, scores.confusion)
             details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}
-            details |= calibration.told()
-        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"], **compared.scores()}, details)
+            details |= calibration.details()
+        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"], **metric_inputs.scores()}, details)
 
     def answer_of(self, target: int | list[bool]) -> str | tuple[str, ...]:
         """A label; all of them, in the order of the vocabulary, where a text may have several."""

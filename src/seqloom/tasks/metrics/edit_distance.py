@@ -1,12 +1,10 @@
-"""How many words or characters of an answer must change to make it a reference (Levenshtein 1966)."""
+"""Error rates by edit distance: how many words or characters of an answer must change (Levenshtein 1966)."""
 
 from collections.abc import Callable, Sequence
 
 
 def word_error_rate(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Words to insert, remove or replace, by words of the reference.
-
-    Of several references the one that needs the fewest edits counts.
+    """Words to insert, remove or replace, per word of the closest reference.
 
     >>> word_error_rate(["the cat sat", "a dog"], [["the cat sat down"], ["a dog", "one dog"]])
     0.1666...
@@ -15,9 +13,7 @@ def word_error_rate(answers: Sequence[str], references: Sequence[Sequence[str]])
 
 
 def character_error_rate(answers: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """Characters to insert, remove or replace, by characters of the reference.
-
-    Of several references the one that needs the fewest edits counts.
+    """Characters to insert, remove or replace, per character of the closest reference.
 
     >>> character_error_rate(["cot"], [["cat"]])
     0.333...
@@ -28,7 +24,7 @@ def character_error_rate(answers: Sequence[str], references: Sequence[Sequence[s
 def error_rate(
     answers: Sequence[str], references: Sequence[Sequence[str]], split: Callable[[str], Sequence[str]]
 ) -> float:
-    """Edits by items of the references, over all answers; as many as there are edits where the references are empty."""
+    """Edits per item of the references, over all answers; the number of edits if all references are empty."""
     edits = items = 0
     for answer, texts in zip(answers, references, strict=True):
         fewest, size = min((edit_distance(split(answer), split(text)), len(split(text))) for text in texts)
@@ -37,23 +33,23 @@ def error_rate(
     return edits / max(1, items)
 
 
-def edit_distance(one: Sequence[str], other: Sequence[str]) -> int:
-    """The fewest insertions, removals and replacements that make one sequence the other.
+def edit_distance(a: Sequence[str], b: Sequence[str]) -> int:
+    """The fewest insertions, removals and replacements that turn one sequence into the other.
 
-        d(i, j) = min( d(i − 1, j) + 1,  d(i, j − 1) + 1,  d(i − 1, j − 1) + [one_i ≠ other_j] )
+        d(i, j) = min( d(i − 1, j) + 1,  d(i, j − 1) + 1,  d(i − 1, j − 1) + [a_i ≠ b_j] )
 
-    A row at a time: d(i, j) = min over k ≤ j of c(k) + j − k, c being the minimum of the other two terms.
+    A row at a time: d(i, j) = min over k ≤ j of c(k) + j − k, where c is the minimum of the other two terms.
 
     >>> edit_distance("kitten", "sitting")
     3
     """
     import numpy as np  # not for the help, which lists the metrics
 
-    numbers = {item: number for number, item in enumerate(dict.fromkeys([*one, *other]))}
-    target = np.array([numbers[item] for item in other], dtype=np.int64)
-    steps = np.arange(len(other) + 1)
+    numbers = {item: number for number, item in enumerate(dict.fromkeys([*a, *b]))}
+    target = np.array([numbers[item] for item in b], dtype=np.int64)
+    steps = np.arange(len(b) + 1)
     row = steps
-    for i, item in enumerate(one, start=1):
+    for i, item in enumerate(a, start=1):
         changed = np.minimum(row[1:] + 1, row[:-1] + (target != numbers[item]))
         row = np.minimum.accumulate(np.concatenate(([i], changed)) - steps) + steps
     return int(row[-1])

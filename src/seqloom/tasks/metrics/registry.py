@@ -1,4 +1,4 @@
-"""Names of scores for a person."""
+"""The registry of metrics, and the names of scores in reports."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,21 +13,14 @@ from seqloom.core.registry import Registry, shown
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
 NAMES = {
-    "loss": "loss",
-    "accuracy": "accuracy",
-    "perplexity": "perplexity",
-    "bits_per_character": "bits a character",
-    "macro_f1": "macro F1",
-    "micro_f1": "micro F1",
-    "span_f1": "span F1",
-    "bleu": "BLEU",
-    "chrf": "chrF",
-}
+    "bits_per_character": "bits per character", "macro_f1": "macro F1", "micro_f1": "micro F1", "span_f1": "span F1",
+    "bleu": "BLEU", "chrf": "chrF",
+}  # fmt: skip
 BLEU_ORDER = re.compile(r"bleu[_-]?(\d)")
 
 
 def readable(score: str) -> str:
-    """A score's name for a person.
+    """The name of a score in reports and on the terminal.
 
     >>> readable("macro_f1"), readable("tag_accuracy"), readable("bleu_4")
     ('macro F1', 'tag accuracy', 'BLEU-4')
@@ -38,18 +31,18 @@ def readable(score: str) -> str:
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (answers, references), an item of each for each example of the split.
+    """A function of (answers, references), one of each per example of the split.
 
-    of: what it compares, if not anything: labels, tags or texts (`Experiment.compared`)
+    input: what it compares: labels, tags or texts (`Experiment.metric_input`); any of them if it is empty
     """
 
     function: Callable[..., object]
     higher_is_better: bool = True
-    of: str = ""
+    input: str = ""
 
     @property
     def summary(self) -> str:
-        """The first line of its docstring, and which way is better where that is not up."""
+        """The first line of its docstring, and whether lower is better."""
         line = (self.function.__doc__ or "").strip().partition("\n")[0].rstrip(".")
         return line if self.higher_is_better else f"{line} (lower is better)".strip()
 
@@ -57,8 +50,8 @@ class Metric:
 METRICS: Registry[Metric] = Registry(
     names.METRICS,
     {
-        "word-error-rate": Metric(word_error_rate, higher_is_better=False, of="texts"),
-        "character-error-rate": Metric(character_error_rate, higher_is_better=False, of="texts"),
+        "word-error-rate": Metric(word_error_rate, higher_is_better=False, input="texts"),
+        "character-error-rate": Metric(character_error_rate, higher_is_better=False, input="texts"),
     },
 )
 
@@ -69,35 +62,34 @@ def register(name: str, part: object, *, higher_is_better: bool) -> None:
     METRICS.register(name, Metric(function, higher_is_better), Origin.registered(part))
 
 
-class Compared:
-    """The answers to a split and their references, for the metrics of these names; without any, nothing is kept.
+class MetricInputs:
+    """Collects the answers to a split and their references for the metrics of these names; nothing if there are none.
 
-    >>> compared = Compared(["word-error-rate"])
-    >>> compared.add("a dog", ["a cat", "the cat"])
-    >>> compared.scores()
+    >>> metrics = MetricInputs(["word-error-rate"])
+    >>> metrics.add("a dog", ["a cat", "the cat"])
+    >>> metrics.scores()
     {'word-error-rate': 0.5}
     """
 
-    def __init__(self, metrics: Sequence[str]) -> None:
-        self.metrics = tuple(metrics)
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
         self.answers: list[object] = []
         self.references: list[object] = []
 
     def add(self, answer: object, reference: object) -> None:
-        """An answer, and what it is compared with: a label, a list of tags, or the texts that would be right."""
-        if self.metrics:
+        """Add an answer and its reference: a label, a list of tags, or all correct texts."""
+        if self.names:
             self.answers.append(answer)
             self.references.append(reference)
 
     def scores(self) -> dict[str, float]:
-        """Each metric's number."""
-        return {name: self.score(name) for name in self.metrics}
+        """The value of each metric; an error in a user-defined one names the line that raised it."""
+        return {name: self._score(name) for name in self.names}
 
-    def score(self, name: str) -> float:
-        """One metric's number; an error in a user-defined metric is one sentence, with the line that raised it."""
+    def _score(self, name: str) -> float:
         function = METRICS[name].function
         value = call("metric", name, function, lambda: function(list(self.answers), list(self.references)))
         if isinstance(value, SupportsFloat) and not isinstance(value, bool):
-            with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array of several
+            with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array with several values
                 return float(value)
         raise misfit("metric", name, function, f"returned {shown(value)}, not a number", "Return a float")

@@ -29,7 +29,7 @@ from seqloom.tasks.hardest_examples import LONGEST, Worst
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes as ClassScores
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.metrics.registry import Compared
+from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
 from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
@@ -156,7 +156,7 @@ class Tag(RowTask[Model]):
         data = self.data.splits[part]
         measured, calibration, worst = Likelihood(), Calibration(), Worst()
         classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
-        compared = Compared(keys(self.experiment.train, TagTrain).metrics)
+        metric_inputs = MetricInputs(keys(self.experiment.train, TagTrain).metrics)
         sentences = Joined[tuple[int, float]](data["forms"].lengths())
         for batch in (each.to(device) for each in self.all_of(data)):
             y, _ = model(batch.source, batch.lengths)
@@ -173,17 +173,17 @@ class Tag(RowTask[Model]):
                 if whole is not None:
                     gold, told = [self.tags[tag] for tag in data["tags"][row]], [self.tags[tag] for tag, _ in whole]
                     tags.add(gold, told)
-                    compared.add(told, gold)
+                    metric_inputs.add(told, gold)
                     if self.spans:
                         spans.add(gold, told)
                     self.note_worst(worst, data, row, gold, told, [p for _, p in whole])
         details = {"labels": list(self.tags.names), "confusion": classes.confusion.tolist(), "worst": worst.told()}
-        details |= {"per_class": classes.by_class(), **calibration.told()}
+        details |= {"per_class": classes.by_class(), **calibration.details()}
         details["baseline"] = baseline(self.usual, self.tags, classes.confusion)
         if self.spans:
             details["per_span"] = spans.by_class()
         scores = {**tags.scores(), **spans.scores(), "macro_f1": classes.scores()["macro_f1"]}
-        return Evaluation({**scores, "loss": measured.scores()["loss"], **compared.scores()}, details)
+        return Evaluation({**scores, "loss": measured.scores()["loss"], **metric_inputs.scores()}, details)
 
     def note_worst(
         self, worst: Worst, part: Split, row: int, gold: list[str], said: list[str], right: list[float]

@@ -6,7 +6,7 @@ from seqloom.core.config.section import keys
 from seqloom.data.schema import Schema
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import GenerationTask
-from seqloom.tasks.metrics.text_overlap import Translations
+from seqloom.tasks.metrics.text_overlap import TextOverlap
 from seqloom.tasks.text_source import Source, Texts
 from seqloom.tasks.translate.config import TranslateData
 from seqloom.tasks.translate.data import schema
@@ -17,7 +17,7 @@ class Translate(GenerationTask):
 
     items: ClassVar[str] = "pairs"
     sources: ClassVar[type[Source]] = Texts
-    metrics: ClassVar[type[Translations]] = Translations
+    metrics: ClassVar[type[TextOverlap]] = TextOverlap
     chosen_by = "chrf"  # BLEU is 0 until four words in a row are right
 
     @classmethod

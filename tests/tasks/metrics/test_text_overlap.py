@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 
 from seqloom.core.problem import ArgumentError
-from seqloom.tasks.metrics.text_overlap import BINS, Captions, Translations
+from seqloom.tasks.metrics.text_overlap import BINS, CaptionOverlap, TextOverlap
 
 REFERENCES = [
     "The dog bit the man .",
@@ -29,14 +29,20 @@ OTHERS = [
     "3,50 pro St\u00fcck",
     "yes",
 ]
-SAID = ["The dog bit the man.", "It wasn't surprising.", "The man had just bitten him.", "Es kostet 3,50 \u20ac.", ""]
+OUTPUTS = [
+    "The dog bit the man.",
+    "It wasn't surprising.",
+    "The man had just bitten him.",
+    "Es kostet 3,50 \u20ac.",
+    "",
+]
 
 
-def added(kind: type[Translations], said: list[str], references: list[list[str]]) -> Translations:
-    made = kind()
-    for each, some in zip(said, references, strict=True):
-        made.add(each, some, source_length=len(each.split()))
-    return made
+def build(kind: type[TextOverlap], generated: list[str], references: list[list[str]]) -> TextOverlap:
+    overlap = kind()
+    for each, some in zip(generated, references, strict=True):
+        overlap.add(each, some, source_length=len(each.split()))
+    return overlap
 
 
 def streams(references: list[list[str]]) -> list[list[str | None]]:
@@ -51,83 +57,98 @@ TEXTS = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_
 
 @given(TEXTS)
 def test_the_scores_and_signatures_are_those_of_sacrebleu(texts: list[tuple[str, list[str]]]) -> None:
-    said, references = [one for one, _ in texts], [some for _, some in texts]
-    found = added(Translations, said, references)
+    generated, references = [one for one, _ in texts], [some for _, some in texts]
+    overlap = build(TextOverlap, generated, references)
     bleu, chrf = BLEU(), CHRF()
     for name, metric in (("bleu", bleu), ("chrf", chrf)):
-        expected: Any = metric.corpus_score(said, streams(references))  # type: ignore[arg-type]
-        assert found.scores()[name] == pytest.approx(expected.score, abs=1e-9)
-        assert found.signatures()[name] == str(metric.get_signature())
+        expected: Any = metric.corpus_score(generated, streams(references))  # type: ignore[arg-type]
+        assert overlap.scores()[name] == pytest.approx(expected.score, abs=1e-9)
+        assert overlap.signatures()[name] == str(metric.get_signature())
     exact = sum(one.strip() in [each.strip() for each in some] for one, some in texts)
-    assert found.scores()["exact_match"] == exact / len(texts)
+    assert overlap.scores()["exact_match"] == exact / len(texts)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_bleu_of_captions_is_that_of_n_grams_up_to_n(order: int) -> None:
     references = [[one, other] for one, other in zip(REFERENCES, OTHERS, strict=True)]
     references[1] = references[1][:1]
-    found = added(Captions, SAID, references)
+    overlap = build(CaptionOverlap, OUTPUTS, references)
     metric = BLEU(max_ngram_order=order, effective_order=True)
-    assert found.scores()[f"bleu_{order}"] == pytest.approx(metric.corpus_score(SAID, streams(references)).score)  # type: ignore[arg-type]
-    assert found.scores()[f"bleu_{order}"] == pytest.approx(
-        BLEU(max_ngram_order=order).corpus_score(SAID, streams(references)).score  # type: ignore[arg-type]
+    assert overlap.scores()[f"bleu_{order}"] == pytest.approx(metric.corpus_score(OUTPUTS, streams(references)).score)  # type: ignore[arg-type]
+    assert overlap.scores()[f"bleu_{order}"] == pytest.approx(
+        BLEU(max_ngram_order=order).corpus_score(OUTPUTS, streams(references)).score  # type: ignore[arg-type]
     )
-    assert found.signatures()["bleu"] == str(metric.get_signature())
-    assert "nrefs:var" in found.signatures()["bleu"]
+    assert overlap.signatures()["bleu"] == str(metric.get_signature())
+    assert "nrefs:var" in overlap.signatures()["bleu"]
 
 
 def test_captions_of_three_words_can_be_right() -> None:
     references = [["a red box"], ["a blue disc"], ["a green box"]]
-    right = added(Captions, ["a red box", "a blue disc", "a green disc"], references).scores()
-    babble = added(Captions, ["a a a a a a", "box box box box", "a red box a red box"], references).scores()
+    right = build(CaptionOverlap, ["a red box", "a blue disc", "a green disc"], references).scores()
+    babble = build(CaptionOverlap, ["a a a a a a", "box box box box", "a red box a red box"], references).scores()
     assert right["bleu_4"] > 60 > 20 > babble["bleu_4"]
-    assert added(Captions, [one for (one,) in references], references).scores()["bleu_4"] == pytest.approx(100)
+    assert build(CaptionOverlap, [one for (one,) in references], references).scores()["bleu_4"] == pytest.approx(100)
 
 
 def test_one_call_of_sacrebleu_says_the_same() -> None:
-    found = added(Translations, SAID, [[each] for each in REFERENCES]).scores()
-    assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(SAID, [REFERENCES]).score)
-    assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(SAID, [REFERENCES]).score)
+    overlap = build(TextOverlap, OUTPUTS, [[each] for each in REFERENCES]).scores()
+    assert overlap["bleu"] == pytest.approx(sacrebleu.corpus_bleu(OUTPUTS, [REFERENCES]).score)
+    assert overlap["chrf"] == pytest.approx(sacrebleu.corpus_chrf(OUTPUTS, [REFERENCES]).score)
 
 
 def test_the_command_of_sacrebleu_says_the_same(tmp_path: Path) -> None:
-    (tmp_path / "said").write_text("".join(f"{each}\n" for each in SAID), encoding="utf-8")
+    (tmp_path / "output").write_text("".join(f"{each}\n" for each in OUTPUTS), encoding="utf-8")
     names = []
     for number, texts in enumerate((REFERENCES, OTHERS)):
         names.append(str(tmp_path / f"{number}"))
         Path(names[-1]).write_text("".join(f"{each}\n" for each in texts), encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", *names, "-i", str(tmp_path / "said"), "-m", "bleu", "chrf", "-w", "6"]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    found = added(Translations, SAID, [list(both) for both in zip(REFERENCES, OTHERS, strict=True)])
-    for name, each in zip(("bleu", "chrf"), told, strict=True):
-        assert found.scores()[name] == pytest.approx(each["score"], abs=1e-6)
-        assert found.signatures()[name] == each["signature"]
+    command = [
+        sys.executable,
+        "-m",
+        "sacrebleu",
+        *names,
+        "-i",
+        str(tmp_path / "output"),
+        "-m",
+        "bleu",
+        "chrf",
+        "-w",
+        "6",
+    ]
+    signature = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    overlap = build(TextOverlap, OUTPUTS, [list(both) for both in zip(REFERENCES, OTHERS, strict=True)])
+    for name, each in zip(("bleu", "chrf"), signature, strict=True):
+        assert overlap.scores()[name] == pytest.approx(each["score"], abs=1e-6)
+        assert overlap.signatures()[name] == each["signature"]
 
 
 def test_spaces_around_a_text_do_not_make_it_wrong() -> None:
-    found = added(Translations, [" one two", "One two"], [["one  two", "one two\n"], ["one two"]])
-    assert found.scores()["exact_match"] == 0.5
+    overlap = build(TextOverlap, [" one two", "One two"], [["one  two", "one two\n"], ["one two"]])
+    assert overlap.scores()["exact_match"] == 0.5
 
 
-@pytest.mark.parametrize("kind", [Translations, Captions])
-def test_without_capitals(kind: type[Translations]) -> None:
+@pytest.mark.parametrize("kind", [TextOverlap, CaptionOverlap])
+def test_without_capitals(kind: type[TextOverlap]) -> None:
     lower, mixed = kind(lowercase=True), kind()
-    for made in (lower, mixed):
-        made.add("one two three four", ["One Two Three four"])
+    for overlap in (lower, mixed):
+        overlap.add("one two three four", ["One Two Three four"])
     assert lower.scores()["exact_match"] == 1.0
     assert mixed.scores()["exact_match"] == 0.0
-    bleu = "bleu" if kind is Translations else "bleu_4"
+    bleu = "bleu" if kind is TextOverlap else "bleu_4"
     assert lower.scores()[bleu] == pytest.approx(100) == lower.scores()["chrf"]
     assert mixed.scores()[bleu] < 50
-    assert {name: "case:lc" in told for name, told in lower.signatures().items()} == {"bleu": True, "chrf": True}
+    assert {name: "case:lc" in text for name, text in lower.signatures().items()} == {
+        "bleu": True,
+        "chrf": True,
+    }
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80))
 def test_bins_hold_every_sentence_once_and_none_is_empty(lengths: list[int]) -> None:
-    found = Translations()
+    overlap = TextOverlap()
     for length in lengths:
-        found.add("a", ["a"], length)
-    bins = found.by_length()
+        overlap.add("a", ["a"], length)
+    bins = overlap.by_length()
     assert len(bins) <= BINS
     assert sum(each["sentences"] for each in bins) == len(lengths)
     edges = [edge for each in bins for edge in (each["from"], each["to"])]
@@ -138,10 +159,10 @@ def test_bins_hold_every_sentence_once_and_none_is_empty(lengths: list[int]) -> 
 
 
 def test_a_bin_is_scored_as_a_corpus_of_its_own() -> None:
-    found = Translations()
+    overlap = TextOverlap()
     for length in range(12):
-        found.add("one two three four five", ["one two three four " + ("five" if length < 6 else "six")], length)
-    bins = found.by_length()
+        overlap.add("one two three four five", ["one two three four " + ("five" if length < 6 else "six")], length)
+    bins = overlap.by_length()
     assert [(each["from"], each["to"]) for each in bins] == [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]
     assert [each["exact_match"] for each in bins] == [1, 1, 1, 0, 0, 0]
     assert [round(each["bleu"], 3) for each in bins[:3]] == [100.0] * 3
@@ -150,12 +171,12 @@ def test_a_bin_is_scored_as_a_corpus_of_its_own() -> None:
 
 
 def test_nothing_added_is_no_score() -> None:
-    assert Translations().scores() == {}
-    assert Translations().by_length() == []
-    assert "nrefs:1" in Translations().signatures()["bleu"]
+    assert TextOverlap().scores() == {}
+    assert TextOverlap().by_length() == []
+    assert "nrefs:1" in TextOverlap().signatures()["bleu"]
 
 
 @pytest.mark.parametrize("references", [[], "one text"])
 def test_references_are_a_list_of_one_or_more(references: Any) -> None:
     with pytest.raises(ArgumentError, match=r"references .* a list of one or more"):
-        Translations().add("one", references)
+        TextOverlap().add("one", references)
