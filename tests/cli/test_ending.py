@@ -63,10 +63,10 @@ def scores_of(folder: Path) -> Any:
 def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, named: tuple[str, ...]) -> None:
     for folder in ("f1", "f2"):
         Path(folder, "photos").mkdir(parents=True)
-        rows = [(f"photos/{folder}-{number}.png", colour) for number, colour in enumerate([*WORDS] * 3)]
-        for name, colour in rows:
-            Image.new("RGB", (16, 16), colour).save(Path(folder, name))
-        Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {colour} one\n" for name, colour in rows))
+        rows = [(f"photos/{folder}-{number}.png", color) for number, color in enumerate([*WORDS] * 3)]
+        for name, color in rows:
+            Image.new("RGB", (16, 16), color).save(Path(folder, name))
+        Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {color} one\n" for name, color in rows))
     small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
     said = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
     assert said.code == 0

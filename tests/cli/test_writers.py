@@ -23,9 +23,9 @@ def write_pairs(folder: Path) -> None:
 
 
 def write_captions(folder: Path) -> None:
-    """Images of one colour."""
-    for number, colour in enumerate([*WORDS] * 4):
-        Image.new("RGB", (16, 16), colour).save(folder / f"{number}.png")
+    """Images of one color."""
+    for number, color in enumerate([*WORDS] * 4):
+        Image.new("RGB", (16, 16), color).save(folder / f"{number}.png")
     (folder / "captions.tsv").write_text("".join(f"{i}.png\ta {each} one\n" for i, each in enumerate([*WORDS] * 4)))
 
 

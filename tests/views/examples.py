@@ -13,7 +13,7 @@ CURVES = Curves(
     "Loss",
     (
         Series("training", tuple((float(step), 2.0 / step) for step in range(1, 101))),
-        Series("validation", ((50.0, 0.3), (100.0, 0.25)), colour=2),
+        Series("validation", ((50.0, 0.3), (100.0, 0.25)), color=2),
         Series("chance", ((1.0, 1.0), (100.0, 1.0)), "reference"),
     ),
     x="step",

@@ -73,7 +73,7 @@ def test_drawn_for_papers_pages_notebooks_and_terminals(seen: Alignment) -> None
     assert all(line.isascii() for line in seen.terminal(40, ASCII))
 
 
-def test_in_colour_where_there_is_one() -> None:
+def test_in_color_where_there_is_one() -> None:
     seen = alignment(ANSWER)
     told = []
     for system in ("truecolor", None):

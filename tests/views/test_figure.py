@@ -30,10 +30,10 @@ def test_numbers_of_a_column_share_their_decimals() -> None:
     assert not TABLE.numeric(0)
 
 
-def test_colours_are_taken_in_turns_or_as_told() -> None:
-    assert [colour for colour, _ in CURVES.coloured()] == [1, 2, 0]
+def test_colors_are_taken_in_turns_or_as_told() -> None:
+    assert [color for color, _ in CURVES.colored()] == [1, 2, 0]
     same = Series("one", ())
-    assert [colour for colour, _ in Curves("", (same, Series("two", (), colour=1)), "", "").coloured()] == [1, 1]
+    assert [color for color, _ in Curves("", (same, Series("two", (), color=1)), "", "").colored()] == [1, 1]
 
 
 def test_what_begins_near_zero_is_shown_from_zero() -> None:

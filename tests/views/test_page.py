@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from seqloom.views.format import clip, cut, escaped, one_line, visible
 from seqloom.views.html import (
-    Across,
     Block,
-    Compared,
+    Collapsible,
+    Comparison,
     Example,
     Facts,
-    Folded,
+    FullWidth,
     Paragraph,
+    Preformatted,
     Row,
     Section,
     Status,
     Word,
-    Written,
     block_html,
     page,
 )
@@ -68,12 +68,12 @@ def every_block(text: str) -> tuple[Block, ...]:
     return (
         Paragraph(text),
         Facts(((text, text, text),)),
-        Written(text, text),
+        Preformatted(text, text),
         Example((Word(text), Word(text, text, True), Word(text, wrong=True)), text),
-        Compared((("source", (Word(text), Word(text, wrong=True))),), text),
-        Across(CURVES),
+        Comparison((("source", (Word(text), Word(text, wrong=True))),), text),
+        FullWidth(CURVES),
         Row((GRID, TABLE)),
-        Folded(text, (Paragraph(text),)),
+        Collapsible(text, (Paragraph(text),)),
         *FIGURES,
     )
 
@@ -115,7 +115,7 @@ def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
 
 
 def test_both_schemes_and_widths() -> None:
-    made = page("A run", "lead", None, [Section("One", (Across(CURVES),))])
+    made = page("A run", "lead", None, [Section("One", (FullWidth(CURVES),))])
     assert "prefers-color-scheme:dark" in made
     assert "width=device-width" in made
     assert 'viewBox="0 0 968' in made
@@ -131,8 +131,8 @@ def test_links_lead_to_sections() -> None:
     ("block", "html"),
     [
         (Paragraph("a & b"), "<p>a &amp; b</p>"),
-        (Folded("more", (Paragraph("x"),)), "<details><summary>more</summary><p>x</p></details>"),
-        (Written("\n x"), '<figure><pre dir="auto" tabindex="0"><code>\n x</code></pre></figure>'),
+        (Collapsible("more", (Paragraph("x"),)), "<details><summary>more</summary><p>x</p></details>"),
+        (Preformatted("\n x"), '<figure><pre dir="auto" tabindex="0"><code>\n x</code></pre></figure>'),
         (
             Example((Word("can", "NOUN, not VERB", True), Word("go")), "dev:1"),
             '<blockquote><p dir="auto"><ruby class="wrong">can<rt>NOUN, not VERB</rt></ruby> go</p>'
@@ -145,7 +145,7 @@ def test_blocks(block: Block, html: str) -> None:
 
 
 def test_texts_stand_below_each_other_beside_a_picture() -> None:
-    made = block_html(Compared((("caption", (Word("a"), Word("cat", wrong=True))),), "dev:1", PICTURE.uri))
+    made = block_html(Comparison((("caption", (Word("a"), Word("cat", wrong=True))),), "dev:1", PICTURE.uri))
     assert made == (
         f'<blockquote class="compared"><img alt="" src="{PICTURE.uri}"><div><dl><dt>caption</dt>'
         '<dd dir="auto">a <mark>cat</mark></dd></dl><footer>dev:1</footer></div></blockquote>'

@@ -68,7 +68,7 @@ def test_every_class_that_is_drawn_has_a_style() -> None:
     assert all(f".{name}" in svg.STYLE for name in classes)
 
 
-def test_a_mistake_has_another_colour_than_what_is_right() -> None:
+def test_a_mistake_has_another_color_than_what_is_right() -> None:
     squares = re.findall('class="cell (f.)"', svg.draw(GRID))
     assert squares == ["f1", "f2", "f2", "f1"]
 

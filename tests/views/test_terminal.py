@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from seqloom.views import terminal
 from seqloom.views.figure import Bars, Curves, Grid, Series
 from seqloom.views.terminal import ASCII, UNICODE
-from seqloom.views.terminal_cells import coloured
+from seqloom.views.terminal_cells import colored
 from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figures
 
 
@@ -104,9 +104,9 @@ def test_panels_stand_beside_each_other_as_far_as_there_is_room() -> None:
     assert len(terminal.draw(PANELS, width=20)) == 4
 
 
-def test_colour_changes_no_letter() -> None:
+def test_color_changes_no_letter() -> None:
     lines = terminal.draw(MAP, width=30)
-    drawn = list(coloured(lines))
+    drawn = list(colored(lines))
     assert [line.plain for line in drawn] == lines
     assert any(span.style == "#3f8fc4" for span in drawn[-1].spans)
 

@@ -20,7 +20,7 @@ from seqloom.tasks.report import TaskReport
 from seqloom.views import svg
 from seqloom.views.figure import Points
 from seqloom.views.format import escaped
-from seqloom.views.tolerant import table, whole, words
+from seqloom.views.lenient import integer, mapping, string
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
@@ -53,23 +53,23 @@ class Report:
     @cached_property
     def task(self) -> str:
         """Language, classify, tag, …"""
-        return words(self.manifest.get("task"), 60) or words(self.settings.get("task"), 60)
+        return string(self.manifest.get("task"), 60) or string(self.settings.get("task"), 60)
 
     @cached_property
     def arch(self) -> str:
         """The name of the model."""
-        return words(table(self.settings.get("model")).get("arch"), 60)
+        return string(mapping(self.settings.get("model")).get("arch"), 60)
 
     @property
     def parameters(self) -> int | None:
         """How many numbers were learned."""
         told = (self.manifest.get("parameters"), self.history.start.get("parameters"), self.cost.get("parameters"))
-        return next((count for one in told if (count := whole(one)) is not None), None)
+        return next((count for one in told if (count := integer(one)) is not None), None)
 
     @property
     def created(self) -> str:
         """When, in ISO 8601."""
-        return words(self.manifest.get("created"), 60) or words(self.history.start.get("time"), 60)
+        return string(self.manifest.get("created"), 60) or string(self.history.start.get("time"), 60)
 
     @property
     def ending(self) -> Ending | None:
@@ -196,7 +196,7 @@ def _read_json(path: Path, problems: list[str]) -> Mapping[str, object]:
         if len(content) > LARGEST_FILE:
             problems.append(f"{path.name} is too large to be read, and is left out.")
             return {}
-        return table(json.loads(content))
+        return mapping(json.loads(content))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError):

@@ -7,7 +7,7 @@ from seqloom.tasks.metrics.registry import readable
 from seqloom.views.figure import Curves, Mark, Points, Series
 from seqloom.views.format import short
 
-TRAINING, VALIDATION = 1, 2  # colours
+TRAINING, VALIDATION = 1, 2  # colors
 LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the end
 
 
@@ -15,7 +15,7 @@ def loss(report: Report) -> Curves | None:
     """Training and validation loss, with the best step, resumptions and skipped steps marked."""
     named = (("training", "loss", TRAINING), ("validation", "valid.loss", VALIDATION))
     found = [one for one in named if one[1] in report.curves]
-    series = tuple(Series(name, report.curves[key], colour=colour) for name, key, colour in found)
+    series = tuple(Series(name, report.curves[key], color=color) for name, key, color in found)
     if not series:
         return None
     marks = [Mark(float(step), "resumed") for step in report.history.resumes]
@@ -84,7 +84,7 @@ def validation(report: Report, most: int = 8) -> list[Curves]:
 
 def _over_steps(name: str, points: Points) -> Curves:
     title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
-    line = Series("validation", points, colour=VALIDATION)
+    line = Series("validation", points, color=VALIDATION)
     return Curves(title, (line,), x="step", y=name, log=_spans(points), caption="validation")
 
 

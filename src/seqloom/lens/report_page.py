@@ -12,18 +12,18 @@ from seqloom.views import terminal
 from seqloom.views.figure import Table
 from seqloom.views.format import duration, memory, one_line, short
 from seqloom.views.html import (
-    Across,
     Block,
+    Collapsible,
     Facts,
-    Folded,
+    FullWidth,
     Paragraph,
+    Preformatted,
     Row,
     Section,
     Status,
-    Written,
     page,
 )
-from seqloom.views.tolerant import table, words
+from seqloom.views.lenient import mapping, string
 
 SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50
 
@@ -36,7 +36,7 @@ def report_page(report: Report) -> str:
         Section("Samples", _samples(report)),
         *report.details.sections(),
         Section("Cost", _cost(report)),
-        Section("Config", (Folded("experiment.toml", (Written(report.config),)),) if report.config else ()),
+        Section("Config", (Collapsible("experiment.toml", (Preformatted(report.config),)),) if report.config else ()),
         Section("Versions", _versions(report)),
         Section("Notes", tuple(Paragraph(note) for note in (*report.problems, *report.history.notes))),
     )
@@ -126,7 +126,7 @@ def _scores(report: Report) -> tuple[Block, ...]:
 def _training(report: Report) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if (loss := figures.loss(report)) is not None:
-        blocks.append(Across(loss))
+        blocks.append(FullWidth(loss))
     small = (*figures.validation(report), *figures.training(report))
     if small:
         blocks.append(Row(small))
@@ -136,7 +136,7 @@ def _training(report: Report) -> tuple[Block, ...]:
         some = f" ({len(shown)} of them)" if count > len(shown) else ""
         rows = tuple((float(skip.step), skip.what, skip.value) for skip in shown)
         listed = Table("Skipped steps", ("step", "not finite", "value"), rows)
-        blocks.append(Folded(f"{count:,} step{'s' * (count > 1)} skipped{some}", (listed,)))
+        blocks.append(Collapsible(f"{count:,} step{'s' * (count > 1)} skipped{some}", (listed,)))
     return tuple(blocks)
 
 
@@ -145,12 +145,12 @@ def _samples(report: Report) -> tuple[Block, ...]:
     if len(samples) <= SHOWN_SAMPLES:
         return tuple(map(_sample, samples))
     shown = (samples[0], samples[len(samples) // 2], samples[-1])
-    return (*map(_sample, shown), Folded(f"{len(samples)} samples over the run", tuple(map(_sample, samples))))
+    return (*map(_sample, shown), Collapsible(f"{len(samples)} samples over the run", tuple(map(_sample, samples))))
 
 
-def _sample(sample: Sample) -> Written:
+def _sample(sample: Sample) -> Preformatted:
     prompt = f", prompt {json.dumps(sample.prompt, ensure_ascii=False)}" if sample.prompt else ""
-    return Written(sample.text, f"Step {sample.step:,}{prompt}")
+    return Preformatted(sample.text, f"Step {sample.step:,}{prompt}")
 
 
 def _cost(report: Report) -> tuple[Block, ...]:
@@ -171,13 +171,15 @@ def _cost(report: Report) -> tuple[Block, ...]:
 
 
 def _versions(report: Report) -> tuple[Block, ...]:
-    versions = table(report.manifest.get("versions"))
-    told = [(words(name, 40), words(number, 80)) for name, number in list(versions.items())[:20]]
-    told.append(("format", words(report.manifest.get("format"), 80)))
-    told += [("device", words(report.history.start.get("device"), 200)), ("created", report.created)]
+    versions = mapping(report.manifest.get("versions"))
+    told = [(string(name, 40), string(number, 80)) for name, number in list(versions.items())[:20]]
+    told.append(("format", string(report.manifest.get("format"), 80)))
+    told += [("device", string(report.history.start.get("device"), 200)), ("created", report.created)]
     rows = tuple((name, value) for name, value in told if value)
-    files = tuple((words(name, 200), words(digest, 80)) for name, digest in table(report.manifest.get("files")).items())
+    files = tuple(
+        (string(name, 200), string(digest, 80)) for name, digest in mapping(report.manifest.get("files")).items()
+    )
     blocks: list[Block] = [Table("Made by", ("what", "version"), rows)] if rows else []
     if files:
-        blocks.append(Folded(f"{len(files)} files", (Table("Files", ("file", "SHA-256"), files[:200]),)))
+        blocks.append(Collapsible(f"{len(files)} files", (Table("Files", ("file", "SHA-256"), files[:200]),)))
     return tuple(blocks)

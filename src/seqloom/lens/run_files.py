@@ -10,7 +10,7 @@ from seqloom.core.safe_open import open_regular
 from seqloom.views.downsample import Spread, Thinner
 from seqloom.views.figure import Points
 from seqloom.views.format import memory, short
-from seqloom.views.tolerant import finite, items, number, table, whole, words
+from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 MAX_SCORES, MAX_STEPS = 40, 100  # the most that is read of each
 
@@ -43,13 +43,13 @@ def outcome(written: Mapping[str, object]) -> Outcome:
     >>> outcome({"valid": {"accuracy": 0.9}, "details": "?"}).scores
     (Score(name='accuracy', valid=0.9, test=None),)
     """
-    valid, test, details = (table(written.get(key)) for key in ("valid", "test", "details"))
+    valid, test, details = (mapping(written.get(key)) for key in ("valid", "test", "details"))
     names = dict.fromkeys([*valid, *test])
-    cost = {key: value for key, one in table(written.get("cost")).items() if (value := finite(one)) is not None}
+    cost = {key: value for key, one in mapping(written.get("cost")).items() if (value := finite(one)) is not None}
     return Outcome(
-        chosen_by=words(written.get("chosen_by"), 60),
-        best_step=whole(written.get("best_step")),
-        averaged=_averaged(table(written.get("averaged"))),
+        chosen_by=string(written.get("chosen_by"), 60),
+        best_step=integer(written.get("best_step")),
+        averaged=_averaged(mapping(written.get("averaged"))),
         scores=tuple(_scores(list(names)[:MAX_SCORES], valid, test)),
         cost=cost,
         valid=valid,
@@ -58,12 +58,12 @@ def outcome(written: Mapping[str, object]) -> Outcome:
 
 
 def _averaged(told: Mapping[str, object]) -> tuple[int, ...]:
-    steps = (whole(step) for step in items(told.get("steps"), MAX_STEPS))
+    steps = (integer(step) for step in items(told.get("steps"), MAX_STEPS))
     return tuple(step for step in steps if step is not None) if told.get("kept") is True else ()
 
 
 def _scores(names: list[str], valid: Mapping[str, object], test: Mapping[str, object]) -> list[Score]:
-    scores = [Score(words(name, 60), number(valid.get(name)), number(test.get(name))) for name in names]
+    scores = [Score(string(name, 60), number(valid.get(name)), number(test.get(name))) for name in names]
     return [score for score in scores if score.valid is not None or score.test is not None]
 
 
@@ -128,7 +128,7 @@ def read_history(path: Path) -> History:
     try:
         for line, place in _lines(path, reader):
             try:
-                event = table(json.loads(line))
+                event = mapping(json.loads(line))
             except (ValueError, RecursionError):
                 reader.unread.add(place)
                 continue
@@ -179,13 +179,13 @@ class _Reader:
         self.measured = False  # on validation data, since the last line on training
 
     def take(self, event: Mapping[str, object]) -> None:
-        step = whole(event.get("step"))
+        step = integer(event.get("step"))
         if step is None:
             return
         self.step = step
         kind = event.get("event")
         if kind in ("end", "stop"):
-            self.ending = Ending("finished" if kind == "end" else "stopped", step, words(event.get("why"), 200))
+            self.ending = Ending("finished" if kind == "end" else "stopped", step, string(event.get("why"), 200))
             self.seconds = finite(event.get("seconds")) or self.seconds
             return
         self.ending = None
@@ -199,9 +199,9 @@ class _Reader:
             case "valid":
                 self._validated(event)
             case "sample":
-                self.samples.add(Sample(step, words(event.get("prompt"), 200), words(event.get("text"), TEXT)))
+                self.samples.add(Sample(step, string(event.get("prompt"), 200), string(event.get("text"), TEXT)))
             case "skip":
-                self.skips.add(Skip(step, words(event.get("what"), 40), words(event.get("value"), 40)))
+                self.skips.add(Skip(step, string(event.get("what"), 40), string(event.get("value"), 40)))
 
     def _trained(self, event: Mapping[str, object]) -> None:
         for name in ("loss", "lr", "gradient", "clipped"):
@@ -217,7 +217,7 @@ class _Reader:
 
     def _validated(self, event: Mapping[str, object]) -> None:
         self.measured = True
-        scores = dict(list(table(event.get("scores")).items())[:MAX_VALIDATION_SCORES])
+        scores = dict(list(mapping(event.get("scores")).items())[:MAX_VALIDATION_SCORES])
         for name, score in scores.items():
             if f"valid.{name}" in self.curves or len(self.curves) < MAX_VALIDATION_SCORES + 5:
                 self._add(f"valid.{name}", score)

@@ -22,7 +22,7 @@ from seqloom.tasks.config_keys import all_keys, keys_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.user_defined_parts import part_errors, used_parts
-from seqloom.views import tolerant
+from seqloom.views import lenient
 
 if TYPE_CHECKING:
     import torch
@@ -238,7 +238,7 @@ def reading(chosen: Experiment, files: Sequence[str], data: Mapping[str, Any]) -
 
 def with_numbers(scores: object) -> dict[str, float]:
     """The scores of a split, infinite ones too, which a file has as words."""
-    numbers = {name: tolerant.number(value) for name, value in tolerant.table(scores).items()}
+    numbers = {name: lenient.number(value) for name, value in lenient.mapping(scores).items()}
     return {name: value for name, value in numbers.items() if value is not None}
 
 

@@ -16,9 +16,9 @@ from seqloom.tasks.report import Answer, Remark, Shown, TaskReport, clipped
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
 from seqloom.views.format import one_line, short
-from seqloom.views.html import Block, Compared, Folded, Paragraph, Row, Section, Word
+from seqloom.views.html import Block, Collapsible, Comparison, Paragraph, Row, Section, Word
+from seqloom.views.lenient import finite, integer, items, mapping, number, string
 from seqloom.views.picture import pixels, thumbnail
-from seqloom.views.tolerant import finite, items, number, table, whole, words
 
 BINS, EXAMPLES, TEXT, TOKENS, SOURCE = 100, 60, 600, 60, 200  # the most that is read of each
 WEIGHTS = 1_000_000  # that attention may have over regions: 60 tokens over those of 1,024 pixels, in blocks of 8
@@ -76,14 +76,14 @@ class GenerationReport(TaskReport):
     @cached_property
     def signatures(self) -> dict[str, str]:
         """How sacreBLEU computed its scores: what others need to compare theirs with."""
-        written = list(table(self.details.get("signatures")).items())[:10]
-        return {words(name, 60): signature for name, text in written if (signature := words(text, 300))}
+        written = list(mapping(self.details.get("signatures")).items())[:10]
+        return {string(name, 60): signature for name, text in written if (signature := string(text, 300))}
 
     @cached_property
     def by_length(self) -> tuple[Length, ...]:
         """Scores by the length of the source."""
         bins = items(self.details.get("by_length"), BINS)
-        return tuple(length for written in bins if (length := _length(table(written))) is not None)
+        return tuple(length for written in bins if (length := _length(mapping(written))) is not None)
 
     @cached_property
     def examples(self) -> tuple[Generated, ...]:
@@ -93,13 +93,13 @@ class GenerationReport(TaskReport):
     def examples_cut(self, limit: int) -> tuple[Generated, ...]:
         """The same, with at most about so many characters of a text."""
         return tuple(
-            self._example(table(one), limit) for one in items(self.details.get("examples"), EXAMPLES) if table(one)
+            self._example(mapping(one), limit) for one in items(self.details.get("examples"), EXAMPLES) if mapping(one)
         )
 
     def _example(self, one: Mapping[str, object], limit: int) -> Generated:
-        source, written = words(one.get(self.source_key), limit), words(one.get(self.answer_key), limit)
-        references = tuple(words(text, limit) for text in items(one.get("references"), 10))
-        place, picture, right = words(one.get("place"), 200), thumbnail(one.get("thumbnail")), one.get("right")
+        source, written = string(one.get(self.source_key), limit), string(one.get(self.answer_key), limit)
+        references = tuple(string(text, limit) for text in items(one.get("references"), 10))
+        place, picture, right = string(one.get("place"), 200), thumbnail(one.get("thumbnail")), one.get("right")
         if not isinstance(right, bool):  # runs of old don't say
             right = written.strip() in {reference.strip() for reference in references}
         return Generated(source, references, written, place, right, picture)
@@ -107,7 +107,7 @@ class GenerationReport(TaskReport):
     @cached_property
     def attention(self) -> Alignment | None:
         """Where the model looked while it wrote one of the answers."""
-        return _attention(table(self.details.get("attention")))
+        return _attention(mapping(self.details.get("attention")))
 
     # The page --------------------------------------------------------------------------------------------------
 
@@ -148,16 +148,16 @@ class GenerationReport(TaskReport):
         )
         shown = tuple(map(self._compared, examples))
         rest = shown[SHOWN_EXAMPLES:]
-        more = (Folded(f"{len(rest)} more", rest),) if rest else ()
+        more = (Collapsible(f"{len(rest)} more", rest),) if rest else ()
         return (Paragraph(f"{count} the reference."), *shown[:SHOWN_EXAMPLES], *more)
 
-    def _compared(self, one: Generated) -> Compared:
+    def _compared(self, one: Generated) -> Comparison:
         nearest = max(one.references, key=lambda reference: _likeness(reference, one.written), default="")
         texts = [] if one.picture else [(self.source_name, _plain(one.source))]
         texts += [("reference", _plain(reference)) for reference in one.references[:REFERENCES]]
         texts.append((self.answer_key, _plain(one.written) if one.right else _marked(nearest, one.written)))
         facts = [one.source, one.place] if one.picture else [one.place]
-        return Compared(tuple(texts), " · ".join(fact for fact in facts if fact), one.picture)
+        return Comparison(tuple(texts), " · ".join(fact for fact in facts if fact), one.picture)
 
     # The terminal ----------------------------------------------------------------------------------------------
 
@@ -169,13 +169,13 @@ class GenerationReport(TaskReport):
             if not one.right and one.references:
                 text.append(f" (expected: {one_line(one.references[0])})", "dim")
             yield Remark("examples" if number_ == 0 else "", text)
-        if self.attention is not None and len(items(table(self.details["attention"]).get("tokens"), SOURCE)) <= ROWS:
+        if self.attention is not None and len(items(mapping(self.details["attention"]).get("tokens"), SOURCE)) <= ROWS:
             form = "a picture" if self.attention.regions is not None else "a row"
             yield Remark("looked", f"where it looked for one of them: {form} for each token that it wrote")
             yield self.attention.figure
 
     def evaluation(self) -> Iterator[Shown]:
-        if unfinished := whole(self.details.get("cut")):
+        if unfinished := integer(self.details.get("cut")):
             answers = f"{unfinished:,} answer{'s' * (unfinished != 1)}"
             message = f"{answers} did not end: --length, or the model, allows no more tokens"
             yield Remark("cut", message, "yellow")
@@ -204,7 +204,7 @@ class GenerationReport(TaskReport):
 
 
 def _length(one: Mapping[str, object]) -> Length | None:
-    low, high, sentences = finite(one.get("from")), finite(one.get("to")), whole(one.get("sentences"))
+    low, high, sentences = finite(one.get("from")), finite(one.get("to")), integer(one.get("sentences"))
     if low is None or not sentences:
         return None
     scores = {name: score for name in SCORES if (score := finite(one.get(name))) is not None}
@@ -216,15 +216,15 @@ def _attention(one: Mapping[str, object]) -> Alignment | None:
     read: dict[str, object] = {}
     across, down = SOURCE, TOKENS
     if isinstance(one.get("regions"), list):
-        read["regions"] = sides = [max(whole(side) or 0, 0) for side in items(one["regions"], 3)]
+        read["regions"] = sides = [max(integer(side) or 0, 0) for side in items(one["regions"], 3)]
         across = prod(sides) + 1  # one more, to see that there are too many
         down = min(TOKENS, WEIGHTS // across)
     else:
-        read["source_tokens"] = [words(token, 60) for token in items(one.get("source_tokens"), SOURCE)]
+        read["source_tokens"] = [string(token, 60) for token in items(one.get("source_tokens"), SOURCE)]
     weights = [[finite(cell) for cell in items(row, across)] for row in items(one.get("attention"), down)]
     if not weights or any(cell is None or cell < 0 for row in weights for cell in row):
         return None
-    read |= {"attention": weights, "tokens": [words(token, 60) for token in items(one.get("tokens"), down)]}
+    read |= {"attention": weights, "tokens": [string(token, 60) for token in items(one.get("tokens"), down)]}
     try:
         return alignment(read, pixels(thumbnail(one.get("thumbnail"))))
     except (SeqloomError, ValueError):  # weights of another shape than the tokens

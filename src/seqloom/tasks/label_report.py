@@ -12,8 +12,8 @@ from seqloom.core.problem import KeyName
 from seqloom.tasks.report import Remark, Shown, TaskReport
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.format import one_line, short
-from seqloom.views.html import Block, Example, Folded, Paragraph, Row, Section, Word
-from seqloom.views.tolerant import finite, items, number, table, whole, words
+from seqloom.views.html import Block, Collapsible, Example, Paragraph, Row, Section, Word
+from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600  # the most that is read of each
 SHOWN_CLASSES, SHOWN_WORST = 30, 8  # on a page, unfolded
@@ -120,14 +120,14 @@ class LabelReport(TaskReport):
     @cached_property
     def baseline(self) -> Baseline | None:
         """The simplest answer; None where there is no such thing, as with several labels."""
-        told = table(self.details.get("baseline"))
-        says, accuracy = words(told.get("says"), 60), finite(told.get("accuracy"))
+        told = mapping(self.details.get("baseline"))
+        says, accuracy = string(told.get("says"), 60), finite(told.get("accuracy"))
         return Baseline(says, accuracy) if says and accuracy is not None else None
 
     @cached_property
     def confusion(self) -> Confusion | None:
         """Which labels were taken for which."""
-        labels = [words(label, 60) for label in items(self.details.get("labels"), LABELS)]
+        labels = [string(label, 60) for label in items(self.details.get("labels"), LABELS)]
         rows = [[finite(cell) for cell in items(row, LABELS)] for row in items(self.details.get("confusion"), LABELS)]
         counts = tuple(tuple(cell for cell in row if cell is not None) for row in rows)
         if not labels or len(counts) != len(labels) or any(len(row) != len(labels) for row in counts):
@@ -137,17 +137,17 @@ class LabelReport(TaskReport):
     @cached_property
     def per_class(self) -> tuple[Class, ...]:
         """Precision, recall and F1 of each label."""
-        return _classes(table(self.details.get("per_class")), CLASSES)
+        return _classes(mapping(self.details.get("per_class")), CLASSES)
 
     @cached_property
     def worst(self) -> tuple[Wrong, ...]:
         """What the model was most sure of, and wrong about."""
-        return tuple(_wrong(table(one)) for one in items(self.details.get("worst"), WORST) if table(one))
+        return tuple(_wrong(mapping(one)) for one in items(self.details.get("worst"), WORST) if mapping(one))
 
     @cached_property
     def calibration(self) -> tuple[Bin, ...]:
         """How often it was right, by how sure it was."""
-        return tuple(bin for one in items(self.details.get("calibration"), BINS) if (bin := _bin(table(one))))
+        return tuple(bin for one in items(self.details.get("calibration"), BINS) if (bin := _bin(mapping(one))))
 
     @property
     def ece(self) -> float | None:
@@ -181,7 +181,7 @@ class LabelReport(TaskReport):
             blocks.append(mistakes)
         if classes is not None:
             many = len(classes.rows) > SHOWN_CLASSES
-            blocks.append(Folded(f"{len(classes.rows)} classes", (classes,)) if many else classes)
+            blocks.append(Collapsible(f"{len(classes.rows)} classes", (classes,)) if many else classes)
         return tuple(blocks)
 
     def _mistakes(self) -> Table | None:
@@ -201,7 +201,7 @@ class LabelReport(TaskReport):
         shown = tuple(map(_example, self.worst))
         first = Paragraph("Where the model was most sure, and wrong.")
         rest = shown[SHOWN_WORST:]
-        return (first, *shown[:SHOWN_WORST], *([Folded(f"{len(rest)} more", rest)] if rest else []))
+        return (first, *shown[:SHOWN_WORST], *([Collapsible(f"{len(rest)} more", rest)] if rest else []))
 
     def _calibration_blocks(self) -> tuple[Block, ...]:
         """How often the model was right, by how sure it was; and how many predictions that rests on."""
@@ -235,7 +235,7 @@ class LabelReport(TaskReport):
 
     def evaluation(self) -> Iterator[Shown]:
         name, key = ("span", "per_span") if "per_span" in self.details else (self.label, "per_class")
-        listed = table(self.details.get(key))
+        listed = mapping(self.details.get(key))
         rows = tuple(one.cells for one in _classes(listed, LISTED))
         if rows:
             yield Table("", (name, "precision", "recall", "F1", "support"), rows)
@@ -245,32 +245,32 @@ class LabelReport(TaskReport):
 
 
 def _classes(written: Mapping[str, object], most: int) -> tuple[Class, ...]:
-    return tuple(_class(label, table(one)) for label, one in list(written.items())[:most])
+    return tuple(_class(label, mapping(one)) for label, one in list(written.items())[:most])
 
 
 def _class(label: str, one: Mapping[str, object]) -> Class:
     precision, recall, f1 = (number(one.get(key)) for key in ("precision", "recall", "f1"))
-    return Class(words(label, 60), precision, recall, f1, whole(one.get("support")))
+    return Class(string(label, 60), precision, recall, f1, integer(one.get("support")))
 
 
 def _wrong(one: Mapping[str, object]) -> Wrong:
     gold, predicted = (_labels(one.get(key)) for key in ("gold", "predicted"))
-    shown = _labels(one.get("text")) if isinstance(one.get("text"), list) else (words(one.get("text"), TEXT),)
+    shown = _labels(one.get("text")) if isinstance(one.get("text"), list) else (string(one.get("text"), TEXT),)
     if isinstance(one.get("gold"), list) and len(shown) == 1:
         apart = tuple(shown[0].split())[:WORDS]
         shown = apart if len(apart) == len(gold) else shown
-    return Wrong(shown, gold, predicted, finite(one.get("probability")), words(one.get("place"), 200))
+    return Wrong(shown, gold, predicted, finite(one.get("probability")), string(one.get("place"), 200))
 
 
 def _labels(value: object) -> tuple[str, ...]:
     if isinstance(value, list):
-        return tuple(words(one, 100) for one in value[:WORDS])
-    return (words(value, 100),)
+        return tuple(string(one, 100) for one in value[:WORDS])
+    return (string(value, 100),)
 
 
 def _bin(one: Mapping[str, object]) -> Bin | None:
     low, high, confidence, accuracy = (finite(one.get(key)) for key in ("low", "high", "confidence", "accuracy"))
-    count = whole(one.get("count"))
+    count = integer(one.get("count"))
     if low is None or high is None or not count:
         return None
     middle = (low + high) / 2

@@ -29,7 +29,7 @@ class TaskReport:
     """What people see of an evaluation, and of answers. Of a task that says no more: its scores, and answers by key.
 
     The evaluation may come from a run folder, which anyone may have written: nothing in it is trusted. What is missing
-    or makes no sense is left out (`seqloom.views.tolerant`). Nothing here needs torch.
+    or makes no sense is left out (`seqloom.views.lenient`). Nothing here needs torch.
 
     scores: by name, of the split that the details are about
     details: what `Evaluation.details` held

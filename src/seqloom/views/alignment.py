@@ -14,7 +14,7 @@ from seqloom.views.format import escaped
 from seqloom.views.html import Section, page
 from seqloom.views.picture import Picture
 from seqloom.views.terminal import UNICODE, Characters, characters
-from seqloom.views.terminal_cells import coloured
+from seqloom.views.terminal_cells import colored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +118,7 @@ class Alignment:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:32rem;border:0"></iframe>'
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
-        return coloured(self.terminal(options.max_width, characters(options.encoding)))
+        return colored(self.terminal(options.max_width, characters(options.encoding)))
 
 
 class Attended(BaseModel):

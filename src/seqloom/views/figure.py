@@ -18,13 +18,13 @@ Points: TypeAlias = tuple[tuple[float, float], ...]
 class Series:
     """One named line through points (x, y), or a dashed reference to hold the others against.
 
-    `colour` is a number from 1 to 6, for what should look the same in several figures; lines without one take turns.
+    `color` is a number from 1 to 6, for what should look the same in several figures; lines without one take turns.
     """
 
     name: str
     points: Points
     style: Literal["line", "reference"] = "line"
-    colour: int | None = None
+    color: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Curves:
     marks: tuple[Mark, ...] = ()
     caption: str = ""
 
-    def coloured(self) -> tuple[tuple[int, Series], ...]:
-        """Each series with the number of its colour, 1 to 6; a reference takes none, and has 0."""
+    def colored(self) -> tuple[tuple[int, Series], ...]:
+        """Each series with the number of its color, 1 to 6; a reference takes none, and has 0."""
         lines = [series for series in self.series if series.style == "line"]
         turns = {id(series): number % 6 + 1 for number, series in enumerate(lines)}
-        return tuple((series.colour or turns.get(id(series), 0), series) for series in self.series)
+        return tuple((series.color or turns.get(id(series), 0), series) for series in self.series)
 
     def axes(self, across: int, up: int) -> tuple[Axis, Axis]:
         """The x and the y axis that hold all that can be drawn, with about so many ticks."""
@@ -92,7 +92,7 @@ class Grid:
     """A heat map: values in named rows and columns.
 
     A cell is as dark as its shade says, from 0 to 1; without shades, as its value between the smallest and the
-    largest. Where the diagonal is `special` (a confusion matrix: what is right) it has a colour of its own. A cell
+    largest. Where the diagonal is `special` (a confusion matrix: what is right) it has a color of its own. A cell
     shows its number where that fits, unless the shades alone are to speak.
     """
 

@@ -111,7 +111,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Written:
+class Preformatted:
     """Text as it was written, line breaks and all: a sample, a config, a command."""
 
     text: str
@@ -136,7 +136,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """Texts below each other, each after its name, a line about them, and a picture (a data URI) beside them."""
 
     texts: tuple[tuple[str, tuple[Word, ...]], ...]
@@ -145,7 +145,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Across:
+class FullWidth:
     """A drawing as wide as the page."""
 
     drawing: Drawing
@@ -159,14 +159,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Folded:
+class Collapsible:
     """Blocks to open when wanted."""
 
     summary: str
     blocks: tuple["Block", ...]
 
 
-Block: TypeAlias = Union[Paragraph, Facts, Written, Example, Compared, Across, Row, Folded, Figure]  # noqa: UP007 (a name in quotes has no |)
+Block: TypeAlias = Union[Paragraph, Facts, Preformatted, Example, Comparison, FullWidth, Row, Collapsible, Figure]  # noqa: UP007 (a name in quotes has no |)
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def block_html(block: Block) -> str:
             return element("p", text(block.text))
         case Facts():
             return element("dl", *(_fact(*item) for item in block.items), class_="facts")
-        case Written():
+        case Preformatted():
             heading = element("figcaption", text(block.heading)) if block.heading else ""
             # an element, not a parsed newline: HTML drops a newline that directly follows <pre>
             return element("figure", heading, f'<pre dir="auto" tabindex="0"><code>{text(block.text)}</code></pre>')
@@ -248,13 +248,13 @@ def block_html(block: Block) -> str:
             words = " ".join(map(_word, block.words))
             line = element("footer", text(block.line)) if block.line else ""
             return f'<blockquote><p dir="auto">{words}</p>{line}</blockquote>'
-        case Compared():
+        case Comparison():
             return _compared(block)
-        case Across():
+        case FullWidth():
             return _across(block.drawing)
         case Row():
             return element("div", *map(_figure, block.figures), class_="row")
-        case Folded():
+        case Collapsible():
             inside = "".join(map(block_html, block.blocks))
             return f"<details><summary>{text(block.summary)}</summary>{inside}</details>"
         case _:
@@ -272,7 +272,7 @@ def _word(word: Word) -> str:
     return f'<ruby class="{kind}">{text(word.text)}<rt>{text(word.below)}</rt></ruby>'
 
 
-def _compared(block: Compared) -> str:
+def _compared(block: Comparison) -> str:
     image = f'<img alt="" src="{text(block.picture)}">' if block.picture else ""
     pairs = [
         element("dt", text(name)) + f'<dd dir="auto">{" ".join(map(_word, words))}</dd>' for name, words in block.texts

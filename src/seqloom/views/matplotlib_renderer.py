@@ -145,7 +145,7 @@ def _curves(curves: Curves, axes: Axes) -> None:
     axes.set_ylim(up.low, up.high)
     axes.set_xticks([value for value, _ in across.ticks], [name for _, name in across.ticks])
     axes.set_xlim(across.low, across.high)
-    for colour, series in curves.coloured():
+    for color, series in curves.colored():
         shown = [
             (x, y if drawable(y, curves.log) else float("nan")) for x, y in series.points if drawable(x, log=False)
         ]
@@ -155,7 +155,7 @@ def _curves(curves: Curves, axes: Axes) -> None:
             axes.plot(xs, values, color="0.5", linewidth=1, linestyle=(0, (2, 3)), label=name)
         else:
             marker = "." if len(shown) <= DOTTED else ""
-            axes.plot(xs, values, color=LIGHT[colour - 1], linewidth=1.3, marker=marker, label=name)
+            axes.plot(xs, values, color=LIGHT[color - 1], linewidth=1.3, marker=marker, label=name)
     for mark in curves.marks:
         if mark.kind == "note" and drawable(mark.x, log=False):
             axes.axvline(mark.x, color="0.6", linewidth=0.8, linestyle=":")
@@ -195,8 +195,8 @@ def _grid(grid: Grid, axes: Axes) -> None:
     elif len(grid.columns) <= 12:
         for row, values in enumerate(grid.values):
             for column, value in enumerate(values):
-                colour = "white" if shades[row][column] > 0.55 else "black"
-                axes.text(column, row, brief(value), ha="center", va="center", color=colour, fontsize="small")
+                color = "white" if shades[row][column] > 0.55 else "black"
+                axes.text(column, row, brief(value), ha="center", va="center", color=color, fontsize="small")
 
 
 def _table(table: Table, axes: Axes) -> None:

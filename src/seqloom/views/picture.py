@@ -39,7 +39,7 @@ class Picture:
         line = 3 * self.width
         # a 0 before each row: as it is, not as a difference to the row above
         rows = b"".join(b"\0" + self.pixels[start : start + line] for start in range(0, len(self.pixels), line))
-        kind = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)  # 8 bits a colour, three colours
+        kind = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)  # 8 bits a color, three colors
         chunks = ((b"IHDR", kind), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
         return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)
 

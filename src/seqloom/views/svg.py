@@ -191,22 +191,22 @@ def _regions(panels: Panels, panel: int, tall: int) -> str:
 
 WIDTH = 460  # pixels, of curves and bars
 
-# Okabe and Ito's colours, which most colour-blind eyes distinguish; in the dark, lighter ones of the same hues.
+# Okabe and Ito's colors, which most color-blind eyes distinguish; in the dark, lighter ones of the same hues.
 LIGHT = ("#0072b2", "#d55e00", "#00815e", "#b0568a", "#a87400", "#3f8fc4")
 DARK = ("#56b4e9", "#f0853a", "#2cc39a", "#dd94bd", "#e6b33a", "#8fc7ee")
 
 
-def _colours(colours: tuple[str, ...], ink: str, muted: str, rule: str, paper: str) -> str:
-    numbered = "".join(f"--c{number}:{colour};" for number, colour in enumerate(colours, 1))
-    return f"{numbered}--warn:{colours[1]};--ink:{ink};--muted:{muted};--rule:{rule};--paper:{paper}"
+def _colors(colors: tuple[str, ...], ink: str, muted: str, rule: str, paper: str) -> str:
+    numbered = "".join(f"--c{number}:{color};" for number, color in enumerate(colors, 1))
+    return f"{numbered}--warn:{colors[1]};--ink:{ink};--muted:{muted};--rule:{rule};--paper:{paper}"
 
 
-LIGHT_COLOURS = _colours(LIGHT, ink="#1c1e21", muted="#62676e", rule="#e2e2dc", paper="#fdfdfb")
-DARK_COLOURS = _colours(DARK, ink="#e4e4e0", muted="#9a9fa6", rule="#34373b", paper="#17191b")
+LIGHT_COLORS = _colors(LIGHT, ink="#1c1e21", muted="#62676e", rule="#e2e2dc", paper="#fdfdfb")
+DARK_COLORS = _colors(DARK, ink="#e4e4e0", muted="#9a9fa6", rule="#34373b", paper="#17191b")
 
 STYLE = f"""
-:root{{color-scheme:light dark;{LIGHT_COLOURS}}}
-@media (prefers-color-scheme:dark){{:root{{{DARK_COLOURS}}}}}
+:root{{color-scheme:light dark;{LIGHT_COLORS}}}
+@media (prefers-color-scheme:dark){{:root{{{DARK_COLORS}}}}}
 .figure{{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;
 font-variant-numeric:tabular-nums}}
 .figure text{{fill:var(--muted)}} .figure .strong{{fill:var(--ink)}} .figure .on-dark{{fill:var(--paper)}}

@@ -40,7 +40,7 @@ def draw_curves(curves: Curves, width: int) -> tuple[int, str]:
     """The height of the drawing, and what stands in it."""
     height = round(min(max(width * 0.48, 200), 340))
     frame = _frame(curves, width, height)
-    lines = [_line(series, number, curves.log, frame) for number, series in curves.coloured()]
+    lines = [_line(series, number, curves.log, frame) for number, series in curves.colored()]
     placed = [mark for mark in curves.marks if drawable(mark.x, log=False)]
     notes = _notes([mark for mark in placed if mark.kind == "note"][:NOTES], frame)
     warnings = [_warning(mark, frame) for mark in placed if mark.kind == "warning"][:WARNINGS]
@@ -125,7 +125,7 @@ def _legend(curves: Curves, frame: Frame) -> str:
     if len(curves.series) < 2:
         return ""
     x = frame.right
-    for number, series in reversed(curves.coloured()):
+    for number, series in reversed(curves.colored()):
         name = clip(one_line(series.name), 24)
         x -= width_of(name)
         parts.append(label(name, x, 12, class_="strong"))

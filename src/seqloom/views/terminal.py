@@ -78,7 +78,7 @@ def _legend(curves: Curves, using: Characters) -> str:
 
 
 def _ending(series: Series) -> str:
-    """A name and where its line ends: in one colour, that is what tells lines apart."""
+    """A name and where its line ends: in one color, that is what tells lines apart."""
     values = [y for _, y in series.points if drawable(y, log=False)]
     return f"{series.name} (ends at {short(values[-1])})" if values else series.name
 

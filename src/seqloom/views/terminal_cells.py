@@ -77,10 +77,10 @@ def right(words: str, width: int, using: Characters) -> str:
 BLUE = "#3f8fc4"  # stands out on black and on white
 
 
-def coloured(lines: Iterable[str]) -> Iterator[Text]:
-    """Lines for rich: shades in blue, the ground dim. Without colour they say the same.
+def colored(lines: Iterable[str]) -> Iterator[Text]:
+    """Lines for rich: shades in blue, the ground dim. Without color they say the same.
 
-    >>> [line.plain for line in coloured(["two ▓▓· "])]
+    >>> [line.plain for line in colored(["two ▓▓· "])]
     ['two ▓▓· ']
     """
     for line in lines:

@@ -26,20 +26,20 @@ def finite(value: object) -> float | None:
     return read if read is not None and isfinite(read) else None
 
 
-def whole(value: object) -> int | None:
+def integer(value: object) -> int | None:
     """A whole number, of a size that something here may have."""
     read = finite(value)
     return None if read is None or abs(read) >= 1e18 else int(read)
 
 
-def words(value: object, limit: int) -> str:
+def string(value: object, limit: int) -> str:
     """A text of at most about `limit` characters; empty for what is not one."""
     if isinstance(value, str):
         return cut(value, limit)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def table(value: object) -> Mapping[str, object]:
+def mapping(value: object) -> Mapping[str, object]:
     """An object with names; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
