@@ -16,7 +16,7 @@ import torch
 from seqloom.api import write_report
 from seqloom.tasks.registry import experiment
 from seqloom.training.estimate import estimate
-from seqloom.training.session import Sitting, begin
+from seqloom.training.session import Session, begin
 
 CASES = {
     "language, lstm": {"task": "language", "model": {"arch": "lstm"}},
@@ -35,11 +35,11 @@ def main() -> None:
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {options.steps} steps")
     print(f"{'':24s}{'estimate':>10s}{'took':>10s}{'estimate / took':>18s}")
     for name, raw in CASES.items():
-        sitting = Sitting.of(experiment({**raw, "train": {"steps": options.steps}}))
-        said = estimate(sitting).seconds
+        session = Session.prepare(experiment({**raw, "train": {"steps": options.steps}}))
+        said = estimate(session).seconds
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
-            begin(sitting, Path(folder) / "run", [])
+            begin(session, Path(folder) / "run", [])
             write_report(Path(folder) / "run")
             took = time.monotonic() - begun
         print(f"{name:24s}{said:8.1f} s{took:8.1f} s{said / took:18.2f}", flush=True)

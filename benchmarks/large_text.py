@@ -67,7 +67,7 @@ def make(path: Path, size: int) -> int:
 def child(kind: str, text: str, steps: int) -> None:
     """One tokeniser, in a process of its own."""
     from seqloom.tasks.registry import experiment
-    from seqloom.training.session import Sitting
+    from seqloom.training.session import Session
 
     begun = time.monotonic()
     raw = {
@@ -75,11 +75,11 @@ def child(kind: str, text: str, steps: int) -> None:
         "data": {"train": text, "tokenizer": kind, "valid_share": 0.01},
         "model": {"size": "tiny"},
     }
-    sitting = Sitting.of(experiment({**raw, "train": {"steps": steps}}))
+    session = Session.prepare(experiment({**raw, "train": {"steps": steps}}))
     seconds = time.monotonic() - begun
     ready = peak()
-    tokens = sum(map(len, sitting.task.data.tokens.values()))  # type: ignore[attr-defined]
-    trainer = sitting.trainer([])
+    tokens = sum(map(len, session.task.data.tokens.values()))  # type: ignore[attr-defined]
+    trainer = session.trainer([])
     for _ in range(steps):
         trainer.step()
     print(json.dumps([tokens, seconds, ready, peak()]))

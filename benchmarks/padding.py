@@ -20,7 +20,7 @@ from seqloom.data.batches import by_length
 from seqloom.data.split import TRAIN
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.row_task import RowTask
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 
 SETS: dict[str, tuple[str, dict[str, str]]] = {
     "sst2": ("classify", {"train": "train.tsv", "valid": "dev.tsv", "test": "test.tsv"}),
@@ -50,7 +50,7 @@ def measure(data: Path, name: str) -> None:
     """A line for each split of a data set."""
     task, files = SETS[name]
     chosen = experiment({"task": task, "data": {split: str(data / name / file) for split, file in files.items()}})
-    prepared = Sitting.of(chosen).task
+    prepared = Session.prepare(chosen).task
     assert isinstance(prepared, RowTask)
     for split, rows in prepared.data.splits.items():
         whole = rows[prepared.rows].lengths()

@@ -20,10 +20,10 @@ import torch
 from seqloom.runs.devices import seed
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.training.checkpointing import Disk
+from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.loop import Trainer
-from seqloom.training.optimization import Standing, rate
-from seqloom.training.session import Sitting
+from seqloom.training.optimization import ScheduleState, rate
+from seqloom.training.session import Session
 
 CASES = {
     "language, lstm, small": {"task": "language", "model": {"arch": "lstm"}, "train": {"steps": 1000}},
@@ -43,15 +43,15 @@ def main() -> None:
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     print(f"{'':32s}{'by hand':>10s}{'trainer':>10s}{'overhead':>10s}   loss at the end, both")
     for name, raw in CASES.items():
-        print(row(name, Sitting.of(experiment(raw)), options.steps), flush=True)
+        print(row(name, Session.prepare(experiment(raw)), options.steps), flush=True)
 
 
-def row(name: str, sitting: Sitting, steps: int) -> str:
+def row(name: str, session: Session, steps: int) -> str:
     """One case, both ways, step for step."""
     with tempfile.TemporaryDirectory() as folder:
-        trainer = sitting.trainer([Disk(Path(folder)).listen])
+        trainer = session.trainer([RunCheckpointer(Path(folder)).listen])
         model = copy.deepcopy(trainer.model)
-        hand = Hand(sitting, model)
+        hand = Hand(session, model)
         ours: list[float] = []
         theirs: list[float] = []
         for number in range(steps + 5):
@@ -87,9 +87,9 @@ def trainer_last(trainer: Trainer) -> float:
 class Hand:
     """The loop by hand."""
 
-    def __init__(self, sitting: Sitting, model: torch.nn.Module) -> None:
-        self.task, self.model, self.experiment = sitting.task, model, sitting.experiment
-        part: Experiment = sitting.experiment
+    def __init__(self, session: Session, model: torch.nn.Module) -> None:
+        self.task, self.model, self.experiment = session.task, model, session.experiment
+        part: Experiment = session.experiment
         kind = torch.optim.AdamW if part.train.optimizer == "adamw" else torch.optim.Adam
         decay = part.train.decay if part.train.optimizer == "adamw" else 0.0
         groups = [
@@ -97,7 +97,7 @@ class Hand:
             {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
         ]
         self.optimizer = kind(groups, lr=part.train.lr, fused=True)
-        self.items, self.state = sitting.task.epoch(0), None
+        self.items, self.state = session.task.epoch(0), None
         self.loss, self.last, self.sums = 0.0, 0.0, [0.0, 0]
 
     def step(self, number: int) -> None:
@@ -105,7 +105,7 @@ class Hand:
         seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
         batch = self.task.batch(self.items[number % len(self.items)])
         for group in self.optimizer.param_groups:
-            group["lr"] = rate(Standing(number, 1000, 0, 0), self.experiment.train)
+            group["lr"] = rate(ScheduleState(number, 1000, 0, 0), self.experiment.train)
         self.model.train()
         self.optimizer.zero_grad()
         carried = self.state.detach() if self.state is not None and batch.goes_on else None

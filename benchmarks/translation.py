@@ -27,7 +27,7 @@ from seqloom.core.names import SCORES
 from seqloom.data.corpora.numbers import in_words
 from seqloom.runs.run import Run
 from seqloom.tasks.task import Evaluation
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 
 Values = dict[str, Any]
 
@@ -105,7 +105,7 @@ def copies(bench: Bench, lengths: Sequence[int]) -> None:
 
 def tested(run: Run) -> Evaluation:
     """The test split of a run's corpus, with its details, which a run keeps of the validation split alone."""
-    task = Sitting.of(run.experiment).task
+    task = Session.prepare(run.experiment).task
     with torch.inference_mode():
         return task.evaluate(run.model, "test", run.device)
 

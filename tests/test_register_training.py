@@ -21,7 +21,7 @@ from seqloom.core.problem import ConfigError, PartError
 from seqloom.tasks.metrics.registry import METRICS, MetricInputs
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
-from seqloom.training.optimization import OPTIMISERS, SCHEDULES
+from seqloom.training.optimization import OPTIMIZERS, SCHEDULES
 from tests.toys import training_parts
 
 TINY: dict[str, Any] = {
@@ -43,7 +43,7 @@ TINY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """All of them, for one test."""
-    with OPTIMISERS.temporarily(), SCHEDULES.temporarily(), METRICS.temporarily():
+    with OPTIMIZERS.temporarily(), SCHEDULES.temporarily(), METRICS.temporarily():
         training_parts.register()
         monkeypatch.chdir(tmp_path)
         yield
@@ -102,7 +102,7 @@ def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
 
 
 def test_a_function_reads_the_keys() -> None:
-    built = OPTIMISERS["drift-with-momentum"]([{"params": [torch.nn.Parameter(torch.ones(2))]}], train(momentum=0.3))
+    built = OPTIMIZERS["drift-with-momentum"]([{"params": [torch.nn.Parameter(torch.ones(2))]}], train(momentum=0.3))
     assert built.param_groups[0]["keep"] == 0.3
 
 
@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_refused(register: Callable[[str, object], object],
     )
     with pytest.raises(PartError):  # not half registered either
         register("mine", part)
-    assert "mine" not in (*OPTIMISERS, *SCHEDULES)
+    assert "mine" not in (*OPTIMIZERS, *SCHEDULES)
 
 
 def test_the_error_has_the_line_that_raised() -> None:

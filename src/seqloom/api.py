@@ -29,7 +29,7 @@ from seqloom.training.events import Listener, Reading
 
 if TYPE_CHECKING:
     from seqloom.data.inspection.report import Inspection
-    from seqloom.training.session import Sitting
+    from seqloom.training.session import Session
 
 CONFIG_HEADER = """\
 # An experiment. Edit it, then: seqloom train --config {path}
@@ -106,14 +106,14 @@ def paths(given: str | Path | Sequence[str]) -> list[str]:
 def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
     """Make a run of an experiment, and its report."""
     named = Path(out) if out is not None else None
-    sitting = prepare(chosen, out, listeners)
+    session = prepare(chosen, out, listeners)
     folder = named or claim(RUNS, chosen.task)
     from seqloom.training.session import begin
 
-    return reported(folder, lambda: begin(sitting, folder, listeners))
+    return reported(folder, lambda: begin(session, folder, listeners))
 
 
-def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Sitting":
+def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Session":
     """Read the data of an experiment, for a run in the folder `out`; nothing is written.
 
     What the run would cost, `seqloom.training.estimate.estimate` measures on what this returns.
@@ -122,14 +122,14 @@ def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequen
     return read(chosen, listeners)
 
 
-def read(chosen: Experiment, listeners: Sequence[Listener]) -> "Sitting":
+def read(chosen: Experiment, listeners: Sequence[Listener]) -> "Session":
     """Resolve the data of an experiment, then read them."""
     source = DataSource.resolve(chosen.data, chosen.reads)
-    from seqloom.training.session import Sitting
+    from seqloom.training.session import Session
 
     for listen in listeners:
         listen(Reading(0, source))
-    return Sitting.of(chosen, source)
+    return Session.prepare(chosen, source)
 
 
 def resume(
@@ -156,10 +156,10 @@ def resume(
         with atomic_io.lock_folder(folder):
             tidy(folder, config.train.keep)
         return reported(folder, lambda: Run(folder, "cpu", manifest, config))
-    sitting = read(on_device(with_data(config, folder, data), folder, device), listeners)
+    session = read(on_device(with_data(config, folder, data), folder, device), listeners)
     from seqloom.training.session import go_to_the_end
 
-    return reported(folder, lambda: go_to_the_end(sitting, config, folder, listeners))
+    return reported(folder, lambda: go_to_the_end(session, config, folder, listeners))
 
 
 def reported(folder: Path, work: Callable[[], Run]) -> Run:

@@ -148,7 +148,7 @@ def optimizer(name: str, part: object = MISSING) -> None:
 def schedule(name: str, part: object = MISSING) -> None:
     """A learning rate schedule, for `train.schedule`: a function of (at, train) that returns a factor of `train.lr`.
 
-    at: a `seqloom.training.optimization.Standing`: step, total, epoch, plateaus
+    at: a `seqloom.training.optimization.ScheduleState`: step, total, epoch, plateaus
 
     @seqloom.register.schedule("linear")
     def linear(at, train):

@@ -9,7 +9,7 @@ import pytest
 from seqloom.cli.errors import failure
 from seqloom.core.atomic_io import WriteError
 from seqloom.core.problem import ArgumentError, RunError, UnavailableBackend, UnknownName, UserError
-from seqloom.training.checkpointing import Stopped
+from seqloom.training.checkpointer import Stopped
 from seqloom.training.loop import NotFinite
 from tests.cli.conftest import TINY, Seqloom
 

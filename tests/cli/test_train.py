@@ -14,7 +14,7 @@ from seqloom.cli.main import main
 from seqloom.data import text_io as text_lines
 from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 from tests.cli.conftest import TINY, Seqloom
 
 
@@ -62,14 +62,14 @@ def test_runs_begun_in_the_same_minute_each_get_a_folder(
 ) -> None:
     """The second begins while the first reads its data, and ends before it."""
     monkeypatch.setattr("seqloom.runs.folder.datetime", Frozen)
-    read, inner = Sitting.of, []
+    read, inner = Session.prepare, []
 
-    def slow(chosen: Experiment, source: DataSource) -> Sitting:
-        monkeypatch.setattr(Sitting, "of", read)
+    def slow(chosen: Experiment, source: DataSource) -> Session:
+        monkeypatch.setattr(Session, "prepare", read)
         inner.append(main(["train", "tag", "names.conll", *TINY]))
         return read(chosen, source)
 
-    monkeypatch.setattr(Sitting, "of", slow)
+    monkeypatch.setattr(Session, "prepare", slow)
     said = seqloom("train", "tag", "names.conll", *TINY)
     assert (said.code, inner, said.err) == (0, [0], "")
     assert sorted(path.name for path in (files / "runs").iterdir()) == ["tag-2026-01-31-1504", "tag-2026-01-31-1504-2"]

@@ -46,7 +46,7 @@ TAKEN_BY = {
     "SIZES": ("model.size", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
     "TOKENISERS": ("data.tokenizer", ()),
-    "OPTIMISERS": ("train.optimizer", ()),
+    "OPTIMIZERS": ("train.optimizer", ()),
     "SCHEDULES": ("train.schedule", ()),
     "METRICS": ("train.metrics", ()),
     "DEVICES": ("train.device", ()),

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from seqloom.core.code_file import load_code
-from seqloom.core.names import OPTIMISERS, SCHEDULES
+from seqloom.core.names import OPTIMIZERS, SCHEDULES
 from seqloom.core.part_origin import Origin, code_hash, location_of
 from seqloom.core.problem import PartError
 
@@ -107,7 +107,7 @@ def test_what_a_library_defines_is_of_the_file_that_registers_it() -> None:
     text = "import seqloom, torch\nseqloom.register.optimizer('adamax', torch.optim.Adamax)\n"
     path = write("own_parts.py", text)
     load_code(path)
-    origin = OPTIMISERS.origin("adamax")
+    origin = OPTIMIZERS.origin("adamax")
     assert origin is not None
     assert (origin.file, origin.sha256) == ("own_parts.py", sha256(path.read_bytes()).hexdigest())
     assert origin.location == "own_parts.py:2"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqloom.tasks.registry import experiment
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES: dict[str, dict[str, Any]] = json.loads((FIXTURES / "prepared.json").read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ def test_arrays_splits_and_vocabularies_are_the_same(
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path))
     raw = case["experiment"]
     raw = {**raw, "data": {**raw["data"], "seed": raw.get("seed", 1)}}  # it was one seed then
-    task = Sitting.of(experiment(raw)).task
+    task = Session.prepare(experiment(raw)).task
     files = {
         "/".join(path.relative_to(tmp_path).parts[1:]): digest(path.read_bytes())
         for path in tmp_path.rglob("*")

@@ -10,7 +10,7 @@ import pytest
 import seqloom
 from seqloom.runs.run import Run
 from seqloom.tasks.registry import experiment
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 from tests.runs.small import close
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -64,7 +64,7 @@ def test_the_seed_of_a_run_decides_nothing_about_its_data(tmp_path: Path, monkey
 
     def rows(seed: int, data_seed: int) -> list[bytes]:
         raw = {"task": "classify", "seed": seed, "data": {"train": "data/reviews.csv", "seed": data_seed}}
-        part = Sitting.of(experiment(raw)).task.data.splits["valid"]  # type: ignore[attr-defined]
+        part = Session.prepare(experiment(raw)).task.data.splits["valid"]  # type: ignore[attr-defined]
         return [bytes(part["texts"][row]) for row in range(len(part))]
 
     assert rows(1, 1) == rows(2, 1) != rows(1, 2)

@@ -14,15 +14,15 @@ from seqloom.lens.report import report
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.registry import experiment
-from seqloom.training.session import Sitting
-from tests.training.small import sitting, tiny
+from seqloom.training.session import Session
+from tests.training.small import tiny, tiny_session
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 CPU = torch.device("cpu")
 
 
 def task_of(**more: Any) -> tuple[Classify, Any]:
-    trainer = sitting("classify", **more).trainer([])
+    trainer = tiny_session("classify", **more).trainer([])
     assert isinstance(trainer.task, Classify)
     return trainer.task, trainer.model.eval()
 
@@ -78,9 +78,9 @@ def test_several_labels_found_on_reading_have_nothing_to_smooth(smoothing: float
     chosen = experiment({"task": "classify", "data": {"train": str(tmp_path / "moods.jsonl")}, "train": train})
     if smoothing is not None:
         with pytest.raises(ConfigError, match=r"train\.label_smoothing is 0\.3, and has no use .* several labels"):
-            Sitting.of(chosen)
+            Session.prepare(chosen)
     else:
-        assert Sitting.of(chosen).experiment.train.label_smoothing == 0
+        assert Session.prepare(chosen).experiment.train.label_smoothing == 0
 
 
 def test_several_labels_with_the_loss_at_every_step(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
 def test_scores_equal_those_of_predict(tmp_path: Path) -> None:
     """The same texts asked one by one: accuracy by hand."""
     run = start(tiny("classify"), tmp_path / "run")
-    task = sitting("classify").task
+    task = tiny_session("classify").task
     assert isinstance(task, Classify)
     part = task.data.splits["valid"]
     texts = [part.text("texts", row) for row in range(len(part))]
@@ -181,7 +181,7 @@ def test_what_went_wrong_is_found_in_the_file_it_came_from(form: str, tmp_path: 
     (tmp_path / "films").rename(tmp_path / "moved")
     moved = experiment({"task": "classify", "data": {"train": str(tmp_path / "moved"), "test": str(test)}})
     for each in (moved, chosen):  # the second out of the cache, under another name
-        task = Sitting.of(each).task
+        task = Session.prepare(each).task
         assert isinstance(task, Classify)
         for part in (task.data.splits["train"], task.data.splits["valid"]):
             for row in range(len(part)):

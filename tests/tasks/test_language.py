@@ -19,8 +19,8 @@ from seqloom.decoding.decode import collect, write
 from seqloom.tasks import scoring
 from seqloom.tasks.language.task import Language, evaluation_stretches
 from seqloom.tasks.registry import experiment
-from seqloom.training.session import Sitting
-from tests.training.small import sitting, tiny
+from seqloom.training.session import Session
+from tests.training.small import tiny, tiny_session
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 CPU = torch.device("cpu")
@@ -28,7 +28,7 @@ TEXT = "(([]))\n{}<>((" * 3
 
 
 def ready(arch: str = "gru", **more: Any) -> tuple[Language, Any]:
-    trainer = sitting("language", arch, **more).trainer([])
+    trainer = tiny_session("language", arch, **more).trainer([])
     assert isinstance(trainer.task, Language)
     return trainer.task, trainer.model.eval()
 
@@ -106,7 +106,7 @@ def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
     (folder / "valid.txt").write_text(WORDS[:100] + "é", encoding="utf-8")
     files = {"train": str(folder / "train.txt"), "valid": str(folder / "valid.txt"), **data}
     chosen = experiment({"task": "language", "data": files, "model": {"arch": "gru", "size": "tiny"}})
-    trainer = Sitting.of(chosen).trainer([])
+    trainer = Session.prepare(chosen).trainer([])
     assert isinstance(trainer.task, Language)
     return trainer.task, trainer.model.eval()
 

@@ -95,9 +95,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
     seen: list[Trainer] = []
     finish = session.finish
 
-    def seeing(run: Run, sitting: session.Sitting, trainer: Trainer, averaged: Average | None) -> None:
+    def seeing(run: Run, prepared: session.Session, trainer: Trainer, averaged: Average | None) -> None:
         seen.append(trainer)
-        finish(run, sitting, trainer, averaged)
+        finish(run, prepared, trainer, averaged)
 
     monkeypatch.setattr(session, "finish", seeing)
     return seen

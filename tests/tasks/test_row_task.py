@@ -4,11 +4,11 @@ import pytest
 
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.tag.task import Tag
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 
 
 def task(name: str, seed: int = 1) -> Classify | Tag:
-    found = sitting(name, seed=seed, train={"batch": 40}).task
+    found = tiny_session(name, seed=seed, train={"batch": 40}).task
     assert isinstance(found, Classify | Tag)
     return found
 

@@ -13,7 +13,7 @@ from seqloom.data.tokenizers import Tokeniser, train_tokeniser
 from seqloom.tasks.known_characters import SEEN, Seen, characters, says_nothing
 from seqloom.tasks.text_source import Texts
 from seqloom.tasks.translate.task import Translate
-from seqloom.training.checkpointing import Stopped
+from seqloom.training.checkpointer import Stopped
 from tests.tasks.test_sources import PAIRS, made, texts
 from tests.training.small import tiny
 from tests.training.test_keeping import signal_at

@@ -18,8 +18,8 @@ from seqloom.tasks.metrics.spans import Spans, Tags
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.tag.report import TagReport
 from seqloom.tasks.tag.task import Tag
-from seqloom.training.session import Sitting
-from tests.training.small import sitting, tiny
+from seqloom.training.session import Session
+from tests.training.small import tiny, tiny_session
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 CPU = torch.device("cpu")
@@ -41,7 +41,7 @@ def of_spans(folder: Path, **more: Any) -> Experiment:
 
 
 def task_of(**more: Any) -> tuple[Tag, Any]:
-    trainer = sitting("tag", **more).trainer([])
+    trainer = tiny_session("tag", **more).trainer([])
     assert isinstance(trainer.task, Tag)
     return trainer.task, trainer.model.eval()
 
@@ -71,7 +71,7 @@ def test_without_spans_it_is_chosen_by_accuracy(tmp_path: Path) -> None:
 def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     """Counts are of words: padding is in none of them."""
     run = start(tiny("tag"), tmp_path / "run")
-    task = sitting("tag").task
+    task = tiny_session("tag").task
     assert isinstance(task, Tag)
     words = len(task.data.splits["valid"]["forms"].flat)
     told = report(tmp_path / "run")
@@ -98,7 +98,7 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
 def test_scores_equal_those_of_predict(crf: bool, tmp_path: Path) -> None:
     """The same sentences asked one by one: accuracy by hand."""
     run = start(tiny("tag", model={"crf": crf}), tmp_path / "run")
-    task = sitting("tag").task
+    task = tiny_session("tag").task
     assert isinstance(task, Tag)
     part, right, words = task.data.splits["valid"], 0, 0
     for row in range(len(part)):
@@ -124,7 +124,7 @@ def test_what_the_config_builds(characters: str, stem: type, spelling: type | No
 
 @pytest.mark.parametrize(("characters", "apart"), [("none", False), ("lstm", True), ("conv", True)])
 def test_letters_tell_words_apart_that_were_never_seen(characters: str, apart: bool, tmp_path: Path) -> None:
-    trainer = Sitting.of(of_spans(tmp_path, characters=characters)).trainer([])
+    trainer = Session.prepare(of_spans(tmp_path, characters=characters)).trainer([])
     with torch.inference_mode():
         one, two = trainer.task.predict(trainer.model.eval(), ["Adaa", "Romeo"], CPU)
     assert (one["probabilities"] != two["probabilities"]) == apart
@@ -140,7 +140,7 @@ def test_a_long_sentence_is_read_in_pieces() -> None:
     assert whole["tags"] == [tag for piece in pieces for tag in piece["tags"]]
 
 
-def long_sentences(folder: Path, most: int, **model: Any) -> Sitting:
+def long_sentences(folder: Path, most: int, **model: Any) -> Session:
     """Sentences of 1 to 11 words, of which `most` are read together."""
     kinds = ("B-X", "I-X", "O", "O")
     rows = [[(f"w{(5 * i + j) % 7}", kinds[(i + j) % 4]) for j in range(1 + i % 11)] for i in range(40)]
@@ -149,7 +149,7 @@ def long_sentences(folder: Path, most: int, **model: Any) -> Sitting:
         (folder / f"{name}.conll").write_text("\n\n".join(some) + "\n", encoding="utf-8")
     data = {"train": str(folder / "train.conll"), "valid": str(folder / "valid.conll"), "max_length": most}
     raw = {"task": "tag", "data": data, "train": {"device": "cpu", "batch": 24}}
-    return Sitting.of(experiment({**raw, "model": {"arch": "gru", "size": "tiny", **model}}))
+    return Session.prepare(experiment({**raw, "model": {"arch": "gru", "size": "tiny", **model}}))
 
 
 @pytest.mark.parametrize("crf", [False, True])
@@ -190,7 +190,7 @@ def test_only_the_beginning_of_a_long_sentence_is_learnt_from(tmp_path: Path) ->
 @pytest.mark.parametrize("crf", [False, True])
 @pytest.mark.parametrize("arch", ["gru", "transformer", "mixer", "conv"])
 def test_sentences_are_tagged_together_as_if_alone(arch: str, crf: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = sitting("tag", arch, model={"crf": crf}, data={"max_length": 5}).trainer([])
+    trainer = tiny_session("tag", arch, model={"crf": crf}, data={"max_length": 5}).trainer([])
     task, model = trainer.task, trainer.model.eval()
     texts = ["a b c", "d", "a b c d e f g h i j k l", "b a longerword", "a a"]
     with torch.inference_mode():

@@ -10,7 +10,7 @@ from seqloom.core.problem import UserError
 from seqloom.models.family import Use
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Batch
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 
 TOKENS = torch.ones(2, 4, dtype=torch.long)
 
@@ -37,7 +37,7 @@ def test_all_but_lengths_moves_to_a_device() -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> None:
-    task, use, cpu = sitting(name).task, TASKS[name].config.use, torch.device("cpu")
+    task, use, cpu = tiny_session(name).task, TASKS[name].config.use, torch.device("cpu")
     model = task.build()
     if use is not Use.DECODE:
         with pytest.raises(UserError, match=rf"^{name}: this task generates no answers\. Use predict\.$"):
@@ -49,7 +49,7 @@ def test_what_a_task_does_not_generate_is_refused_in_a_sentence(name: str) -> No
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None:
-    task = sitting(name).task
+    task = tiny_session(name).task
     given = task.example_input(tmp_path)
     assert given.strip()
     if TASKS[name].config.help.file_advice.startswith("Name one image"):
@@ -63,4 +63,4 @@ def test_a_task_has_an_input_to_be_tried_with(name: str, tmp_path: Path) -> None
 
 
 def test_a_language_model_is_tried_with_its_own_prompt(tmp_path: Path) -> None:
-    assert sitting("language", decode={"prompt": "[]"}).task.example_input(tmp_path) == "[]"
+    assert tiny_session("language", decode={"prompt": "[]"}).task.example_input(tmp_path) == "[]"

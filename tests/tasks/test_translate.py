@@ -19,8 +19,8 @@ from seqloom.data.split import TRAIN, VALID
 from seqloom.runs.run import Run
 from seqloom.tasks.task import Batch, StepOutput
 from seqloom.tasks.translate.task import Translate
-from seqloom.training.checkpointing import Stopped
-from tests.training.small import sitting, tiny
+from seqloom.training.checkpointer import Stopped
+from tests.training.small import tiny, tiny_session
 from tests.training.test_crash import assert_same, told
 from tests.training.test_keeping import signal_at
 
@@ -44,7 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def task_of(task: str = "translate", arch: str = "gru", **more: Any) -> tuple[Translate, Any]:
     """A task and its fresh model, without dropout."""
     model = {"dropout": 0.0, **more.pop("model", {})}
-    trainer = sitting(task, arch, model=model, **more).trainer([])
+    trainer = tiny_session(task, arch, model=model, **more).trainer([])
     assert isinstance(trainer.task, Translate)
     return trainer.task, trainer.model
 
@@ -222,7 +222,7 @@ def test_where_one_answer_looked(run: Run) -> None:
 
 
 def test_scores_are_those_of_what_predict_says(run: Run) -> None:
-    task = sitting("translate", data=NUMBERS).task
+    task = tiny_session("translate", data=NUMBERS).task
     assert isinstance(task, Translate)
     part = task.data.splits[VALID]
     texts, right = ([part.text(side, row) for row in range(len(part))] for side in ("source_texts", "target_texts"))

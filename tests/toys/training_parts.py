@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 
 import seqloom
 from seqloom.core.config.train import Train
-from seqloom.training.optimization import Groups, Standing
+from seqloom.training.optimization import Groups, ScheduleState
 
 
 class Drift(Optimizer):
@@ -46,7 +46,7 @@ def drift(groups: Groups, train: Train) -> Optimizer:
     return Drift(groups, train.lr, keep=train.momentum)
 
 
-def sawtooth(at: Standing, train: Train) -> float:
+def sawtooth(at: ScheduleState, train: Train) -> float:
     """Down to the floor, again and again."""
     return max(train.floor, 1 - at.step % 5 / 5)
 

@@ -8,7 +8,7 @@ from typing import Any
 from seqloom.core.config.section import merged
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 
 TINY: dict[str, dict[str, Any]] = {
     "language": {
@@ -43,8 +43,8 @@ def tiny(task: str, arch: str = "gru", **more: Any) -> Experiment:
     return experiment(merged(base, TINY[task], more))
 
 
-def sitting(task: str, arch: str = "gru", **more: Any) -> Sitting:
-    return Sitting.of(tiny(task, arch, **more))
+def tiny_session(task: str, arch: str = "gru", **more: Any) -> Session:
+    return Session.prepare(tiny(task, arch, **more))
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from seqloom.training import checkpoints
 from seqloom.training.checkpoints import WEIGHTS, mean, place
 from seqloom.training.events import Average, End, Event, Listener, Saved
 from tests.training.breaking import begin_or_go_on, broken_run
-from tests.training.small import lines, sitting, tiny
+from tests.training.small import lines, tiny, tiny_session
 from tests.training.test_crash import assert_same, told
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -53,7 +53,7 @@ def steps_kept(folder: Path) -> list[int]:
 
 
 def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
-    trainer, seen = sitting("language").trainer([]), []
+    trainer, seen = tiny_session("language").trainer([]), []
     (tmp_path / "checkpoints").mkdir()
     for _ in range(3):
         trainer.step()
@@ -68,7 +68,7 @@ def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
 
 
 def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
-    trainer, norm = sitting("language").trainer([]), torch.nn.BatchNorm1d(2)
+    trainer, norm = tiny_session("language").trainer([]), torch.nn.BatchNorm1d(2)
     (tmp_path / "checkpoints").mkdir()
     for step in (1, 2):
         norm(torch.randn(4, 2))
@@ -176,7 +176,7 @@ def test_checkpoints_by_the_clock_change_nothing(
     whole: tuple[Experiment, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment, folder = whole
-    monkeypatch.setattr("seqloom.training.checkpointing.SECONDS", -1)
+    monkeypatch.setattr("seqloom.training.checkpointer.SECONDS", -1)
     start(experiment, tmp_path / "run")
     assert_same(tmp_path / "run", told(folder))
 

@@ -6,14 +6,14 @@ import torch
 from seqloom.nn import Model
 from seqloom.nn.state import State
 from seqloom.tasks.task import Batch
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 
 ARCHS = ("rnn", "lstm", "gru", "window", "conv")
 
 
 def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
     """The loss and gradients over one text read in pieces, the state carried and cut between them."""
-    trainer = sitting("language", arch, model={"dropout": 0.0}).trainer([])
+    trainer = tiny_session("language", arch, model={"dropout": 0.0}).trainer([])
     trainer.model.double().train()
     tokens = torch.randint(5, (3, sum(pieces) + 1), generator=torch.Generator().manual_seed(0))
     total, start = 0.0, 0
@@ -28,7 +28,7 @@ def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
 def test_gradients_are_the_untruncated_ones_where_k_covers_the_text(arch: str) -> None:
     """k tokens in one piece, against autograd through the plain sum over all steps, one step at a time."""
     total, cut = gradients(arch, [12])
-    trainer = sitting("language", arch, model={"dropout": 0.0}).trainer([])
+    trainer = tiny_session("language", arch, model={"dropout": 0.0}).trainer([])
     model: Model = trainer.model.double().train()
     tokens = torch.randint(5, (3, 13), generator=torch.Generator().manual_seed(0))
     state: State | None = None
@@ -54,7 +54,7 @@ def test_a_cut_leaves_the_loss_and_changes_the_gradient(arch: str) -> None:
 def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
     """By hand: the second piece's gradient reaches nothing before the cut."""
     _, cut = gradients("gru", [5, 7])
-    trainer = sitting("language", "gru", model={"dropout": 0.0}).trainer([])
+    trainer = tiny_session("language", "gru", model={"dropout": 0.0}).trainer([])
     model: Model = trainer.model.double().train()
     tokens = torch.randint(5, (3, 13), generator=torch.Generator().manual_seed(0))
     y, state = model(tokens[:, :5])
@@ -66,7 +66,7 @@ def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
 
 
 def test_a_state_goes_on_within_an_epoch_and_not_beyond() -> None:
-    trainer = sitting("language", train={"steps": 400, "epochs": 2}).trainer([])
+    trainer = tiny_session("language", train={"steps": 400, "epochs": 2}).trainer([])
     per_epoch = len(trainer.items)
     assert [trainer.items[i].goes_on for i in range(3)] == [False, True, True]
     for _ in range(per_epoch):

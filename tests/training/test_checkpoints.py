@@ -8,20 +8,20 @@ import pytest
 import torch
 from safetensors.torch import save as save_tensors
 
-from seqloom.core.names import OPTIMISERS
+from seqloom.core.names import OPTIMIZERS
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import sha256
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.optimization import state_tensors
 from seqloom.training.trainer_state import Progress
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 
 CPU = torch.device("cpu")
 
 
 def after(steps: int, task: str = "language", arch: str = "gru", **more: Any) -> Trainer:
-    trainer = sitting(task, arch, **more).trainer([])
+    trainer = tiny_session(task, arch, **more).trainer([])
     for _ in range(steps):
         trainer.step()
     return trainer
@@ -54,7 +54,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
     assert one.progress == other.progress
 
 
-@pytest.mark.parametrize("name", OPTIMISERS)
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
     more = {"train": {"optimizer": name, "lr": 0.01}}
     whole = after(3, **more)
@@ -71,7 +71,7 @@ def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None
 def test_every_kind_of_state_goes_on_where_it_was(arch: str, tmp_path: Path) -> None:
     model = {"norm": "batch"} if arch == "conv" else {}
     whole = after(2, arch=arch, model=model)
-    again = restored(saved(tmp_path, whole), sitting("language", arch, model=model).trainer([]))
+    again = restored(saved(tmp_path, whole), tiny_session("language", arch, model=model).trainer([]))
     for trainer in (whole, again):
         trainer.step()
     assert_same(whole, again)
@@ -81,7 +81,7 @@ def test_every_kind_of_state_goes_on_where_it_was(arch: str, tmp_path: Path) -> 
 def test_a_task_without_a_state(task: str, tmp_path: Path) -> None:
     whole = after(2, task)
     path = saved(tmp_path, whole)
-    again = restored(path, sitting(task).trainer([]))
+    again = restored(path, tiny_session(task).trainer([]))
     assert again.state is None
     assert_same(whole, again)
     assert not (path / checkpoints.CARRIED).exists()
@@ -148,15 +148,15 @@ def test_none_is_none(tmp_path: Path) -> None:
 def test_a_damaged_one_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     (newer / checkpoints.WEIGHTS).write_bytes(b"")
-    trainer = restored(older, sitting("language").trainer([]))
+    trainer = restored(older, tiny_session("language").trainer([]))
     trainer.step()
     assert saved(tmp_path, trainer) == newer
     assert checkpoints.latest(tmp_path) == newer
-    assert_same(trainer, restored(newer, sitting("language").trainer([])))
+    assert_same(trainer, restored(newer, tiny_session("language").trainer([])))
 
 
 def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
-    trainer = sitting("language").trainer([])
+    trainer = tiny_session("language").trainer([])
     for _ in range(4):
         trainer.step()
         saved(tmp_path, trainer)

@@ -10,8 +10,8 @@ from seqloom.tasks.task import Evaluation
 from seqloom.training import estimate as room
 from seqloom.training.estimate import STEPS, estimate, timed
 from seqloom.training.loop import Trainer
-from seqloom.training.session import Sitting
-from tests.training.small import sitting
+from seqloom.training.session import Session
+from tests.training.small import tiny_session
 
 STEP, MEASURE, SAMPLE, KEEP = 2.0, 50.0, 300.0, 7.0
 
@@ -51,8 +51,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def stubbed(clock: Clock, monkeypatch: pytest.MonkeyPatch, task: str = "language", **more: Any) -> Sitting:
-    made = sitting(task, **more)
+def stubbed(clock: Clock, monkeypatch: pytest.MonkeyPatch, task: str = "language", **more: Any) -> Session:
+    made = tiny_session(task, **more)
 
     def samples(model: object, device: torch.device) -> list[dict[str, str]]:
         clock.now += SAMPLE
@@ -94,7 +94,7 @@ def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = sitting("classify", train={"batch": 16}).trainer([])
+    trainer = tiny_session("classify", train={"batch": 16}).trainer([])
     places: list[int] = []
     step = trainer.step
     monkeypatch.setattr(trainer, "step", lambda: (places.append(trainer.progress.item), step()))
@@ -109,4 +109,4 @@ def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypat
 
 def test_slow_steps_are_few(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 5.0)
-    assert timed(sitting("language").trainer([])) == (6.0, 3 * 32, 3)
+    assert timed(tiny_session("language").trainer([])) == (6.0, 3 * 32, 3)

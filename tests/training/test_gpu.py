@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from seqloom.api import resume
 from seqloom.training.events import Event
 from seqloom.training.session import begin
-from tests.training.small import TINY, lines, sitting
+from tests.training.small import TINY, lines, tiny_session
 
 pytestmark = [
     pytest.mark.gpu,
@@ -24,7 +24,7 @@ pytestmark = [
 @pytest.mark.parametrize("task", TINY)
 def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimizer: str) -> None:
     train = {"device": "cuda", "accumulate": accumulate, "optimizer": optimizer}
-    trainer = sitting(task, "lstm", train=train).trainer([])
+    trainer = tiny_session(task, "lstm", train=train).trainer([])
     trainer.step()  # plans and workspaces are made in the first
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("warn")
@@ -53,9 +53,9 @@ def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, prec
         if event.step == 8:
             raise PowerCut
 
-    begin(sitting(task, arch, **more), tmp_path / "whole", [])
+    begin(tiny_session(task, arch, **more), tmp_path / "whole", [])
     with pytest.raises(PowerCut):
-        begin(sitting(task, arch, **more), tmp_path / "cut", [cut])
+        begin(tiny_session(task, arch, **more), tmp_path / "cut", [cut])
     resume(tmp_path / "cut")
     last = "checkpoints/step-000000012"
     for name in ("weights", "optimizer"):

@@ -13,7 +13,7 @@ from seqloom.api import resume, start
 from seqloom.core.run_format import check
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
-from seqloom.training.checkpointing import Disk, Stopped
+from seqloom.training.checkpointer import RunCheckpointer, Stopped
 from seqloom.training.events import Event, Saved, Tick
 from tests.training.small import lines, tiny
 from tests.training.test_crash import assert_same, told
@@ -71,7 +71,7 @@ def test_a_stop_at_the_last_step_is_too_late_to_stop(tmp_path: Path) -> None:
 
 
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = RunCheckpointer(tmp_path)
 
     def twice() -> None:
         with disk.signals():
@@ -87,7 +87,7 @@ def test_another_thread_leaves_signals_alone(tmp_path: Path) -> None:
     handler, seen = signal.getsignal(signal.SIGTERM), []
 
     def within() -> None:
-        with Disk(tmp_path).signals():
+        with RunCheckpointer(tmp_path).signals():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=within)
@@ -105,7 +105,7 @@ def test_checkpoints_come_every_so_many_steps_and_at_validations(tmp_path: Path)
 
 
 def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.training.checkpointing.SECONDS", -1)
+    monkeypatch.setattr("seqloom.training.checkpointer.SECONDS", -1)
     saved: list[int] = []
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
     start(chosen(), tmp_path / "run", [listen])
@@ -114,14 +114,14 @@ def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkey
 
 
 def test_the_log_holds_no_ticks_and_is_cut_back(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = RunCheckpointer(tmp_path)
     disk.listen(Tick(1, 9, 0, 0.5, 3))
     disk.listen(Saved(1))
     assert not (tmp_path / "metrics.jsonl").exists()
     start(chosen(), tmp_path / "run")
     assert {line["event"] for line in lines(tmp_path / "run")} == {"start", "step", "valid", "sample", "end"}
     size = len((tmp_path / "run" / "metrics.jsonl").read_bytes().splitlines(keepends=True)[0])
-    Disk(tmp_path / "run").cut_log(size)
+    RunCheckpointer(tmp_path / "run").cut_log(size)
     assert [line["event"] for line in lines(tmp_path / "run")] == ["start"]
 
 

@@ -12,7 +12,7 @@ from seqloom.nn.state import State
 from seqloom.tasks.task import Batch, Evaluation, StepOutput
 from seqloom.training.events import Event, Start, Step, Tick, Valid
 from seqloom.training.loop import Trainer
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 
 EXACT = {"dropout": 0.0, "word_dropout": 0.0, "input_dropout": 0.0}
 
@@ -34,7 +34,7 @@ class Nowhere:
 def trained(task: str, arch: str = "gru", **more: Any) -> tuple[Trainer, list[Event], Nowhere]:
     """A run to its end, and all that it told."""
     events: list[Event] = []
-    trainer, keeper = sitting(task, arch, **more).trainer([events.append]), Nowhere()
+    trainer, keeper = tiny_session(task, arch, **more).trainer([events.append]), Nowhere()
     trainer.run(keeper)
     return trainer, events, keeper
 
@@ -63,8 +63,8 @@ def scored(trainer: Trainer, scores: list[float]) -> None:
 @pytest.mark.parametrize("task", ["classify", "tag"])
 def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
     """The gradient of a step is the sum over its tokens / their number, however they are cut into batches."""
-    split = sitting(task, model=EXACT, train={"batch": 16, "accumulate": 10_000}).trainer([])
-    whole = sitting(task, model=EXACT, train={"batch": 1_000_000}).trainer([])
+    split = tiny_session(task, model=EXACT, train={"batch": 16, "accumulate": 10_000}).trainer([])
+    whole = tiny_session(task, model=EXACT, train={"batch": 1_000_000}).trainer([])
     assert len(split.items) > 5
     assert len(whole.items) == 1
     for trainer in (split, whole):
@@ -79,8 +79,8 @@ def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
 
 def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
     """Language: two stretches in one step carry the state between them, as two steps would."""
-    together = sitting("language", model=EXACT, train={"accumulate": 2}).trainer([])
-    apart = sitting("language", model=EXACT).trainer([])
+    together = tiny_session("language", model=EXACT, train={"accumulate": 2}).trainer([])
+    apart = tiny_session("language", model=EXACT).trainer([])
     first, second = (apart.backward(apart.task.batch(apart.items[i])) for i in range(2))
     whole = first + second
     together.optimizer.step = lambda *_: None  # type: ignore[assignment, method-assign]
@@ -95,7 +95,7 @@ def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
 
 def test_loss_at_the_last_step_alone() -> None:
     """Language: no position but the last has a gradient from the loss."""
-    trainer = sitting("language", model=EXACT, train={"loss_at": "last"}).trainer([])
+    trainer = tiny_session("language", model=EXACT, train={"loss_at": "last"}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
     output = trainer.task.step(trainer.model, batch, None, 0.0)
     assert int(output.loss.count) == batch.source.shape[0]
@@ -106,7 +106,7 @@ def test_loss_at_the_last_step_alone() -> None:
 
 @pytest.mark.parametrize(("at", "steps"), [("last", "last"), ("every", "all")])
 def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -> None:
-    trainer = sitting("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
+    trainer = tiny_session("classify", model={**EXACT, "pool": "last"}, train={"loss_at": at}).trainer([])
     batch = next(b for b in map(trainer.task.batch, trainer.items) if b.lengths is not None and b.lengths.min() > 1)
     assert batch.lengths is not None
     output = trainer.task.step(trainer.model, batch, None, 0.0)
@@ -121,7 +121,9 @@ def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
 def test_label_smoothing_is_of_training_alone(task: str) -> None:
-    smooth, plain = (sitting(task, model=EXACT, train={"label_smoothing": share}).trainer([]) for share in (0.2, 0.0))
+    smooth, plain = (
+        tiny_session(task, model=EXACT, train={"label_smoothing": share}).trainer([]) for share in (0.2, 0.0)
+    )
     batch = plain.task.batch(plain.items[0])
     with torch.no_grad():
         in_training = [float(t.task.step(t.model.train(), batch, None, 0.0).loss.total) for t in (smooth, plain)]
@@ -156,7 +158,7 @@ def test_whichever_budget_is_smaller_ends_the_run() -> None:
 
 def test_early_stop_waits_so_many_validations() -> None:
     trainer, keeper = (
-        sitting("language", train={"early_stop": 2, "validate_every": 1, "steps": 99}).trainer([]),
+        tiny_session("language", train={"early_stop": 2, "validate_every": 1, "steps": 99}).trainer([]),
         Nowhere(),
     )
     scored(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
@@ -166,7 +168,7 @@ def test_early_stop_waits_so_many_validations() -> None:
 
 
 def test_the_best_is_kept_and_not_the_last() -> None:
-    trainer, keeper = sitting("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+    trainer, keeper = tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
     scored(trainer, [0.2, 0.9, 0.1, 0.3])  # an accuracy: higher is better
     trainer.run(keeper)
     assert len(keeper.bests) == 2
@@ -174,7 +176,7 @@ def test_the_best_is_kept_and_not_the_last() -> None:
 
 
 def test_of_equals_the_one_with_the_lower_loss_is_the_best() -> None:
-    trainer, keeper = sitting("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+    trainer, keeper = tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
     left = iter([(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0)])
     trainer.evaluate = lambda part: Evaluation(dict(zip(("accuracy", "loss"), next(left), strict=True)))  # type: ignore[method-assign]
     trainer.run(keeper)
@@ -183,7 +185,7 @@ def test_of_equals_the_one_with_the_lower_loss_is_the_best() -> None:
 
 
 def test_a_score_that_is_no_number_is_not_the_best_for_ever() -> None:
-    trainer, keeper = sitting("language", train={"validate_every": 1, "steps": 3}).trainer([]), Nowhere()
+    trainer, keeper = tiny_session("language", train={"validate_every": 1, "steps": 3}).trainer([]), Nowhere()
     scored(trainer, [math.nan, 5.0, math.nan])
     trainer.run(keeper)
     assert (trainer.progress.best, trainer.progress.best_step) == (5.0, 2)
@@ -192,7 +194,7 @@ def test_a_score_that_is_no_number_is_not_the_best_for_ever() -> None:
 def test_a_plateau_counts_validations() -> None:
     events: list[Event] = []
     more = {"schedule": "plateau", "halve_every": 2, "lr": 0.1, "validate_every": 1, "steps": 8, "log_every": 1}
-    trainer = sitting("language", train=more).trainer([events.append])
+    trainer = tiny_session("language", train=more).trainer([events.append])
     scored(trainer, [3.0, 3.1, 3.2, 3.0, 3.0, 2.0, 2.1, 2.1])
     trainer.run(Nowhere())
     rates = [event.lr for event in events if isinstance(event, Step)]
@@ -200,7 +202,7 @@ def test_a_plateau_counts_validations() -> None:
 
 
 def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer, told = sitting("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
+    trainer, told = tiny_session("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
     step = trainer.task.step
 
     def noting(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
@@ -217,7 +219,7 @@ def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyP
 
 def test_penalties_are_of_the_steps_that_the_head_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step's output may have lengths of its own: those of what was written, not of what was read."""
-    trainer = sitting("classify", model=EXACT, train={"activation_l2": 1.0}).trainer([])
+    trainer = tiny_session("classify", model=EXACT, train={"activation_l2": 1.0}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
     step, gradients = trainer.task.step, []
     for lengths in (None, torch.ones_like(batch.target)):
@@ -254,7 +256,7 @@ def test_the_seed_is_the_run(task: str) -> None:
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
 def test_batches_do_not_depend_on_history(task: str) -> None:
     """The items of an epoch, asked for in any order, by a task that has done anything or nothing."""
-    fresh, used = sitting(task).task, sitting(task)
+    fresh, used = tiny_session(task).task, tiny_session(task)
     used.trainer([]).run(Nowhere())
     for epoch in (2, 0):
         items = used.task.epoch(epoch)
@@ -267,7 +269,7 @@ def test_batches_do_not_depend_on_history(task: str) -> None:
 def test_dropout_is_a_function_of_the_seed_and_the_step() -> None:
     def loss(seed: int, step: int) -> float:
         events: list[Event] = []
-        trainer = sitting("classify", model={"dropout": 0.5}).trainer([events.append])
+        trainer = tiny_session("classify", model={"dropout": 0.5}).trainer([events.append])
         trainer.experiment = trainer.experiment.model_copy(update={"seed": seed})
         torch.rand(step * 7)  # whoever has drawn before
         trainer.progress.step = step

@@ -12,7 +12,7 @@ from torch import nn
 from seqloom.core.config.applicability import holds
 from seqloom.core.config.section import info_of
 from seqloom.core.config.train import Train
-from seqloom.core.names import OPTIMISERS as NAMES
+from seqloom.core.names import OPTIMIZERS as NAMES
 from seqloom.training.optimization import optimizer, parted
 from tests.training.small import tiny
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seqloom.core.config.train import Train
 from seqloom.training.activation_regularization import penalty
-from tests.training.small import sitting, tiny
+from tests.training.small import tiny, tiny_session
 
 DIM = 3
 
@@ -59,7 +59,7 @@ def test_one_step_is_neither_slow_nor_quick() -> None:
 def test_the_gradient_has_it_and_the_reported_loss_has_not() -> None:
     """Summed over the step: Σ ∂loss + n ∂penalty, so that the mean has the penalty once, however many tokens."""
     plain, pulled, alone = (
-        sitting("language", model={"dropout": 0.0}, train={"activation_l2": alpha}).trainer([])
+        tiny_session("language", model={"dropout": 0.0}, train={"activation_l2": alpha}).trainer([])
         for alpha in (0.0, 5.0, 0.0)
     )
     batch = plain.task.batch(plain.items[0])

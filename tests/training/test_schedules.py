@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seqloom.core.config.train import Train
 from seqloom.core.names import SCHEDULES as NAMES
-from seqloom.training.optimization import Standing, rate
+from seqloom.training.optimization import ScheduleState, rate
 from tests.training.small import tiny
 
 
@@ -17,8 +17,8 @@ def part(schedule: str, **more: Any) -> Train:
     return tiny("language", train={"schedule": schedule, "lr": 0.4, "warmup": 0, **more}).train
 
 
-def at(step: int = 0, total: int = 100, epoch: int = 0, plateaus: int = 0) -> Standing:
-    return Standing(step, total, epoch, plateaus)
+def at(step: int = 0, total: int = 100, epoch: int = 0, plateaus: int = 0) -> ScheduleState:
+    return ScheduleState(step, total, epoch, plateaus)
 
 
 def test_constant_is_constant() -> None:

@@ -1,4 +1,4 @@
-"""A sitting: where a run begins, how it finds its data again, and what it writes down at its end."""
+"""A session: where a run begins, how it finds its data again, and what it writes down at its end."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
 from seqloom.training.loop import NotFinite
-from seqloom.training.session import Sitting, peak_memory
+from seqloom.training.session import Session, peak_memory
 from tests.training.small import lines, tiny, words
 from tests.training.test_crash import assert_same, told
 
@@ -156,9 +156,9 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
     """An embedded corpus may differ from one version of Python to the next."""
     chosen = tiny("language", train={"steps": 4, "validate_every": 2})
     broken_off(chosen, tmp_path / "run")
-    of = Sitting.of
+    of = Session.prepare
     other = tiny("language", data={"tokenizer": "byte"})
-    monkeypatch.setattr(Sitting, "of", staticmethod(lambda *_: of(other)))
+    monkeypatch.setattr(Session, "of", staticmethod(lambda *_: of(other)))
     with pytest.raises(
         RunError, match=r"the corpus 'brackets' differs now from when the run began, with python 3"
     ) as wrong:

@@ -12,7 +12,7 @@ from seqloom.nn import Model
 from seqloom.training.events import Event, Skip, Step, Tick
 from seqloom.training.loop import NotFinite, Trainer
 from seqloom.training.optimization import state_tensors
-from tests.training.small import sitting
+from tests.training.small import tiny_session
 from tests.training.test_loop import Nowhere, same, weights
 
 
@@ -41,7 +41,7 @@ def infinite_gradient(total: Tensor) -> Tensor:
 def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Callable[[Tensor], Tensor]) -> None:
     events: list[Event] = []
     model = {"norm": "batch"} if arch == "conv" else {}
-    trainer = sitting("language", arch, model=model).trainer([events.append])
+    trainer = tiny_session("language", arch, model=model).trainer([events.append])
     spoil(trainer, {3}, how)
     trainer.step()
     trainer.step()
@@ -65,7 +65,7 @@ def test_a_step_that_is_not_finite_changes_nothing(arch: str, what: str, how: Ca
 
 def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
     events: list[Event] = []
-    trainer = sitting("language", train={"steps": 3, "log_every": 3}).trainer([events.append])
+    trainer = tiny_session("language", train={"steps": 3, "log_every": 3}).trainer([events.append])
     spoil(trainer, {2}, lambda total: total * math.inf)
     trainer.run(Nowhere())
     (line,) = [event for event in events if isinstance(event, Step)]
@@ -76,7 +76,7 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
 
 
 def test_too_many_in_a_row_end_the_run_with_a_sentence() -> None:
-    trainer = sitting("language", train={"not_finite": 3}).trainer([])
+    trainer = tiny_session("language", train={"not_finite": 3}).trainer([])
     spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
     with pytest.raises(NotFinite) as wrong:
         trainer.run(Nowhere())

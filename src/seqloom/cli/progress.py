@@ -19,7 +19,7 @@ from seqloom.views.format import short
 
 if TYPE_CHECKING:
     from seqloom.data.source import DataSource
-    from seqloom.training.session import Sitting
+    from seqloom.training.session import Session
 
 SMOOTH = 0.97  # of the loss shown, how much is the loss shown before
 EVERY = 10.0  # seconds between lines, where lines can't be drawn over
@@ -40,7 +40,7 @@ SHOWN = (
 NOT_SHOWN = (
     *("token_accuracy", "sentence_accuracy", "span_precision", "span_recall", "span_macro_f1", "bleu_2", "bleu_3"),
 )
-SKIPS = 5  # shown one by one in each sitting; after that, each tenth
+SKIPS = 5  # shown one by one in each session; after that, each tenth
 GAP = 2  # columns between the parts of the line
 BAR = 8, 26  # columns of the bar, at least and at most
 
@@ -57,10 +57,10 @@ class Progress:
         self.samples: list[Sample] = []  # of the best weights so far
         self.best: Valid | None = None
         self.skipped = 0
-        self.session: Sitting | None = None  # once its data are read and its model is built
+        self.session: Session | None = None  # once its data are read and its model is built
         self._waiting = Waiting("starting torch …")
         self._tick: Tick | None = None
-        self._first: int | None = None  # the first step of this sitting, which warms up and says nothing of the rate
+        self._first: int | None = None  # the first step of this session, which warms up and says nothing of the rate
         self._tokens, self._learning = 0, 0.0  # read since, and the seconds that took: validation is not in them
         self._before: float | None = None  # when the last step ended, if nothing but the next step came after it
         self._loss, self._weight = 0.0, 0.0

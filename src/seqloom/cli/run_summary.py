@@ -19,7 +19,7 @@ from seqloom.runs.devices import device_words
 from seqloom.runs.run import Run
 from seqloom.tasks.report import Remark, TaskReport
 from seqloom.training.estimate import Estimate
-from seqloom.training.session import Sitting
+from seqloom.training.session import Session
 from seqloom.views import terminal
 from seqloom.views.format import cut, duration, memory, visible
 
@@ -29,15 +29,15 @@ NARROW = 60  # columns: below this a curve says little
 SAMPLE = 600  # characters
 
 
-def introduce(console: Console, sitting: Sitting, steps: int, parameters: int) -> None:
+def introduce(console: Console, session: Session, steps: int, parameters: int) -> None:
     """Data, model and device."""
-    chosen = sitting.experiment
-    say(console, "corpus", f"{source_words(sitting.source)}: {sitting.task.describe()}")
-    columns = sitting.source.columns
+    chosen = session.experiment
+    say(console, "corpus", f"{source_words(session.source)}: {session.task.describe()}")
+    columns = session.source.columns
     if columns is not None:
         say(console, "columns", columns.describe())
     say(console, "model", f"{chosen.describe_model()}, {parameters:,} parameters")
-    say(console, "device", f"{device_words(sitting.device)}{chosen.model.kernel_words()}")
+    say(console, "device", f"{device_words(session.device)}{chosen.model.kernel_words()}")
     if chosen.train.steps is None and steps < FEW:
         more = f"--train.epochs {-(-FEW // steps) * (chosen.train.epochs or 1)}"
         message = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
@@ -52,9 +52,9 @@ def source_words(source: DataSource) -> str:
     return f"{Path(first).name} and {len(others)} more" if others else Path(first).name
 
 
-def show_estimate(console: Console, sitting: Sitting, estimate: Estimate) -> None:
+def show_estimate(console: Console, session: Session, estimate: Estimate) -> None:
     """What a run would be and cost, the first batch as a person would read it, and the config."""
-    introduce(console, sitting, estimate.steps, estimate.parameters)
+    introduce(console, session, estimate.steps, estimate.parameters)
     say(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
     say(console, "time", f"about {duration(estimate.seconds)}")
     say(console, "memory", f"about {memory(estimate.memory)}")
@@ -64,7 +64,7 @@ def show_estimate(console: Console, sitting: Sitting, estimate: Estimate) -> Non
         block(console, Text(terminal.fit(row, width, using), "dim"))
     say(console, "config", "with every default:")
     console.print()
-    for line in written(sitting.experiment).splitlines():
+    for line in written(session.experiment).splitlines():
         key = re.match(r"(\[?\w+\]?)(.*)", line)
         console.print(Text.assemble((key[1], "cyan"), key[2]) if key else Text(line), soft_wrap=True)
     console.print()

@@ -23,15 +23,15 @@ def work(request: "Request", own: Mapping[str, object]) -> None:
         if not own["dry_run"]:
             run = api.start(chosen, out, [progress])
         else:
-            sitting = api.prepare(chosen, out, [progress])
+            session = api.prepare(chosen, out, [progress])
             progress.waits_for("taking a few steps to measure them …")
             from seqloom.training.estimate import estimate
 
-            measured = estimate(sitting)
+            measured = estimate(session)
     from seqloom.cli.run_summary import show_ending, show_estimate
 
     if own["dry_run"]:
-        show_estimate(console, sitting, measured)
+        show_estimate(console, session, measured)
     else:
         show_ending(console, run, progress)
 

@@ -102,8 +102,8 @@ SIZES: tuple[str, ...] = get_args(Size)
 TOKENISERS = Names("tokenizer", "character", "byte", "word", "bpe")
 Tokeniser = Annotated[str, OneOf(TOKENISERS)]
 
-OPTIMISERS = Names("optimizer", "sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
-Optimiser = Annotated[str, OneOf(OPTIMISERS)]
+OPTIMIZERS = Names("optimizer", "sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
+Optimiser = Annotated[str, OneOf(OPTIMIZERS)]
 
 SCHEDULES = Names("schedule", "constant", "halve", "plateau", "inverse-sqrt", "cosine")
 Schedule = Annotated[str, OneOf(SCHEDULES)]

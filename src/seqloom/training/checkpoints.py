@@ -17,7 +17,7 @@ from seqloom.core.problem import RunError
 from seqloom.core.run_format import CHECKPOINTS, read_json, sha256
 from seqloom.nn.state import State
 from seqloom.training.events import Average
-from seqloom.training.loop import Keeper, Trainer
+from seqloom.training.loop import Checkpointer, Trainer
 from seqloom.training.optimization import restore_state, state_tensors
 from seqloom.training.trainer_state import Progress
 
@@ -138,7 +138,7 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
         raise RunError(f"can't be read ({wrong})", "Restore the file from a copy", location=path) from None
 
 
-def average(trainer: Trainer, keeper: Keeper, folder: Path) -> Average | None:
+def average(trainer: Trainer, keeper: Checkpointer, folder: Path) -> Average | None:
     """Measure the mean of what `train.average` says, and keep it if that is the best of all; None if there is none.
 
     The checkpoints of those validations are kept for it beside the `train.keep` newest, each with its weights and what

@@ -14,7 +14,7 @@ from seqloom.core.run_format import CHECKPOINTS
 from seqloom.tasks.user_defined_parts import part_errors
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
-from seqloom.training.session import Sitting, peak_memory
+from seqloom.training.session import Session, peak_memory
 
 STEPS = 12  # at most, spread over the epoch
 SECONDS = 20.0  # or until so much time is spent
@@ -32,26 +32,26 @@ class Estimate:
     first: tuple[str, ...]
 
 
-def estimate(sitting: Sitting, shown: int = 5) -> Estimate:
+def estimate(session: Session, shown: int = 5) -> Estimate:
     """Take some steps, measure each part, write a sample and a checkpoint, and multiply.
 
     all = steps · step + validations · (valid + sample + checkpoint) + valid + test, and once more valid for an average
     """
-    with part_errors(sitting.experiment):
-        return measure(sitting, shown)
+    with part_errors(session.experiment):
+        return measure(session, shown)
 
 
-def measure(sitting: Sitting, shown: int) -> Estimate:
+def measure(session: Session, shown: int) -> Estimate:
     """The same; what a user-defined part raises is not yet located."""
-    trainer = sitting.trainer([])
+    trainer = session.trainer([])
     items = trainer.items
-    first = tuple(islice(sitting.task.show(sitting.task.batch(items[0])), shown))
+    first = tuple(islice(session.task.show(session.task.batch(items[0])), shown))
     seconds, tokens, steps = timed(trainer)
-    measured = [part for part in ("valid", "test") if part in sitting.task.parts()]
+    measured = [part for part in ("valid", "test") if part in session.task.parts()]
     parts = {part: clocked(partial(trainer.evaluate, part)) for part in measured}
     per_epoch = -(-len(items) // trainer.part.accumulate)
     validations = -(-trainer.total // (trainer.part.validate_every or per_epoch))  # one at the end, whatever is left
-    each = parts["valid"] + clocked(lambda: write_samples(sitting, trainer)) + clocked(lambda: keep(trainer))
+    each = parts["valid"] + clocked(lambda: write_samples(session, trainer)) + clocked(lambda: keep(trainer))
     whole = trainer.total * seconds / steps + validations * each + sum(parts.values())
     if trainer.part.average is not None:
         whole += parts["valid"]
@@ -60,7 +60,7 @@ def measure(sitting: Sitting, shown: int) -> Estimate:
         trainer.total,
         round(trainer.total * tokens / steps),
         whole,
-        peak_memory(sitting.device),
+        peak_memory(session.device),
         first,
     )
 
@@ -95,10 +95,10 @@ def clocked(work: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
-def write_samples(sitting: Sitting, trainer: Trainer) -> None:
+def write_samples(session: Session, trainer: Trainer) -> None:
     """The texts that are written at each validation."""
     with torch.inference_mode():
-        for _ in sitting.task.samples(trainer.model, sitting.device):
+        for _ in session.task.samples(trainer.model, session.device):
             pass
 
 

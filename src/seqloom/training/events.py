@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from seqloom.data.source import DataSource
-    from seqloom.training.session import Sitting
+    from seqloom.training.session import Session
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Reading(Event):
 class Ready(Event):
     """The data are read and the model is built; what follows is training. It is not logged."""
 
-    session: "Sitting"
+    session: "Session"
     steps: int  # of the whole run
     parameters: int
 

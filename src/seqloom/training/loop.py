@@ -19,7 +19,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.activation_regularization import penalty
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
-from seqloom.training.optimization import Standing, optimizer, rate, read, ready
+from seqloom.training.optimization import ScheduleState, optimizer, rate, read, ready
 from seqloom.training.trainer_state import Progress, Recent
 
 
@@ -27,7 +27,7 @@ class NotFinite(SeqloomError, ArithmeticError):
     """Too many steps in a row had no finite loss and gradient."""
 
 
-class Keeper(Protocol):
+class Checkpointer(Protocol):
     """Who keeps what the loop makes: on the disk, or nowhere for a dry run."""
 
     def best(self, model: nn.Module, evaluation: Evaluation) -> None:
@@ -66,7 +66,7 @@ class Trainer:
 
     state: State | None
 
-    def run(self, keeper: Keeper) -> None:
+    def run(self, keeper: Checkpointer) -> None:
         """From where it stands to the end."""
         progress, part = self.progress, self.part
         if progress.step == 0:
@@ -98,7 +98,7 @@ class Trainer:
         progress, part = self.progress, self.part
         seed("step", self.experiment.seed, progress.step)
         some = range(progress.item, min(progress.item + part.accumulate, len(self.items)))
-        lr = rate(Standing(progress.step, self.total, progress.epoch, progress.plateaus), part)
+        lr = rate(ScheduleState(progress.step, self.total, progress.epoch, progress.plateaus), part)
         for group, factor in zip(self.optimizer.param_groups, self.lr_factors, strict=True):
             group["lr"] = lr * factor
         self.model.train()
@@ -167,7 +167,7 @@ class Trainer:
             )
         progress.recent = Recent()
 
-    def validate(self, keeper: Keeper) -> None:
+    def validate(self, keeper: Checkpointer) -> None:
         """Measure, note whether it is the best so far, write samples."""
         progress = self.progress
         evaluation = self.evaluate("valid")

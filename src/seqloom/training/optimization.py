@@ -21,7 +21,7 @@ SAMPLE = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # what a 
 
 
 @dataclass(frozen=True)
-class Standing:
+class ScheduleState:
     """Where a run stands: steps taken, of how many, epochs finished, and how often a plateau has been met."""
 
     step: int
@@ -30,31 +30,31 @@ class Standing:
     plateaus: int
 
 
-Factor = Callable[[Standing, Train], float]
+Factor = Callable[[ScheduleState, Train], float]
 
 
-def constant(at: Standing, part: Train) -> float:
+def constant(at: ScheduleState, part: Train) -> float:
     """1"""
     return 1.0
 
 
-def halve(at: Standing, part: Train) -> float:
+def halve(at: ScheduleState, part: Train) -> float:
     """2^−⌊epoch / k⌋"""
     return 0.5 ** (at.epoch // part.halve_every)
 
 
-def plateau(at: Standing, part: Train) -> float:
+def plateau(at: ScheduleState, part: Train) -> float:
     """2^−(plateaus met): a plateau is k validations in a row without a better one."""
     return 0.5**at.plateaus
 
 
-def inverse_sqrt(at: Standing, part: Train) -> float:
+def inverse_sqrt(at: ScheduleState, part: Train) -> float:
     """√(w / max(s, w)), s the step and w the warm-up (Vaswani et al. 2017): with w = 0, √(1 / s)"""
     warm = max(1, part.warmup)
     return math.sqrt(warm / max(at.step + 1, warm))
 
 
-def cosine(at: Standing, part: Train) -> float:
+def cosine(at: ScheduleState, part: Train) -> float:
     """f + (1 − f) (1 + cos πr) / 2, r the share of the steps after the warm-up that are taken, f the floor"""
     done = (at.step - part.warmup) / max(1, at.total - part.warmup)
     return part.floor + (1 - part.floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, done))))
@@ -66,7 +66,7 @@ SCHEDULES: Registry[Factor] = Registry(
 )
 
 
-def rate(at: Standing, part: Train) -> float:
+def rate(at: ScheduleState, part: Train) -> float:
     """The learning rate of the next step: a linear rise in the warm-up, times the schedule."""
     rise = min(1.0, (at.step + 1) / part.warmup) if part.warmup else 1.0
     return part.lr * rise * SCHEDULES[part.schedule](at, part)
@@ -76,14 +76,19 @@ def register_schedule(name: str, part: object) -> None:
     """Add a user-defined schedule: a function of (at, train) to a factor of `train.lr`, tried at a few standings."""
     function = as_function("schedule", name, part, "at", "train")
 
-    def factor(at: Standing, train: Train) -> float:
+    def factor(at: ScheduleState, train: Train) -> float:
         value = call("schedule", name, part, lambda: function(at, train))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             reason = f"is {shown(value)} at step {at.step} of {at.total}"
             raise misfit("schedule", name, part, reason, "Return a finite factor of train.lr, 0 or more")
         return float(value)
 
-    for at in (Standing(0, 1, 0, 0), Standing(0, 100, 0, 0), Standing(50, 100, 2, 1), Standing(100, 100, 5, 3)):
+    for at in (
+        ScheduleState(0, 1, 0, 0),
+        ScheduleState(0, 100, 0, 0),
+        ScheduleState(50, 100, 2, 1),
+        ScheduleState(100, 100, 5, 3),
+    ):
         if factor(at, SAMPLE) != factor(at, SAMPLE):
             reason = f"gave two results for step {at.step} of {at.total}"
             raise misfit("schedule", name, part, reason, "Compute the factor from `at` alone, so that a run can resume")
@@ -133,8 +138,8 @@ TRIED = 24  # steps, before a checkpoint and after
 BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
 
 # g is the gradient, with l2 · w added to it; η the learning rate.
-OPTIMISERS: Registry[Build] = Registry(
-    names.OPTIMISERS,
+OPTIMIZERS: Registry[Build] = Registry(
+    names.OPTIMIZERS,
     {
         # w ← w − η g
         "sgd": lambda groups, part: SGD(groups, part.lr, weight_decay=part.l2),
@@ -167,10 +172,10 @@ def betas(part: Train) -> tuple[float, float]:
 def optimizer(model: nn.Module, part: Train) -> Optimizer:
     """The optimizer of a model's weights. Decoupled decay is for matrices; biases, norms and scales have none."""
     if part.optimizer != "adamw":
-        return OPTIMISERS[part.optimizer]([{"params": list(model.parameters())}], part)
+        return OPTIMIZERS[part.optimizer]([{"params": list(model.parameters())}], part)
     matrices, others = parted(model.parameters())
     groups = [{"params": matrices, "weight_decay": part.decay}, {"params": others, "weight_decay": 0.0}]
-    return OPTIMISERS[part.optimizer]([group for group in groups if group["params"]], part)
+    return OPTIMIZERS[part.optimizer]([group for group in groups if group["params"]], part)
 
 
 def parted(parameters: Iterable[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -211,7 +216,7 @@ def register_optimizer(name: str, part: object) -> None:
         if not torch.cuda.is_available():
             raise
         check_resumes(name, part, build, "cuda")  # some run only there
-    OPTIMISERS.register(name, build, Origin.registered(part))
+    OPTIMIZERS.register(name, build, Origin.registered(part))
 
 
 def check_resumes(name: str, part: object, build: Build, device: str) -> None:

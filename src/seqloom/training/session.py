@@ -1,4 +1,4 @@
-"""One sitting of a run: begin it, or go on with it; to its end, or until it is asked to stop."""
+"""A session trains a run: from its start or its last checkpoint, to its end or until it is asked to stop."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
 from seqloom.tasks.user_defined_parts import data_code, part_errors
 from seqloom.training import checkpoints
-from seqloom.training.checkpointing import Disk
+from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.checkpoints import average
 from seqloom.training.events import Average, End, Listener, Ready, Resume, plain
 from seqloom.training.loop import Trainer, now
@@ -34,7 +34,7 @@ from seqloom.training.tensorboard import tracked
 
 
 @dataclass(frozen=True)
-class Sitting:
+class Session:
     """What a run needs to take steps."""
 
     experiment: Experiment
@@ -43,14 +43,14 @@ class Sitting:
     device: torch.device
 
     @staticmethod
-    def of(experiment: Experiment, source: DataSource | None = None) -> "Sitting":
+    def prepare(experiment: Experiment, source: DataSource | None = None) -> "Session":
         """Read the data that the config names; `source`, if they are resolved already."""
         check_parts(experiment)
         source = source or DataSource.resolve(experiment.data, experiment.reads)
         source = source.hashed(data_code(experiment, source))
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
-        return Sitting(task.experiment, task, source, device_of(experiment.train.device, "train.device"))
+        return Session(task.experiment, task, source, device_of(experiment.train.device, "train.device"))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
         """A fresh model, ready to learn: its weights depend on the seed alone."""
@@ -58,49 +58,49 @@ class Sitting:
         return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
 
 
-def begin(sitting: Sitting, folder: Path, listeners: Sequence[Listener]) -> Run:
+def begin(session: Session, folder: Path, listeners: Sequence[Listener]) -> Run:
     """A new run in this folder, to its end."""
-    config = portable(sitting.experiment)
-    create(folder, config, sitting.task.files(), local(sitting), parts_to_record(config, sitting.source))
-    return go_to_the_end(sitting, config, folder, listeners)
+    config = portable(session.experiment)
+    create(folder, config, session.task.files(), local(session), parts_to_record(config, session.source))
+    return go_to_the_end(session, config, folder, listeners)
 
 
-def local(sitting: Sitting) -> dict[str, object]:
+def local(session: Session) -> dict[str, object]:
     """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
-    made = sitting.source.reads.made_with(sitting.source.corpus)
-    return {**sitting.source.local(), "made_with": made, "device": sitting.device.type}
+    made = session.source.reads.made_with(session.source.corpus)
+    return {**session.source.local(), "made_with": made, "device": session.device.type}
 
 
-def go_to_the_end(sitting: Sitting, config: Experiment, folder: Path, listeners: Sequence[Listener]) -> Run:
+def go_to_the_end(session: Session, config: Experiment, folder: Path, listeners: Sequence[Listener]) -> Run:
     """From the last checkpoint, or the beginning if there is none; by one process at a time.
 
     config: as the folder holds it
     """
-    same_images(sitting, folder)
-    same_words(sitting, folder)
-    with atomic_io.lock_folder(folder), part_errors(sitting.experiment):
-        disk = Disk(folder)
+    same_images(session, folder)
+    same_words(session, folder)
+    with atomic_io.lock_folder(folder), part_errors(session.experiment):
+        disk = RunCheckpointer(folder)
         atomic_io.remove_leftovers(folder)
         atomic_io.make_folder(folder / CHECKPOINTS)
         atomic_io.remove_leftovers(folder / CHECKPOINTS)
-        trainer = sitting.trainer([disk.listen, *listeners])
-        trainer.tell(Ready(0, sitting, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
+        trainer = session.trainer([disk.listen, *listeners])
+        trainer.tell(Ready(0, session, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
         last = checkpoints.latest(folder)
         if last is not None:
             checkpoints.drop_after(last)
-            restored = checkpoints.restore(last, trainer.model, trainer.optimizer, sitting.device)
+            restored = checkpoints.restore(last, trainer.model, trainer.optimizer, session.device)
             trainer.state, trainer.progress = restored
             disk.cut_log(trainer.progress.log_bytes)
             trainer.tell(Resume(trainer.progress.step, now()))
         else:
             disk.cut_log(0)
-        train = sitting.experiment.train
+        train = session.experiment.train
         with disk.signals(), determinism(train), tracked(trainer, folder):
             trainer.run(disk)
             averaged = average(trainer, disk, folder)
-            run = Run(folder, str(sitting.device), check(folder), config)
-            finish(run, sitting, trainer, averaged)
-            tidy(folder, sitting.experiment.train.keep)
+            run = Run(folder, str(session.device), check(folder), config)
+            finish(run, session, trainer, averaged)
+            tidy(folder, session.experiment.train.keep)
     return run
 
 
@@ -110,37 +110,37 @@ def tidy(folder: Path, keep: int) -> None:
     checkpoints.prune(folder, keep)
 
 
-def same_images(sitting: Sitting, folder: Path) -> None:
+def same_images(session: Session, folder: Path) -> None:
     """What the data files name must be what it was, as they must; a corpus names nothing."""
-    then, now_named = read_json(folder / LOCAL).get("images"), sitting.source.named.get("images")
+    then, now_named = read_json(folder / LOCAL).get("images"), session.source.named.get("images")
     if then is not None and then != now_named:
         advice = f"Put the old ones back, or name the file beside them with {MOVED}"
-        raise RunError("its images changed since the run began", advice, location=sitting.source.name)
+        raise RunError("its images changed since the run began", advice, location=session.source.name)
 
 
-def same_words(sitting: Sitting, folder: Path) -> None:
+def same_words(session: Session, folder: Path) -> None:
     """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
     manifest = read_manifest(folder)
-    now, then = sitting.task.files(), vocabulary_of(folder, manifest)
+    now, then = session.task.files(), vocabulary_of(folder, manifest)
     if now == {**now, **then}:  # an older run has none of what came later
         return
     made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-    how = f"the corpus {sitting.source.corpus!r} differs" if sitting.source.corpus else "its data are read differently"
+    how = f"the corpus {session.source.corpus!r} differs" if session.source.corpus else "its data are read differently"
     message = f"{how} now from when the run began, with {made_by}"
     raise RunError(message, "Resume it with those versions", location=folder)
 
 
-def finish(run: Run, sitting: Sitting, trainer: Trainer, averaged: Average | None) -> None:
+def finish(run: Run, session: Session, trainer: Trainer, averaged: Average | None) -> None:
     """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
     progress = trainer.progress
-    told: dict[str, object] = {"chosen_by": sitting.task.chosen_by, "best_step": progress.best_step}
+    told: dict[str, object] = {"chosen_by": session.task.chosen_by, "best_step": progress.best_step}
     if averaged is not None:
-        score = averaged.scores[sitting.task.chosen_by]
+        score = averaged.scores[session.task.chosen_by]
         told["averaged"] = {"steps": averaged.steps, "score": score, "kept": averaged.best}
     for part in ("valid", "test"):
-        if part in sitting.task.parts():
+        if part in session.task.parts():
             with torch.inference_mode():  # in float32, as `evaluate` and `predict` will
-                evaluation = sitting.task.evaluate(run.model, part, sitting.device)
+                evaluation = session.task.evaluate(run.model, part, session.device)
             told[part] = evaluation.scores
             if part == "valid":
                 told["details"] = evaluation.details
@@ -152,7 +152,7 @@ def finish(run: Run, sitting: Sitting, trainer: Trainer, averaged: Average | Non
         "tokens": progress.tokens,
         "tokens_per_second": round(rate, 1),
         "parameters": sum(weight.numel() for weight in trainer.parameters),
-        "peak_memory_bytes": peak_memory(sitting.device),
+        "peak_memory_bytes": peak_memory(session.device),
     }
     trainer.tell(End(progress.step, round(progress.seconds, 3)))
     atomic_io.write(run.folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")

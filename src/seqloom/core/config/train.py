@@ -53,24 +53,24 @@ class Train(Section):
     momentum: Probability = key(
         0.9,
         description="How much of the last step is kept (optimisers momentum, rmsprop).",
-        only_with={"train.optimizer": only(names.OPTIMISERS, "momentum", "rmsprop")},
+        only_with={"train.optimizer": only(names.OPTIMIZERS, "momentum", "rmsprop")},
     )
     beta1: Probability = key(
         0.9,
         description="How much of the mean gradient is kept (optimisers adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMISERS, "adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMIZERS, "adam", "adamw")},
     )
     beta2: Probability = key(
         0.999,
         description="How much of the mean squared gradient is kept (optimisers rmsprop, adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMISERS, "rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMIZERS, "rmsprop", "adam", "adamw")},
     )
     epsilon: float = key(
         1e-8,
         gt=0,
         le=1,
         description="Added to the denominator (optimisers adagrad, rmsprop, adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMISERS, "adagrad", "rmsprop", "adam", "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMIZERS, "adagrad", "rmsprop", "adam", "adamw")},
     )
     l2: float = key(
         0.0,
@@ -85,7 +85,7 @@ class Train(Section):
         ge=0,
         le=10,
         description="Weight decay of matrices; biases and norms have none (optimiser adamw).",
-        only_with={"train.optimizer": only(names.OPTIMISERS, "adamw")},
+        only_with={"train.optimizer": only(names.OPTIMIZERS, "adamw")},
         instead=f"Give {KeyName('train.l2')} instead",
     )
     schedule: names.Schedule = key(description="How the learning rate changes after the warm-up.")

@@ -31,7 +31,7 @@ class Stopped(SeqloomError):
         self.number = number
 
 
-class Disk:
+class RunCheckpointer:
     """Keeps a run in its folder. `asked` is the signal that asked it to stop, if one did."""
 
     def __init__(self, folder: Path) -> None:
