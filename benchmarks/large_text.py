@@ -3,7 +3,7 @@
     python benchmarks/large_text.py [--megabytes 1024] [--kinds character byte word bpe] [--steps 20]
 
 The text is Python's standard library again and again, each line with a number, so that no two lines are equal. Each
-kind of tokeniser has a process of its own: it splits, learns the tokeniser from a bounded sample, writes all tokens to
+kind of tokenizer has a process of its own: it splits, learns the tokenizer from a bounded sample, writes all tokens to
 mapped files, and takes a few training steps from them. Reading alone, over the same file, is the floor beside it; the
 memory is told twice, once the data are ready and after the steps, as a step over a large vocabulary takes the most.
 """
@@ -39,7 +39,7 @@ def main() -> None:
         characters = sum(map(len, read_chunks(text)))
         reading = time.monotonic() - begun
         print(f"{size / 2**20:,.0f} MiB, {characters:,} characters; reading alone {reading:.1f} s")
-        print(f"{'tokeniser':12s}{'tokens':>16s}{'ready in':>12s}{'of reading':>12s}{'tokens/s':>14s}", end="")
+        print(f"{'tokenizer':12s}{'tokens':>16s}{'ready in':>12s}{'of reading':>12s}{'tokens/s':>14s}", end="")
         print(f"{'peak RSS':>12s}{'with steps':>12s}")
         for kind in options.kinds:
             environment = {**os.environ, "SEQLOOM_CACHE": f"{folder}/cache-{kind}"}
@@ -65,7 +65,7 @@ def make(path: Path, size: int) -> int:
 
 
 def child(kind: str, text: str, steps: int) -> None:
-    """One tokeniser, in a process of its own."""
+    """One tokenizer, in a process of its own."""
     from seqloom.tasks.registry import experiment
     from seqloom.training.session import Session
 

@@ -15,7 +15,7 @@ import torch
 
 from seqloom.core.names import SIZES
 from seqloom.core.problem import ConfigError
-from seqloom.data.tokenizers import Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.caption.image_source import Pictures
@@ -51,17 +51,17 @@ def names(count: int) -> list[str]:
 
 
 @cache
-def characters() -> Tokeniser:
+def characters() -> Tokenizer:
     """Of as many characters as are counted with."""
     alphabet = "".join(chr(ord("\u00c0") + number) for number in range(CHARACTERS))
-    return train_tokeniser("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=CHARACTERS)
+    return train_tokenizer("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=CHARACTERS)
 
 
 @cache
-def words(count: int = WORDS) -> Tokeniser:
+def words(count: int = WORDS) -> Tokenizer:
     """Of as many words as are counted with, the unknown one among them."""
     text = " ".join(names(count))
-    return train_tokeniser("word", [text], vocabulary=count, min_count=1, lowercase=False, sample=len(text))
+    return train_tokenizer("word", [text], vocabulary=count, min_count=1, lowercase=False, sample=len(text))
 
 
 def opened(chosen: Experiment) -> Task:

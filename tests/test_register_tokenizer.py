@@ -13,7 +13,7 @@ import pytest
 import seqloom
 from seqloom.cli.main import main
 from seqloom.core.problem import ConfigError, DataError, PartError
-from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.data.tokenizers.word import Word
 from seqloom.decoding.detokenize import reading as reading_of
 from seqloom.tasks.registry import experiment
@@ -27,15 +27,15 @@ TEXTS = ["a dog runs\n", "a cat  runs home\n"]
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Both, for one test."""
-    with TOKENISERS.temporarily():
+    with TOKENIZERS.temporarily():
         blanks.register()
         monkeypatch.chdir(tmp_path)
         yield
 
 
-def trained(kind: str, **more: Any) -> Tokeniser:
+def trained(kind: str, **more: Any) -> Tokenizer:
     options = {"vocabulary": 100, "min_count": 1, "lowercase": False, "sample": 10_000, **more}
-    return train_tokeniser(kind, TEXTS, **options)
+    return train_tokenizer(kind, TEXTS, **options)
 
 
 def test_it_is_trained_saved_and_read() -> None:
@@ -43,7 +43,7 @@ def test_it_is_trained_saved_and_read() -> None:
     assert isinstance(made, Blanks)
     assert made.kind == "blanks"
     assert json.loads(made.to_json())["tokenizer"] == "blanks"
-    again = Tokeniser.from_json(made.to_json())
+    again = Tokenizer.from_json(made.to_json())
     assert type(again) is Blanks
     assert again.encode("a dog runs").tolist() == made.encode("a dog runs").tolist()
     assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
@@ -105,8 +105,8 @@ def test_a_language_model_writes_with_it(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"tokenizer": "blanks"}', "a blanks tokeniser without a state. Train again, or copy the file anew"),
-        ('{"tokenizer": "blanks", "state": {}}', "a blanks tokeniser that can't be read (KeyError: 'words')."),
+        ('{"tokenizer": "blanks"}', "a blanks tokenizer without a state. Train again, or copy the file anew"),
+        ('{"tokenizer": "blanks", "state": {}}', "a blanks tokenizer that can't be read (KeyError: 'words')."),
         ('{"tokenizer": "nowhere", "state": {}}', "a tokenizer of the kind 'nowhere', which is not registered."),
         ('{"tokenizer": "word", "state": {}}', "a tokenizer of the kind 'word', which is not registered."),
         ('{"tokenizer": ["blanks"], "state": {}}', "a tokenizer of the kind ['blanks'], which is not registered."),
@@ -114,13 +114,13 @@ def test_a_language_model_writes_with_it(capsys: pytest.CaptureFixture[str]) -> 
 )
 def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
     with pytest.raises(DataError) as error:
-        Tokeniser.from_json(text, "runs/x/vocabulary/source.json")
+        Tokenizer.from_json(text, "runs/x/vocabulary/source.json")
     assert str(error.value).startswith(f"runs/x/vocabulary/source.json: {message}")
 
 
 def test_its_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", 20)
-    with pytest.raises(PartError, match="the tokenizer 'blanks' is not read again: a tokeniser of more than"):
+    with pytest.raises(PartError, match="the tokenizer 'blanks' is not read again: a tokenizer of more than"):
         trained("blanks")
 
 
@@ -178,7 +178,7 @@ class Empty(Blanks):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (NoState, "is not read again: a mine tokeniser that can't be read (KeyError: 'words'). Match `state` and"),
+        (NoState, "is not read again: a mine tokenizer that can't be read (KeyError: 'words'). Match `state` and"),
         (Forgets, "encodes a text differently once it was saved and read. Keep all that it learned in `state`."),
         (NotJson, "raised TypeError: Object of type set is not JSON serializable. Correct it."),
         (TooLarge, "gave [8], not ids from 0 to 7. Give a list of those."),
@@ -210,7 +210,7 @@ class Fewer(Blanks):
         return cls([])
 
 
-class Half(Tokeniser):
+class Half(Tokenizer):
     """Without most methods."""
 
     def ids(self, text: str) -> list[int]:
@@ -220,10 +220,10 @@ class Half(Tokeniser):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        (3, "is an object of type int. Derive a class from seqloom.data.tokenizers.Tokeniser."),
-        (str, "is the class str. Derive a class from seqloom.data.tokenizers.Tokeniser."),
+        (3, "is an object of type int. Derive a class from seqloom.data.tokenizers.Tokenizer."),
+        (str, "is the class str. Derive a class from seqloom.data.tokenizers.Tokenizer."),
         (Half, "has no __len__, decode, from_state, state, tokens, train. Write them."),
-        (Own, "derives from a built-in one, whose file does not say another kind. Derive it from Tokeniser, and use"),
+        (Own, "derives from a built-in one, whose file does not say another kind. Derive it from Tokenizer, and use"),
         (Fewer, "has a method train (texts: Any) -> Any, not (texts, vocabulary, min_count, lowercase). Write it with"),
         (Letters, "is registered already, as 'letters'. Derive another class from it."),
     ],
@@ -232,7 +232,7 @@ def test_what_does_not_fit_is_refused(part: object, message: str) -> None:
     with pytest.raises(PartError) as error:
         seqloom.register.tokenizer("mine", part)
     assert f"the tokenizer 'mine' {message}" in str(error.value)
-    assert "mine" not in TOKENISERS
+    assert "mine" not in TOKENIZERS
 
 
 def test_a_taken_or_unknown_name_is_refused() -> None:

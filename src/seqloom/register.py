@@ -214,12 +214,12 @@ def reader(
 
 @decorator_too
 def tokenizer(name: str, part: object = MISSING) -> None:
-    """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokeniser`.
+    """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokenizer`.
 
     A run keeps its name and its state as JSON; who opens the run registers it again.
 
     @seqloom.register.tokenizer("blanks")
-    class Blanks(Tokeniser): ...
+    class Blanks(Tokenizer): ...
     """
     from seqloom.data.tokenizers import registry
 

@@ -45,7 +45,7 @@ TAKEN_BY = {
     "POOLS": ("model.pool", ()),
     "SIZES": ("model.size", ()),
     "CHARACTER_ENCODERS": ("model.characters", ("none",)),
-    "TOKENISERS": ("data.tokenizer", ()),
+    "TOKENIZERS": ("data.tokenizer", ()),
     "OPTIMIZERS": ("train.optimizer", ()),
     "SCHEDULES": ("train.schedule", ()),
     "METRICS": ("train.metrics", ()),

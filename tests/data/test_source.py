@@ -207,7 +207,7 @@ def test_what_decides_the_reading_is_in_the_key() -> None:
         key("classify", train="a.csv", valid="b.csv"),
         key("classify", seed=2, train="a.csv"),
         key("classify", train="a.csv", max_length=3),
-        key("classify", train="a.csv", tokeniser="character"),
+        key("classify", train="a.csv", tokenizer="character"),
         key("classify", train="a.csv", text="label", label="text"),
         key("classify", corpus="numbers"),
         key("classify", corpus="numbers", length=2),

@@ -70,7 +70,7 @@ def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
     assert list(told) == [TRAIN, VALID, TEST]
 
 
-def test_the_tokeniser_learns_from_the_training_part_alone() -> None:
+def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
     Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
     data = made(valid_share=0.1)
     assert "Ω" not in data.tokenizer.learned.tokens

@@ -4,28 +4,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.decoding.detokenize import reading
 
 SEEN = "I don't (really) know, she said: it's well-known!\n\nNaïve café, 漢字 🙂 [a, {b}].\n" * 3
 
 
-def trained(kind: str) -> Tokeniser:
-    return train_tokeniser(kind, [SEEN], vocabulary=300, min_count=1, lowercase=False, sample=10_000)
+def trained(kind: str) -> Tokenizer:
+    return train_tokenizer(kind, [SEEN], vocabulary=300, min_count=1, lowercase=False, sample=10_000)
 
 
-ALL = {kind: trained(kind) for kind in TOKENISERS}
+ALL = {kind: trained(kind) for kind in TOKENIZERS}
 
 
 @pytest.mark.parametrize("kind", ALL)
 @given(st.data())
 def test_what_is_said_is_the_text(kind: str, data: st.DataObject) -> None:
     """Of any tokens: bytes that are no UTF-8, marks in any order."""
-    tokeniser = ALL[kind]
-    tokens = data.draw(st.lists(st.integers(0, len(tokeniser) - 1), max_size=40))
-    told = reading(tokeniser)
+    tokenizer = ALL[kind]
+    tokens = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=40))
+    told = reading(tokenizer)
     said = "".join(told.say(token) for token in tokens)
-    whole = tokeniser.decode(tokens)
+    whole = tokenizer.decode(tokens)
     assert whole.startswith(said)
     assert whole[len(said) :] in ("", "\ufffd")  # the bytes of a last character may not all have come
 
@@ -42,12 +42,12 @@ def test_a_text_is_said_to_its_end(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_token_costs_the_same_however_long_the_text_is(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tokeniser = trained(kind)
+    tokenizer = trained(kind)
     decoded: list[int] = []
-    decode = tokeniser.decode
-    monkeypatch.setattr(tokeniser, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
-    told = reading(tokeniser)
-    tokens = tokeniser.encode(SEEN * 5).tolist()
+    decode = tokenizer.decode
+    monkeypatch.setattr(tokenizer, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
+    told = reading(tokenizer)
+    tokens = tokenizer.encode(SEEN * 5).tolist()
     for token in tokens:
         told.say(token)
     assert max(decoded, default=0) <= 2

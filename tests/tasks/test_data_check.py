@@ -109,10 +109,10 @@ streams_of_text = st.one_of(st.text("a\nb ", max_size=40).map(str.encode), st.bi
 @given(
     train=st.lists(streams_of_text, min_size=1, max_size=2),
     valid=st.none() | streams_of_text,
-    tokeniser=st.sampled_from(["character", "byte", "word"]),
+    tokenizer=st.sampled_from(["character", "byte", "word"]),
 )
-def test_text(folder: Path, train: list[bytes], valid: bytes | None, tokeniser: str) -> None:
-    data: dict[str, object] = {"tokenizer": tokeniser}
+def test_text(folder: Path, train: list[bytes], valid: bytes | None, tokenizer: str) -> None:
+    data: dict[str, object] = {"tokenizer": tokenizer}
     data["train"] = [write(folder / f"train{number}.txt", text) for number, text in enumerate(train)]
     if valid is not None:
         data["valid"] = write(folder / "valid.txt", valid)

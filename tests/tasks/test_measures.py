@@ -62,7 +62,7 @@ def test_the_references_are_those_of_the_file(
 
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("tokenizer", ["word", "bpe", "character"])
-def test_what_the_tokeniser_can_not_tell_makes_no_answer_wrong(
+def test_what_the_tokenizer_can_not_tell_makes_no_answer_wrong(
     tokenizer: str, lowercase: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Capitals that are not written, spaces that are closed up."""

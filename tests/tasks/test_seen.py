@@ -9,7 +9,7 @@ import pytest
 from seqloom.api import resume, start
 from seqloom.core.problem import RunError, UserError
 from seqloom.data.row_store import Ragged
-from seqloom.data.tokenizers import Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.tasks.known_characters import SEEN, Seen, characters, says_nothing
 from seqloom.tasks.text_source import Texts
 from seqloom.tasks.translate.task import Translate
@@ -38,7 +38,7 @@ def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
-def test_sides_are_apart_though_the_tokeniser_is_shared(kind: str, tmp_path: Path) -> None:
+def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Path) -> None:
     rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
     task = made(tmp_path, rows, tokenizer=kind)
     assert texts(task).shared
@@ -71,7 +71,7 @@ def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["word", "character"])
-def test_nothing_is_kept_where_the_tokeniser_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
+def test_nothing_is_kept_where_the_tokenizer_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
     assert SEEN not in made(tmp_path, tokenizer=kind).files()
 
 
@@ -89,8 +89,8 @@ def ragged(*rows: str) -> Ragged:
     return Ragged(np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([len(row) for row in encoded]))
 
 
-def byte(lowercase: bool = False) -> Tokeniser:
-    return train_tokeniser("byte", [], vocabulary=256, min_count=1, lowercase=lowercase, sample=1)
+def byte(lowercase: bool = False) -> Tokenizer:
+    return train_tokenizer("byte", [], vocabulary=256, min_count=1, lowercase=lowercase, sample=1)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import seqloom
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 
 
-class Blanks(Tokeniser):
+class Blanks(Tokenizer):
     """Words, each with the blanks before it."""
 
     unknown = 0

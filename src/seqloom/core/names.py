@@ -99,8 +99,8 @@ ImageStem = Literal["grid", "patches"]
 Size = Literal["tiny", "small", "base"]
 SIZES: tuple[str, ...] = get_args(Size)
 
-TOKENISERS = Names("tokenizer", "character", "byte", "word", "bpe")
-Tokeniser = Annotated[str, OneOf(TOKENISERS)]
+TOKENIZERS = Names("tokenizer", "character", "byte", "word", "bpe")
+Tokenizer = Annotated[str, OneOf(TOKENIZERS)]
 
 OPTIMIZERS = Names("optimizer", "sgd", "momentum", "adagrad", "rmsprop", "adam", "adamw")
 Optimiser = Annotated[str, OneOf(OPTIMIZERS)]

@@ -3,7 +3,7 @@
 manifest.json            format version, task, versions, user-defined parts, SHA-256 of each file that predict needs;
                          its rename commits
 experiment.toml          the resolved config
-vocabulary/              tokeniser, labels, characters: as the task needs
+vocabulary/              tokenizer, labels, characters: as the task needs
 model-HASH.safetensors   the best weights so far
 checkpoints/             the last k, each whole or absent
 local.json               where the data lay, with content hashes

@@ -1,1 +1,1 @@
-"""Files in, batches out: readers, tokenisers, the order of samples, embedded corpora."""
+"""Files in, batches out: readers, tokenizers, the order of samples, embedded corpora."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from seqloom.core.config.data import DataSection
-from seqloom.core.names import TOKENISERS
+from seqloom.core.names import TOKENIZERS
 from seqloom.core.part_checks import as_function, each, misfit
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import UserError
@@ -114,8 +114,8 @@ class Reads:
 def register_corpus(name: str, part: object, several: Sequence[Reads], tokenizer: str | None) -> None:
     """Add a user-defined corpus to what each of several tasks reads: to all of them, or to none."""
     function = as_function("corpus", name, part, "seed", "length", "examples")
-    if tokenizer is not None and tokenizer not in TOKENISERS:
-        advice = f"Give one of {', '.join(TOKENISERS)}, or register it first"
+    if tokenizer is not None and tokenizer not in TOKENIZERS:
+        advice = f"Give one of {', '.join(TOKENIZERS)}, or register it first"
         raise misfit("corpus", name, part, f"has the tokenizer {tokenizer!r}, which is not registered", advice)
     for reads in sorted(several, key=lambda reads: name not in reads.corpora):  # where it is taken, first
         corpus = EmbeddedCorpus(checked(name, function, reads), tokenizer=tokenizer)

@@ -15,7 +15,7 @@ from seqloom.core.config.data import TokenizedData
 from seqloom.core.problem import ArgumentError, DataError
 from seqloom.data.examples import Place, Value
 from seqloom.data.row_store import smallest_type
-from seqloom.data.tokenizers import Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Learner(ABC, Generic[Encoder]):
 
 
 @dataclass(frozen=True)
-class TokenizerLearner(Learner[Tokeniser]):
+class TokenizerLearner(Learner[Tokenizer]):
     """A tokenizer of texts, from a bounded sample of them."""
 
     kind: str
@@ -67,8 +67,8 @@ class TokenizerLearner(Learner[Tokeniser]):
     lowercase: bool
     sample: int
 
-    def learn(self, values: Iterable[str], counts: Counts) -> Tokeniser:
-        return train_tokeniser(
+    def learn(self, values: Iterable[str], counts: Counts) -> Tokenizer:
+        return train_tokenizer(
             self.kind,
             values,
             vocabulary=self.vocabulary,
@@ -77,11 +77,11 @@ class TokenizerLearner(Learner[Tokeniser]):
             sample=self.sample,
         )
 
-    def save(self, encoder: Tokeniser) -> str:
+    def save(self, encoder: Tokenizer) -> str:
         return encoder.to_json()
 
-    def load(self, text: str, file: str) -> Tokeniser:
-        return Tokeniser.from_json(text, file)
+    def load(self, text: str, file: str) -> Tokenizer:
+        return Tokenizer.from_json(text, file)
 
 
 def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) -> TokenizerLearner:
@@ -155,11 +155,11 @@ class TokenColumn(Column):
 class TokenEncoder(ColumnEncoder):
     """Texts to tokens, many at a time."""
 
-    def __init__(self, tokeniser: Tokeniser) -> None:
-        self.tokeniser, self.dtype = tokeniser, smallest_type(len(tokeniser))
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer, self.dtype = tokenizer, smallest_type(len(tokenizer))
 
     def encode(self, values: Sequence[str], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
-        return self.tokeniser.encode_batch(values)
+        return self.tokenizer.encode_batch(values)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from seqloom.data.row_store import Writer, read, smallest_type
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 
-PIECE = 1 << 16  # characters given to a tokeniser at a time
+PIECE = 1 << 16  # characters given to a tokenizer at a time
 PIECES = 16  # of them together, for its threads
 LEAST = 2  # tokens of a part: one to read, one to predict
 
@@ -29,7 +29,7 @@ META, TOKENIZER_FILE = "meta.json", "source.json"
 class Streams:
     """The tokens of each split, and how many characters they were."""
 
-    tokenizer: Tokeniser
+    tokenizer: Tokenizer
     tokens: dict[str, Integer[ndarray, " n"]]
     characters: dict[str, int]
 
@@ -45,42 +45,42 @@ def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
         folder = find(key)
         assert folder is not None
     meta = json.loads((folder / META).read_text(encoding="utf-8"))
-    tokeniser = learner.load((folder / TOKENIZER_FILE).read_text(encoding="utf-8"), TOKENIZER_FILE)
+    tokenizer = learner.load((folder / TOKENIZER_FILE).read_text(encoding="utf-8"), TOKENIZER_FILE)
     return Streams(
-        tokeniser, {split: read(folder / split)["tokens"] for split in meta["characters"]}, meta["characters"]
+        tokenizer, {split: read(folder / split)["tokens"] for split in meta["characters"]}, meta["characters"]
     )
 
 
 def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -> None:
     """Split, learn a tokenizer from the training split, write the tokens of each split."""
     spans = spans_of(source, lambda split: sum(map(len, source.text(split))))
-    tokeniser = learner.learn(Taken(source.text(TRAIN)).take(spans[TRAIN][2]), {})
+    tokenizer = learner.learn(Taken(source.text(TRAIN)).take(spans[TRAIN][2]), {})
     texts = {split: Taken(source.text(split)) for split in SPLITS if source.has(split)}  # of which several may be cut
     counts: dict[str, int] = {}
     for split, (where, start, stop) in spans.items():
-        counts[split], tokens = write_stream(texts[where].take(stop - start), tokeniser, folder / split)
+        counts[split], tokens = write_stream(texts[where].take(stop - start), tokenizer, folder / split)
         if tokens < LEAST:
             raise too_short(source, where, split, counts[split])
-    (folder / TOKENIZER_FILE).write_text(learner.save(tokeniser), encoding="utf-8")
+    (folder / TOKENIZER_FILE).write_text(learner.save(tokenizer), encoding="utf-8")
     (folder / META).write_text(json.dumps({"characters": counts}), encoding="utf-8")
 
 
-def write_stream(text: Iterable[str], tokeniser: Tokeniser, folder: Path) -> tuple[int, int]:
+def write_stream(text: Iterable[str], tokenizer: Tokenizer, folder: Path) -> tuple[int, int]:
     """One row of tokens; how many characters it was, and how many tokens it is."""
     characters = 0
-    with Writer(folder, {"tokens": smallest_type(len(tokeniser))}) as writer:
+    with Writer(folder, {"tokens": smallest_type(len(tokenizer))}) as writer:
         for pieces in batched(at_lines(text, PIECE), PIECES):
             characters += sum(map(len, pieces))
-            writer.add("tokens", np.concatenate(tokeniser.encode_batch(pieces)))
+            writer.add("tokens", np.concatenate(tokenizer.encode_batch(pieces)))
     return characters, writer.sizes["tokens"]
 
 
-def stream_to_test(source: DataSource, tokeniser: Tokeniser, folder: Path) -> Streams:
+def stream_to_test(source: DataSource, tokenizer: Tokenizer, folder: Path) -> Streams:
     """The text of files to test on, in a run's tokens; `folder` is for the array."""
-    characters, tokens = write_stream(source.text(TEST), tokeniser, folder)
+    characters, tokens = write_stream(source.text(TEST), tokenizer, folder)
     if tokens < LEAST:
         raise DataError(source.name, "less than two tokens", "Give a longer text", code="short-test")
-    return Streams(tokeniser, {TEST: read(folder)["tokens"]}, {TEST: characters})
+    return Streams(tokenizer, {TEST: read(folder)["tokens"]}, {TEST: characters})
 
 
 def too_short(source: DataSource, where: str, split: str, characters: int) -> DataError:

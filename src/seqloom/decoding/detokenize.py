@@ -3,8 +3,8 @@
 from codecs import getincrementaldecoder
 from typing import Protocol
 
-from seqloom.data.tokenizers import Tokeniser
-from seqloom.data.tokenizers.byte_level import BYTES, OfBytes
+from seqloom.data.tokenizers import Tokenizer
+from seqloom.data.tokenizers.byte_level import BYTES, ByteLevelTokenizer
 
 
 class Reading(Protocol):
@@ -14,23 +14,23 @@ class Reading(Protocol):
         """What one more token adds; nothing while a character is incomplete."""
 
 
-def reading(tokeniser: Tokeniser) -> Reading:
-    """One for the tokens of this tokeniser.
+def reading(tokenizer: Tokenizer) -> Reading:
+    """One for the tokens of this tokenizer.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
-    >>> tokeniser = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
-    >>> told = reading(tokeniser)
-    >>> [told.say(token) for token in tokeniser.encode("né!").tolist()]
+    >>> tokenizer = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
+    >>> told = reading(tokenizer)
+    >>> [told.say(token) for token in tokenizer.encode("né!").tolist()]
     ['n', '', 'é', '!']
     """
-    return ReadingBytes(tokeniser) if isinstance(tokeniser, OfBytes) else ReadingTokens(tokeniser)
+    return ReadingBytes(tokenizer) if isinstance(tokenizer, ByteLevelTokenizer) else ReadingTokens(tokenizer)
 
 
 class ReadingBytes:
     """A character is said when the last of its bytes has come, so the last one of a text may never be."""
 
-    def __init__(self, tokeniser: OfBytes) -> None:
-        self.spelt = tokeniser.learned.tokens
+    def __init__(self, tokenizer: ByteLevelTokenizer) -> None:
+        self.spelt = tokenizer.learned.tokens
         self.decoder = getincrementaldecoder("utf-8")("replace")
 
     def say(self, token: int) -> str:
@@ -40,12 +40,12 @@ class ReadingBytes:
 class ReadingTokens:
     """How a token is written depends on the one before it, and on no other: whether there is a space between them."""
 
-    def __init__(self, tokeniser: Tokeniser) -> None:
-        self.tokeniser = tokeniser
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
         self.before: list[int] = []
 
     def say(self, token: int) -> str:
-        both = self.tokeniser.decode([*self.before, token])
-        told = both[len(self.tokeniser.decode(self.before)) :]
+        both = self.tokenizer.decode([*self.before, token])
+        told = both[len(self.tokenizer.decode(self.before)) :]
         self.before = [token]
         return told

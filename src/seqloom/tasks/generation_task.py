@@ -17,7 +17,7 @@ from seqloom.data.prepare import Dataset, Split, prepare
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.kernels.linear import PackedWeights
@@ -91,7 +91,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         return keys(self.experiment.decode, Decode)
 
     @property
-    def target(self) -> Tokeniser:
+    def target(self) -> Tokenizer:
         """The tokens that are written."""
         return self.source.target
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from seqloom.core.problem import RunError
 from seqloom.data.row_store import Ragged
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.tokenizers.character import CODE_POINTS, codes
 from seqloom.data.tokenizers.tokenizer import refuse_surrogates
 
@@ -20,7 +20,7 @@ AT_ONCE = 1 << 20  # bytes
 
 class Seen(NamedTuple):
     """The characters of each side's training texts, in order; none where they are not known, are more than `MOST`, or
-    are not needed, since the tokeniser has a token for what it has not learned."""
+    are not needed, since the tokenizer has a token for what it has not learned."""
 
     source: str = ""
     target: str = ""
@@ -46,38 +46,38 @@ class Seen(NamedTuple):
         return seen
 
 
-def characters(texts: Ragged, tokeniser: Tokeniser) -> str:
-    """All that occur in texts in UTF-8, in lower case where the tokeniser makes it so."""
-    if tokeniser.unknown is not None:
+def characters(texts: Ragged, tokenizer: Tokenizer) -> str:
+    """All that occur in texts in UTF-8, in lower case where the tokenizer makes it so."""
+    if tokenizer.unknown is not None:
         return ""
     found = np.zeros(CODE_POINTS, dtype=bool)
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(texts.flat), AT_ONCE):
         found[codes(decoder.decode(bytes(texts.flat[start : start + AT_ONCE])))] = True
-    distinct = "".join(sorted(set(tokeniser.lowered("".join(map(chr, np.flatnonzero(found)))))))
+    distinct = "".join(sorted(set(tokenizer.lowered("".join(map(chr, np.flatnonzero(found)))))))
     return distinct if len(distinct) <= MOST else ""
 
 
-def unseen(text: str, tokeniser: Tokeniser, seen: str) -> list[str]:
+def unseen(text: str, tokenizer: Tokenizer, seen: str) -> list[str]:
     """The characters or words of a text that were not learned from, each once.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
     >>> unseen("né né", Byte.train([], vocabulary=256, min_count=1, lowercase=False), seen="not a one")
     ['é']
     """
-    if tokeniser.unknown is not None:
-        return tokeniser.unseen(text)
+    if tokenizer.unknown is not None:
+        return tokenizer.unseen(text)
     if not seen:
         return []
     refuse_surrogates(text)
     known, given = set(seen), dict.fromkeys("".join(text.split()))
-    return [each for each in given if not known.issuperset(tokeniser.lowered(each))]
+    return [each for each in given if not known.issuperset(tokenizer.lowered(each))]
 
 
-def says_nothing(text: str, tokeniser: Tokeniser, seen: str) -> bool:
+def says_nothing(text: str, tokenizer: Tokenizer, seen: str) -> bool:
     """Whether no part of a text was learned from, spaces aside."""
-    if tokeniser.unknown is None:
-        return len(unseen(text, tokeniser, seen)) == len(set("".join(text.split())))
-    ids = tokeniser.encode(text)
-    known = ids[ids != tokeniser.unknown].tolist()
-    return not any(token.strip() for token in tokeniser.tokens(known))
+    if tokenizer.unknown is None:
+        return len(unseen(text, tokenizer, seen)) == len(set("".join(text.split())))
+    ids = tokenizer.encode(text)
+    known = ids[ids != tokenizer.unknown].tolist()
+    return not any(token.strip() for token in tokenizer.tokens(known))

@@ -18,7 +18,7 @@ from seqloom.data.prepare import Dataset, Split
 from seqloom.data.row_store import Within
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TRAIN
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
@@ -46,13 +46,13 @@ class Read(NamedTuple):
 class Source(ABC):
     """One kind of source.
 
-    target: the tokeniser of what is written about it
+    target: the tokenizer of what is written about it
     seen: the characters that were learned from
     """
 
     seen: Seen = Seen()
     ends: int = 0  # how many of a source's positions are not its own: the end of a text
-    target: Tokeniser
+    target: Tokenizer
 
     @classmethod
     @abstractmethod
@@ -122,11 +122,11 @@ class Source(ABC):
 
 
 class Texts(Source):
-    """Tokens, then the end. With a shared vocabulary both tokenisers are one."""
+    """Tokens, then the end. With a shared vocabulary both tokenizers are one."""
 
     ends = 1
 
-    def __init__(self, experiment: Experiment, source: Tokeniser, target: Tokeniser, seen: Seen = Source.seen) -> None:
+    def __init__(self, experiment: Experiment, source: Tokenizer, target: Tokenizer, seen: Seen = Source.seen) -> None:
         self.experiment, self.source, self.target, self.seen = experiment, source, target, seen
         self.most = keys(experiment.data, RowData).max_length or 1 << 20
 
@@ -227,12 +227,12 @@ class Texts(Source):
         return None if reads is None or reads.max_length is None else self.most
 
 
-def sides(encoders: Encoders) -> tuple[Tokeniser, Tokeniser]:
+def sides(encoders: Encoders) -> tuple[Tokenizer, Tokenizer]:
     """The tokenizers of source and target, which may be one."""
-    source: Tokeniser = encoders[SOURCE_FILE]
+    source: Tokenizer = encoders[SOURCE_FILE]
     return source, encoders.get(TARGET_FILE, source)
 
 
-def ended(row: Integer[ndarray, " time"], tokeniser: Tokeniser) -> Integer[ndarray, " time+1"]:
+def ended(row: Integer[ndarray, " time"], tokenizer: Tokenizer) -> Integer[ndarray, " time+1"]:
     """A text's tokens and the end, whose number comes after all of them."""
-    return np.append(row, len(tokeniser)).astype(np.int64)
+    return np.append(row, len(tokenizer)).astype(np.int64)

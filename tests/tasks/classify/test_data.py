@@ -12,7 +12,7 @@ from seqloom.data import prepare as module
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.tasks.classify.config import READS
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
@@ -53,8 +53,8 @@ def made(rows: list[Row], **data: Any) -> Dataset:
     return prepared(**data)
 
 
-def tokenizer(data: Dataset) -> Tokeniser:
-    found: Tokeniser = data.encoders[TOKENIZER_FILE]
+def tokenizer(data: Dataset) -> Tokenizer:
+    found: Tokenizer = data.encoders[TOKENIZER_FILE]
     return found
 
 
@@ -108,7 +108,7 @@ def test_own_files_are_their_parts() -> None:
     assert [set(data.splits[part].file.tolist()) for part in (TRAIN, VALID, TEST)] == [{0}, {1}, {2}]
 
 
-def test_the_tokeniser_learns_from_the_training_part_alone() -> None:
+def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
     data = made([*ROWS, (kept_back("Ω"), "odd")], tokenizer="character")
     assert "Ω" not in tokenizer(data).learned.tokens
     assert any(tokenizer(data).unknown in data.splits[VALID]["tokens"][row] for row in range(len(data.splits[VALID])))

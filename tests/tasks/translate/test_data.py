@@ -13,7 +13,7 @@ from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
 from seqloom.data.row_store import Within
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, sides
 from seqloom.tasks.translate.config import READS
@@ -50,11 +50,11 @@ def made(rows: list[Row], **data: Any) -> Dataset:
     return prepared(**data)
 
 
-def source(data: Dataset) -> Tokeniser:
+def source(data: Dataset) -> Tokenizer:
     return sides(data.encoders)[0]
 
 
-def target(data: Dataset) -> Tokeniser:
+def target(data: Dataset) -> Tokenizer:
     return sides(data.encoders)[1]
 
 
@@ -92,7 +92,7 @@ def test_one_vocabulary_for_both_sides_or_one_each() -> None:
     assert "b" not in target(apart).learned.tokens
 
 
-def test_the_tokenisers_learn_from_the_training_part_alone() -> None:
+def test_the_tokenizers_learn_from_the_training_part_alone() -> None:
     text = next(text for i in range(10_000) if split_by_content(text := f"Ω {i}", 1, 0.1, 0.0) == VALID)
     data = made([*ROWS, (text, "Ψ")], tokenizer="character")
     assert not {"Ω", "Ψ"} & set(source(data).learned.tokens)

@@ -165,11 +165,11 @@ class VocabularyData(Section):
 class TokenizedData(VocabularyData):
     """Keys of tasks with a tokenizer."""
 
-    tokenizer: names.Tokeniser | None = key(None, description="What a token is.")
+    tokenizer: names.Tokenizer | None = key(None, description="What a token is.")
     sample: int | None = key(
         None,
         ge=1000,
-        description="The tokeniser learns from at most this many characters of the training data.",
+        description="The tokenizer learns from at most this many characters of the training data.",
         only_with={"data.tokenizer": LEARNED},
     )
 

@@ -4,27 +4,27 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from seqloom.core.part_checks import call
-from seqloom.data.tokenizers.registry import TOKENISERS, check_trained
-from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokeniser
+from seqloom.data.tokenizers.registry import TOKENIZERS, check_trained
+from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokenizer
 
 TRIED = 1000  # characters of a training text, on which a user-defined tokenizer is tried
 
-__all__ = ["TOKENISERS", "Ids", "Saved", "Tokeniser", "train_tokeniser"]
+__all__ = ["TOKENIZERS", "Ids", "Saved", "Tokenizer", "train_tokenizer"]
 
 
-def train_tokeniser(
+def train_tokenizer(
     kind: str, texts: Iterable[str], *, vocabulary: int, min_count: int, lowercase: bool, sample: int
-) -> Tokeniser:
-    """A tokeniser that has seen the first `sample` characters of the texts; no more of them is read.
+) -> Tokenizer:
+    """A tokenizer that has seen the first `sample` characters of the texts; no more of them is read.
 
-    >>> tokeniser = train_tokeniser(
+    >>> tokenizer = train_tokenizer(
     ...     "character", ["to be", "or not"], vocabulary=100, min_count=2, lowercase=False, sample=1000
     ... )
-    >>> tokeniser.decode(tokeniser.encode("to be or not to be"))
+    >>> tokenizer.decode(tokenizer.encode("to be or not to be"))
     'to �� o� �ot to ��'
     """
-    chosen, texts = TOKENISERS[kind], first(texts, sample)
-    if TOKENISERS.names.origin(kind) is None:
+    chosen, texts = TOKENIZERS[kind], first(texts, sample)
+    if TOKENIZERS.names.origin(kind) is None:
         return chosen.train(texts, vocabulary, min_count, lowercase)
     beginning = next(texts, "")
     whole = chain([beginning], texts)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as HFTokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from seqloom.core.problem import KeyName, UserError
-from seqloom.data.tokenizers.library import Learned, LibraryTokeniser, by_id, numbered, parts, pieces
+from seqloom.data.tokenizers.library import Learned, LibraryTokenizer, by_id, numbered, parts, pieces
 from seqloom.data.tokenizers.tokenizer import Ids
 
 
@@ -25,7 +25,7 @@ ALPHABET = alphabet()
 BYTES = {character: bytes([byte]) for byte, character in enumerate(ALPHABET)}
 
 
-class OfBytes(LibraryTokeniser):
+class ByteLevelTokenizer(LibraryTokenizer):
     """Tokens that are runs of bytes, so that nothing is unknown and nothing lost."""
 
     def __init__(self, learned: Learned) -> None:
@@ -40,21 +40,21 @@ class OfBytes(LibraryTokeniser):
         return [self._bytes[one].decode(errors="backslashreplace") for one in ids]
 
 
-class Byte(OfBytes):
+class Byte(ByteLevelTokenizer):
     """Each byte of UTF-8 a token, and its own id: numpy does the library's work, about a hundred times as fast.
 
-    >>> tokeniser = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
-    >>> tokeniser.encode("né").tolist()
+    >>> tokenizer = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
+    >>> tokenizer.encode("né").tolist()
     [110, 195, 169]
-    >>> tokeniser.decode([110, 195, 169])
+    >>> tokenizer.decode([110, 195, 169])
     'né'
     """
 
     kind = "byte"
 
     @classmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        library = Tokenizer(models.BPE(numbered(learned.tokens), []))
+    def shape(cls, learned: Learned) -> HFTokenizer:
+        library = HFTokenizer(models.BPE(numbered(learned.tokens), []))
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         library.decoder = decoders.ByteLevel()
         return library
@@ -80,22 +80,22 @@ class Byte(OfBytes):
 SMALLEST = len(ALPHABET) + 1
 
 
-class BPE(OfBytes):
+class BPE(ByteLevelTokenizer):
     """Byte pair encoding over bytes (Sennrich et al. 2016; Radford et al. 2019): nothing is unknown, nothing lost.
 
     It begins with the 256 bytes and merges the most frequent pair into a new token, again and again, within words and
     as long as a pair is seen twice.
 
-    >>> tokeniser = BPE.train(["low lower lowest"] * 9, vocabulary=300, min_count=1, lowercase=False)
-    >>> tokeniser.tokens(tokeniser.encode("lowest slow"))
+    >>> tokenizer = BPE.train(["low lower lowest"] * 9, vocabulary=300, min_count=1, lowercase=False)
+    >>> tokenizer.tokens(tokenizer.encode("lowest slow"))
     ['low', 'e', 'st', ' ', 's', 'low']
     """
 
     kind = "bpe"
 
     @classmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        library = Tokenizer(models.BPE(numbered(learned.tokens), list(learned.merges)))
+    def shape(cls, learned: Learned) -> HFTokenizer:
+        library = HFTokenizer(models.BPE(numbered(learned.tokens), list(learned.merges)))
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         library.decoder = decoders.ByteLevel()
         return library

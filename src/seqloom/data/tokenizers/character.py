@@ -5,24 +5,24 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer as HFTokenizer, decoders, models, pre_tokenizers
 
-from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokeniser, numbered
+from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, numbered
 from seqloom.data.tokenizers.tokenizer import Ids
 
 CODE_POINTS = 0x110000
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-class Character(LibraryTokeniser):
+class Character(LibraryTokenizer):
     """Each Unicode character a token, the most frequent first; one id for all that were not learned.
 
     A table in numpy does the library's work, about a hundred times as fast.
 
-    >>> tokeniser = Character.train(["banana"], vocabulary=100, min_count=1, lowercase=False)
-    >>> tokeniser.encode("nab!").tolist()
+    >>> tokenizer = Character.train(["banana"], vocabulary=100, min_count=1, lowercase=False)
+    >>> tokenizer.encode("nab!").tolist()
     [2, 1, 3, 0]
-    >>> tokeniser.decode([2, 1, 3, 0])
+    >>> tokenizer.decode([2, 1, 3, 0])
     'nab�'
     """
 
@@ -36,8 +36,8 @@ class Character(LibraryTokeniser):
         self._ids[self._codes[1:]] = np.arange(1, len(learned.tokens), dtype=np.int32)
 
     @classmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        library = Tokenizer(models.WordLevel(numbered(learned.tokens), unk_token=UNKNOWN))
+    def shape(cls, learned: Learned) -> HFTokenizer:
+        library = HFTokenizer(models.WordLevel(numbered(learned.tokens), unk_token=UNKNOWN))
         library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
         library.decoder = decoders.Sequence([decoders.Replace(UNKNOWN, REPLACEMENT), decoders.Fuse()])
         return library

@@ -1,13 +1,13 @@
-"""Tokenisers that the `tokenizers` library can say: its parts, its file format."""
+"""Tokenizers that the `tokenizers` library can say: its parts, its file format."""
 
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer as HFTokenizer, normalizers
 
-from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokeniser, refuse_surrogates
+from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokenizer, refuse_surrogates
 
 UNKNOWN = "<unk>"
 PARTS = ("pre_tokenizer", "decoder", "post_processor", "model")
@@ -15,7 +15,7 @@ LOWERCASE = {"type": "Lowercase"}
 
 
 class Learned(NamedTuple):
-    """All that differs between two tokenisers of one kind."""
+    """All that differs between two tokenizers of one kind."""
 
     tokens: tuple[str, ...]
     """By id."""
@@ -27,7 +27,7 @@ class Learned(NamedTuple):
 EMPTY = Learned(())
 
 
-class LibraryTokeniser(Tokeniser):
+class LibraryTokenizer(Tokenizer):
     """A kind writes `shape` (how the library says it), `train`, `flaw`, and the way to and from ids."""
 
     lossless = True
@@ -41,13 +41,13 @@ class LibraryTokeniser(Tokeniser):
 
     @classmethod
     @abstractmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        """The same tokeniser in the library's parts, lower case aside."""
+    def shape(cls, learned: Learned) -> HFTokenizer:
+        """The same tokenizer in the library's parts, lower case aside."""
 
     @classmethod
     @abstractmethod
     def flaw(cls, learned: Learned) -> str | None:
-        """What makes this no tokeniser of the kind, if something does: files come from elsewhere."""
+        """What makes this no tokenizer of the kind, if something does: files come from elsewhere."""
 
     @abstractmethod
     def numbers(self, texts: Sequence[str]) -> list[Ids]:
@@ -135,9 +135,9 @@ def pieces(texts: Iterable[str], size: int = 1 << 16) -> Iterator[str]:
         yield text[start:]
 
 
-def parts(tokeniser: Tokenizer) -> Saved:
+def parts(tokenizer: HFTokenizer) -> Saved:
     """The library's JSON, as Python."""
-    told: Saved = json.loads(tokeniser.to_str())
+    told: Saved = json.loads(tokenizer.to_str())
     return told
 
 

@@ -9,35 +9,35 @@ from seqloom.core.problem import DataError, PartError, SeqloomError
 from seqloom.core.registry import Registry, shown
 from seqloom.data.tokenizers.byte_level import BPE, Byte
 from seqloom.data.tokenizers.character import Character
-from seqloom.data.tokenizers.library import LibraryTokeniser
-from seqloom.data.tokenizers.tokenizer import Tokeniser
+from seqloom.data.tokenizers.library import LibraryTokenizer
+from seqloom.data.tokenizers.tokenizer import Tokenizer
 from seqloom.data.tokenizers.word import Word
 
-BUILTIN: tuple[type[LibraryTokeniser], ...] = (Character, Byte, Word, BPE)
-TOKENISERS: Registry[type[Tokeniser]] = Registry(names.TOKENISERS, {kind.kind: kind for kind in BUILTIN})
+BUILTIN: tuple[type[LibraryTokenizer], ...] = (Character, Byte, Word, BPE)
+TOKENIZERS: Registry[type[Tokenizer]] = Registry(names.TOKENIZERS, {kind.kind: kind for kind in BUILTIN})
 
 LARGEST = 64 * 2**20
 
 
-def read(text: str, place: object) -> Tokeniser:
-    """The tokeniser that `to_json` wrote; of the file nothing is used but what its kind learned."""
+def read(text: str, place: object) -> Tokenizer:
+    """The tokenizer that `to_json` wrote; of the file nothing is used but what its kind learned."""
     if len(text) > LARGEST:
-        raise damaged(place, f"a tokeniser of more than {LARGEST // 2**20} MiB")
+        raise damaged(place, f"a tokenizer of more than {LARGEST // 2**20} MiB")
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
-        raise damaged(place, "a tokeniser that is not JSON") from None
+        raise damaged(place, "a tokenizer that is not JSON") from None
     if not isinstance(told, dict):
-        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
+        raise damaged(place, "not a tokenizer of a kind that this version of seqloom makes")
     if "tokenizer" in told:
         return read_own(told["tokenizer"], told.get("state"), place)
     kind = next((kind for kind in BUILTIN if kind.is_said_by(told)), None)
     if kind is None:
-        raise damaged(place, "not a tokeniser of a kind that this version of seqloom makes")
+        raise damaged(place, "not a tokenizer of a kind that this version of seqloom makes")
     try:
         return kind.from_state(told)
     except ValueError as flaw:
-        raise damaged(place, f"a {kind.kind} tokeniser with a flaw: {flaw}") from None
+        raise damaged(place, f"a {kind.kind} tokenizer with a flaw: {flaw}") from None
 
 
 def damaged(place: object, message: str) -> DataError:
@@ -46,21 +46,21 @@ def damaged(place: object, message: str) -> DataError:
     return DataError(place, message, advice, code="damaged-tokenizer")
 
 
-def read_own(name: object, state: object, place: object) -> Tokeniser:
+def read_own(name: object, state: object, place: object) -> Tokenizer:
     """A user-defined tokenizer."""
-    origin = TOKENISERS.names.origin(name) if isinstance(name, str) else None
+    origin = TOKENIZERS.names.origin(name) if isinstance(name, str) else None
     if origin is None:
         what = f"a tokenizer of the kind {shown(name)}, which is not registered"
         raise DataError(place, what, "Register it, as when the run was made", code="tokenizer-missing")
-    kind = TOKENISERS[str(name)]
+    kind = TOKENIZERS[str(name)]
     if not isinstance(state, dict):
-        raise damaged(place, f"a {name} tokeniser without a state")
+        raise damaged(place, f"a {name} tokenizer without a state")
     try:
         made = kind.from_state(state)
     except SeqloomError:
         raise
     except Exception as error:
-        what = f"a {name} tokeniser that can't be read ({type(error).__name__}: {error})"
+        what = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
         raise damaged(place, what.replace(".)", ")")) from None
     if not isinstance(made, kind):
         reason = f"made {shown(made)} from its state"
@@ -72,25 +72,25 @@ def read_own(name: object, state: object, place: object) -> Tokeniser:
 
 
 def register(name: str, part: object) -> None:
-    """Add a user-defined tokenizer: a class derived from Tokeniser."""
-    kind = require_class("tokenizer", name, part, Tokeniser, "Derive a class from seqloom.data.tokenizers.Tokeniser")
-    if issubclass(kind, LibraryTokeniser):
+    """Add a user-defined tokenizer: a class derived from Tokenizer."""
+    kind = require_class("tokenizer", name, part, Tokenizer, "Derive a class from seqloom.data.tokenizers.Tokenizer")
+    if issubclass(kind, LibraryTokenizer):
         reason = "derives from a built-in one, whose file does not say another kind"
-        raise misfit("tokenizer", name, kind, reason, "Derive it from Tokeniser, and use the built-in one inside")
+        raise misfit("tokenizer", name, kind, reason, "Derive it from Tokenizer, and use the built-in one inside")
     check_call("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
     check_call("tokenizer", name, kind, kind.from_state, ("state",))
     for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
         check_call("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
-    if kind in TOKENISERS.values() and kind.kind != name:
+    if kind in TOKENIZERS.values() and kind.kind != name:
         reason = f"is registered already, as {kind.kind!r}"
         raise misfit("tokenizer", name, kind, reason, "Derive another class from it")
-    TOKENISERS.register(name, kind, Origin.registered(kind))
+    TOKENIZERS.register(name, kind, Origin.registered(kind))
     kind.kind = name
 
 
-def check_trained(name: str, made: object, text: str) -> Tokeniser:
+def check_trained(name: str, made: object, text: str) -> Tokenizer:
     """A user-defined tokenizer that has been trained, if it does what a tokenizer does, tried on a text."""
-    kind = TOKENISERS[name]
+    kind = TOKENIZERS[name]
 
     def unfit(reason: str, advice: str) -> PartError:
         return misfit("tokenizer", name, kind, reason, advice)

@@ -1,4 +1,4 @@
-"""What every tokeniser does: text to ids and back, and a file that says how."""
+"""What every tokenizer does: text to ids and back, and a file that says how."""
 
 import json
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ Saved = dict[str, Any]
 """An object of JSON."""
 
 
-class Tokeniser(ABC):
+class Tokenizer(ABC):
     """Text to ids and back. A user-defined tokenizer writes the abstract methods, and says these:
 
     kind: the name under which it is registered, which registration sets
@@ -104,7 +104,7 @@ class Tokeniser(ABC):
         return json.dumps({"tokenizer": self.kind, "state": self.state()}, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str, place: object = "tokeniser.json") -> "Tokeniser":
+    def from_json(cls, text: str, place: object = "tokenizer.json") -> "Tokenizer":
         """What `to_json` wrote, of any kind; a `DataError` that begins with `place` for anything else."""
         from seqloom.data.tokenizers.registry import read  # which knows every kind, and so imports this file
 

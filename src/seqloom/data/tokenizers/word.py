@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer as HFTokenizer, models, normalizers, pre_tokenizers, trainers
 
-from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokeniser, by_id, numbered, pieces
+from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, by_id, numbered, pieces
 from seqloom.data.tokenizers.tokenizer import Ids
 
 LETTER = r"[\p{L}\p{M}\p{N}_]"
@@ -28,17 +28,17 @@ PATTERN = "|".join(
 CLOSES_UP = re.compile(r" (?=[,.;:!?%)\]}…]|n't\b|['’](?:s|m|d|t|ll|re|ve)\b)| ?(\n) ?|(?<=[(\[{]) ", re.IGNORECASE)
 
 
-class Word(LibraryTokeniser):
+class Word(LibraryTokenizer):
     r"""Words and single marks, the most frequent first; a line's end is a token; one id for all that were not learned.
 
     White space separates, and then a mark is a token of its own unless it stands inside a word (don't, well-known, 3.5,
     U.S.). What is one token in text that others have split already stays one: n't, 's, ..., --, ``, @-@, -LRB-, <unk>.
     A script without spaces becomes one word from mark to mark: use characters or bpe there.
 
-    >>> tokeniser = Word.train(["I don't know.", "I do n't know ."], vocabulary=100, min_count=1, lowercase=False)
-    >>> tokeniser.tokens(tokeniser.encode("I don't know (yet)."))
+    >>> tokenizer = Word.train(["I don't know.", "I do n't know ."], vocabulary=100, min_count=1, lowercase=False)
+    >>> tokenizer.tokens(tokenizer.encode("I don't know (yet)."))
     ['I', "don't", 'know', '<unk>', '<unk>', '<unk>', '.']
-    >>> tokeniser.decode(tokeniser.encode("I do n't know ."))
+    >>> tokenizer.decode(tokenizer.encode("I do n't know ."))
     "I don't know."
     """
 
@@ -47,8 +47,8 @@ class Word(LibraryTokeniser):
     lossless = False  # spaces are not kept
 
     @classmethod
-    def shape(cls, learned: Learned) -> Tokenizer:
-        library = Tokenizer(models.WordLevel(numbered(learned.tokens), unk_token=UNKNOWN))
+    def shape(cls, learned: Learned) -> HFTokenizer:
+        library = HFTokenizer(models.WordLevel(numbered(learned.tokens), unk_token=UNKNOWN))
         library.pre_tokenizer = pre_tokenizers.Split(Regex(PATTERN), "removed", invert=True)
         return library
 

@@ -20,7 +20,7 @@ from seqloom.data.images import MOST_VALUES, normalised, read_source
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.models.encoder_decoder import encoder_of
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
@@ -49,7 +49,7 @@ class Pictures(Source):
     images: Images  # of the data, where there are any
 
     def __init__(
-        self, experiment: Experiment, target: Tokeniser, features: int, regions: int, seen: Seen = Source.seen
+        self, experiment: Experiment, target: Tokenizer, features: int, regions: int, seen: Seen = Source.seen
     ) -> None:
         self.experiment, self.target, self.features, self.regions = experiment, target, features, regions
         self.seen = seen

@@ -88,7 +88,7 @@ READS = Reads(
 class ClassifyData(TokenizedData, TableData):
     """Texts and labels in, tokens out."""
 
-    tokenizer: names.Tokeniser | None = key(
+    tokenizer: names.Tokenizer | None = key(
         None, description="What a token is. Unless given: words, or characters where most texts are a single word."
     )
     languages: Languages = key(

@@ -18,7 +18,7 @@ from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.data.text_io import Bad
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
@@ -60,7 +60,7 @@ class Classify(RowTask[Model]):
     ) -> None:
         """usual: the most frequent label of the training split; None where a text may have several."""
         super().__init__(experiment, encoders, data, source)
-        self.tokenizer: Tokeniser = encoders[TOKENIZER_FILE]
+        self.tokenizer: Tokenizer = encoders[TOKENIZER_FILE]
         self.labels: Vocabulary = encoders[LABELS_FILE]
         self.usual, self.several = usual, usual is None
         self.chosen_by = "micro_f1" if self.several else "accuracy"

@@ -19,7 +19,7 @@ from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.text_stream import TOKENIZER_FILE, Streams, prepare_stream, stream_to_test
-from seqloom.data.tokenizers import Tokeniser
+from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.decode import collect, decode, write
 from seqloom.decoding.detokenize import reading
 from seqloom.nn.heads.per_token import HEADS, PerToken
@@ -40,9 +40,9 @@ class Language(Task[Model, Stretch]):
 
     chosen_by, higher_is_better = "loss", False
 
-    def __init__(self, experiment: Experiment, tokeniser: Tokeniser, data: Streams | None = None) -> None:
+    def __init__(self, experiment: Experiment, tokenizer: Tokenizer, data: Streams | None = None) -> None:
         super().__init__(experiment)
-        self.tokenizer, self._data = tokeniser, data
+        self.tokenizer, self._data = tokenizer, data
 
     @property
     def data(self) -> Streams:
@@ -58,7 +58,7 @@ class Language(Task[Model, Stretch]):
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Language":
-        return cls(experiment, Tokeniser.from_json(files[TOKENIZER_FILE], TOKENIZER_FILE))
+        return cls(experiment, Tokenizer.from_json(files[TOKENIZER_FILE], TOKENIZER_FILE))
 
     def files(self) -> dict[str, str]:
         return {TOKENIZER_FILE: self.tokenizer.to_json()}

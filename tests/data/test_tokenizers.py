@@ -1,4 +1,4 @@
-"""Tokenisers: nothing lost, equal to the library, the same each time, and nothing believed of a file."""
+"""Tokenizers: nothing lost, equal to the library, the same each time, and nothing believed of a file."""
 
 import json
 import os
@@ -11,34 +11,34 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, normalizers
+from tokenizers import Tokenizer as HFTokenizer, normalizers
 
 from seqloom.core import names
 from seqloom.core.problem import DataError, UnknownName, UserError
-from seqloom.data.tokenizers import TOKENISERS, Tokeniser, train_tokeniser
+from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 
 TEXTS = [
     "The cat sat on the mat; the cat's hat wasn't there.\n",
     "Ça va? Ὀδυσσεύς, ΟΔΟΣ, İstanbul 𝒳😀\r\n\tend\n",
     "the <unk> of state @-@ run 1,000.5 it 's wo n't ... -LRB- e.g. this -RRB-\n",
 ]
-every_kind = pytest.mark.parametrize("kind", list(TOKENISERS))
+every_kind = pytest.mark.parametrize("kind", list(TOKENIZERS))
 either_case = pytest.mark.parametrize("lowercase", [False, True])
 any_text = st.text(st.characters(codec="utf-8"), max_size=40) | st.lists(st.sampled_from(TEXTS)).map("".join)
 
 
-def trained(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokeniser:
-    return train_tokeniser(
+def trained(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokenizer:
+    return train_tokenizer(
         kind, TEXTS, vocabulary=vocabulary, min_count=min_count, lowercase=lowercase, sample=1_000_000
     )
 
 
-MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENISERS for lowercase in (False, True)}
+MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENIZERS for lowercase in (False, True)}
 
 
 def test_the_registry_has_the_names_of_the_spec() -> None:
-    assert tuple(TOKENISERS) == tuple(names.TOKENISERS)
-    assert all(kind == made.kind for kind, made in TOKENISERS.items())
+    assert tuple(TOKENIZERS) == tuple(names.TOKENIZERS)
+    assert all(kind == made.kind for kind, made in TOKENIZERS.items())
 
 
 def test_an_unknown_kind_is_told_the_nearest() -> None:
@@ -59,49 +59,49 @@ def test_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: st
         assert ours.decode(ids) == library.decode(ids.tolist(), skip_special_tokens=False)
 
 
-LIBRARY = {case: Tokenizer.from_str(made.to_json()) for case, made in MADE.items()}
+LIBRARY = {case: HFTokenizer.from_str(made.to_json()) for case, made in MADE.items()}
 
 
 @pytest.mark.parametrize("kind", ["byte", "bpe"])
 @given(text=any_text)
 def test_bytes_lose_nothing(kind: str, text: str) -> None:
-    tokeniser = MADE[kind, False]
-    ids = tokeniser.encode(text)
-    assert tokeniser.decode(ids) == text
+    tokenizer = MADE[kind, False]
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode(ids) == text
     lower = MADE[kind, True]
     assert lower.decode(lower.encode(text)) == normalizers.Lowercase().normalize_str(text)
     if text.isascii():
-        assert "".join(tokeniser.tokens(ids)) == text
+        assert "".join(tokenizer.tokens(ids)) == text
 
 
 @given(text=st.text(sorted(set("".join(TEXTS)))))
 def test_known_characters_are_not_lost(text: str) -> None:
-    tokeniser = MADE["character", False]
-    ids = tokeniser.encode(text)
-    assert tokeniser.unknown not in ids
-    assert tokeniser.decode(ids) == text
-    assert tokeniser.tokens(ids) == list(text)
+    tokenizer = MADE["character", False]
+    ids = tokenizer.encode(text)
+    assert tokenizer.unknown not in ids
+    assert tokenizer.decode(ids) == text
+    assert tokenizer.tokens(ids) == list(text)
 
 
 @either_case
 @every_kind
 def test_batches_and_nothing(kind: str, lowercase: bool) -> None:
-    tokeniser = MADE[kind, lowercase]
-    together = tokeniser.encode_batch([*TEXTS, ""])
+    tokenizer = MADE[kind, lowercase]
+    together = tokenizer.encode_batch([*TEXTS, ""])
     for ids, text in zip(together, [*TEXTS, ""], strict=True):
-        assert ids.tolist() == tokeniser.encode(text).tolist()
+        assert ids.tolist() == tokenizer.encode(text).tolist()
     assert together[-1].shape == (0,)
     assert together[-1].dtype == np.int32
-    assert tokeniser.encode_batch([]) == []
-    assert tokeniser.decode([]) == ""
-    assert tokeniser.tokens([]) == []
+    assert tokenizer.encode_batch([]) == []
+    assert tokenizer.decode([]) == ""
+    assert tokenizer.tokens([]) == []
 
 
 @either_case
 @every_kind
-def test_a_file_gives_the_same_tokeniser(kind: str, lowercase: bool) -> None:
+def test_a_file_gives_the_same_tokenizer(kind: str, lowercase: bool) -> None:
     made = MADE[kind, lowercase]
-    read = Tokeniser.from_json(made.to_json())
+    read = Tokenizer.from_json(made.to_json())
     assert type(read) is type(made)
     assert read.kind == kind
     assert read.learned == made.learned
@@ -112,11 +112,11 @@ def test_a_file_gives_the_same_tokeniser(kind: str, lowercase: bool) -> None:
 
 def test_training_is_the_same_in_another_process() -> None:
     program = (
-        "from seqloom.data.tokenizers import TOKENISERS, train_tokeniser\n"
+        "from seqloom.data.tokenizers import TOKENIZERS, train_tokenizer\n"
         "import hashlib\n"
         f"texts = {TEXTS!r}\n"
-        "for kind in TOKENISERS:\n"
-        "    made = train_tokeniser(kind, texts, vocabulary=290, min_count=1, lowercase=False, sample=10**6)\n"
+        "for kind in TOKENIZERS:\n"
+        "    made = train_tokenizer(kind, texts, vocabulary=290, min_count=1, lowercase=False, sample=10**6)\n"
         "    print(hashlib.sha256(made.to_json().encode()).hexdigest())\n"
     )
     told = {
@@ -129,7 +129,7 @@ def test_training_is_the_same_in_another_process() -> None:
         for seed in ("1", "2")
     }
     assert len(told) == 1
-    assert len(told.pop().split()) == len(TOKENISERS)
+    assert len(told.pop().split()) == len(TOKENIZERS)
 
 
 @every_kind
@@ -142,29 +142,29 @@ def test_reads_no_more_than_the_sample(kind: str) -> None:
             taken = number
             yield "abcd efgh "
 
-    tokeniser = train_tokeniser(kind, endless(), vocabulary=300, min_count=1, lowercase=False, sample=45)
+    tokenizer = train_tokenizer(kind, endless(), vocabulary=300, min_count=1, lowercase=False, sample=45)
     assert taken == (0 if kind == "byte" else 5)
     if kind == "character":
-        only = train_tokeniser(kind, ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=2)
+        only = train_tokenizer(kind, ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=2)
         assert only.learned.tokens == ("<unk>", "a", "b")
-    assert len(tokeniser) <= 300
+    assert len(tokenizer) <= 300
 
 
 def test_characters_are_ordered_by_count_then_code_point() -> None:
     texts = ["zzz😀😀bbaa", "c"]
-    everything = train_tokeniser("character", texts, vocabulary=99, min_count=1, lowercase=False, sample=99)
+    everything = train_tokenizer("character", texts, vocabulary=99, min_count=1, lowercase=False, sample=99)
     assert everything.learned.tokens == ("<unk>", "z", "a", "b", "😀", "c")
-    frequent = train_tokeniser("character", texts, vocabulary=99, min_count=2, lowercase=False, sample=99)
+    frequent = train_tokenizer("character", texts, vocabulary=99, min_count=2, lowercase=False, sample=99)
     assert frequent.learned.tokens == ("<unk>", "z", "a", "b", "😀")
-    capped = train_tokeniser("character", texts, vocabulary=3, min_count=1, lowercase=False, sample=99)
+    capped = train_tokenizer("character", texts, vocabulary=3, min_count=1, lowercase=False, sample=99)
     assert capped.learned.tokens == ("<unk>", "z", "a")
     assert capped.decode(capped.encode("zap😀")) == "za��"
 
 
 def test_long_and_short_texts_count_alike() -> None:
     text = "ab" * 700_000 + "c"
-    long = train_tokeniser("character", [text], vocabulary=9, min_count=1, lowercase=False, sample=10**7)
-    short = train_tokeniser(
+    long = train_tokenizer("character", [text], vocabulary=9, min_count=1, lowercase=False, sample=10**7)
+    short = train_tokenizer(
         "character",
         (text[start : start + 1000] for start in range(0, len(text), 1000)),
         vocabulary=9,
@@ -179,7 +179,7 @@ def test_long_and_short_texts_count_alike() -> None:
 def test_words_are_ordered_and_capped() -> None:
     def words(vocabulary: int, min_count: int) -> tuple[str, ...]:
         texts = ["b a a\n", "b <unk> c a <unk> <unk> <unk>"]
-        made = train_tokeniser("word", texts, vocabulary=vocabulary, min_count=min_count, lowercase=False, sample=99)
+        made = train_tokenizer("word", texts, vocabulary=vocabulary, min_count=min_count, lowercase=False, sample=99)
         return made.learned.tokens
 
     assert words(99, 1) == ("<unk>", "a", "b", "\n", "c")
@@ -206,7 +206,7 @@ def test_words_are_ordered_and_capped() -> None:
     ],
 )
 def test_words_are_split_as_said(text: str, words: str) -> None:
-    made = train_tokeniser("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
     assert made.tokens(made.encode(text)) == words.split("|")
 
 
@@ -215,12 +215,12 @@ def test_words_are_split_as_said(text: str, words: str) -> None:
     ["I don't know (yet), he said.\nNo!", "it's 5% of [all]: 1,000.5", "<unk> of\n\nthat"],
 )
 def test_words_come_back_as_one_would_write_them(text: str) -> None:
-    made = train_tokeniser("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
     assert made.decode(made.encode(text)) == text
 
 
 def test_split_clitics_close_up() -> None:
-    made = train_tokeniser("word", ["it 's n't"], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", ["it 's n't"], vocabulary=99, min_count=1, lowercase=False, sample=999)
     assert made.decode(made.encode("it 's n't it")) == "it'sn't it"
 
 
@@ -229,9 +229,9 @@ def test_bpe_keeps_to_its_vocabulary() -> None:
     assert len(trained("bpe", vocabulary=257)) == 257
     with pytest.raises(UserError, match="Ask for 257 or more"):
         trained("bpe", vocabulary=256)
-    never_twice = train_tokeniser("bpe", ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=99)
+    never_twice = train_tokenizer("bpe", ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=99)
     assert len(never_twice) == 256
-    assert Tokeniser.from_json(never_twice.to_json()).kind == "bpe"
+    assert Tokenizer.from_json(never_twice.to_json()).kind == "bpe"
 
 
 def test_part_of_a_character_is_shown_as_bytes() -> None:
@@ -264,15 +264,15 @@ BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
         ("{", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("1" * 5000, "not JSON"),
-        ("null", "not a tokeniser of a kind"),
-        ("{}", "not a tokeniser of a kind"),
-        ('{"model": 3}', "not a tokeniser of a kind"),
-        (changed("word", normalizer={"type": "Prepend", "prepend": "x"}), "not a tokeniser of a kind"),
-        (changed("word", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+b"}}), "not a tokeniser of a kind"),
-        (changed("bpe", post_processor={"type": "ByteLevel"}), "not a tokeniser of a kind"),
-        (changed("bpe", added_tokens=[{"id": 0, "content": "x"}]), "not a tokeniser of a kind"),
-        (with_model("bpe", type="Unigram"), "not a tokeniser of a kind"),
-        (with_model("bpe", dropout=0.5), "not a tokeniser of a kind"),
+        ("null", "not a tokenizer of a kind"),
+        ("{}", "not a tokenizer of a kind"),
+        ('{"model": 3}', "not a tokenizer of a kind"),
+        (changed("word", normalizer={"type": "Prepend", "prepend": "x"}), "not a tokenizer of a kind"),
+        (changed("word", pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+b"}}), "not a tokenizer of a kind"),
+        (changed("bpe", post_processor={"type": "ByteLevel"}), "not a tokenizer of a kind"),
+        (changed("bpe", added_tokens=[{"id": 0, "content": "x"}]), "not a tokenizer of a kind"),
+        (with_model("bpe", type="Unigram"), "not a tokenizer of a kind"),
+        (with_model("bpe", dropout=0.5), "not a tokenizer of a kind"),
         (with_model("word", vocab=[]), "not numbered 0 to n-1"),
         (with_model("word", vocab={"<unk>": 0, "a": 2}), "not numbered 0 to n-1"),
         (with_model("word", vocab={"<unk>": 0, "a": True}), "not numbered 0 to n-1"),
@@ -292,7 +292,7 @@ BYTES = json.loads(MADE["byte", False].to_json())["model"]["vocab"]
 )
 def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
     with pytest.raises(DataError) as error:
-        Tokeniser.from_json(text, "runs/x/vocabulary/source.json")
+        Tokenizer.from_json(text, "runs/x/vocabulary/source.json")
     assert str(error.value).startswith("runs/x/vocabulary/source.json: ")
     assert message in str(error.value)
 
@@ -300,6 +300,6 @@ def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
 def test_a_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     text = MADE["byte", False].to_json()
     monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", len(text))
-    assert Tokeniser.from_json(text).kind == "byte"
+    assert Tokenizer.from_json(text).kind == "byte"
     with pytest.raises(DataError, match="MiB"):
-        Tokeniser.from_json(text + " ")
+        Tokenizer.from_json(text + " ")
