@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.batches import by_length
+from seqloom.data.batches import batches_by_length
 from seqloom.data.split import TRAIN
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.row_task import RowTask
@@ -55,7 +55,7 @@ def measure(data: Path, name: str) -> None:
     for split, rows in prepared.data.splits.items():
         whole = rows[prepared.rows].lengths()
         lengths = np.minimum(whole, chosen.data.max_length or whole.max())
-        batches = by_length(lengths, chosen.train.batch, seed=chosen.seed if split == TRAIN else 0, epoch=0)
+        batches = batches_by_length(lengths, chosen.train.batch, seed=chosen.seed if split == TRAIN else 0, epoch=0)
         cells = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch:>8,}{len(batches):>9,}"
         print(f"{name:<16}{split:<8}{cells}{padding(lengths, batches):>9.1%}", flush=True)
 

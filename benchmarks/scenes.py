@@ -57,7 +57,7 @@ def measured(run: Run) -> dict[str, float]:
         update={"data": run.experiment.data.model_copy(update={"corpus": "scenes", "train": ()})}
     )
     data = chosen.data
-    task = Caption.prepare(chosen, DataSource.resolve(data, Caption.reads).hashed())
+    task = Caption.prepare(chosen, DataSource.resolve(data, Caption.data_spec).hashed())
     test = task.data.splits["test"]
     scenes = [scene for (scene, _), _ in captioned(data.seed, data.length, data.examples)]
     grid = task.source.grid(chosen.model)

@@ -108,7 +108,7 @@ class Hand:
             group["lr"] = rate(ScheduleState(number, 1000, 0, 0), self.experiment.train)
         self.model.train()
         self.optimizer.zero_grad()
-        carried = self.state.detach() if self.state is not None and batch.goes_on else None
+        carried = self.state.detach() if self.state is not None and batch.continues else None
         y, self.state = self.model(batch.source, batch.lengths, carried)
         loss = self.model.head.loss(y, batch.target, batch.lengths)
         loss.mean.backward()

@@ -15,10 +15,10 @@ from seqloom.cli.main import main
 from seqloom.core.code_file import load_code
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import ConfigError, PartError, RunError, UserError
-from seqloom.data.examples import Place, Record
 from seqloom.data.formats import FORMATS
-from seqloom.data.reads import Reads
-from seqloom.data.text_io import Bad, read_lines
+from seqloom.data.records import Location, Record
+from seqloom.data.spec import DataSpec
+from seqloom.data.text_io import OnBadLine, read_lines
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.row_task import RowTask
 from tests.toys import word_count
@@ -29,7 +29,7 @@ TINY: dict[str, Any] = {"size": "tiny", "train": {"steps": 2, "device": "cpu"}}
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """What a test registers is forgotten after it."""
-    corpora = [TASKS[task].reads.corpora.temporarily() for task in ("language", "classify", "tag", "translate")]
+    corpora = [TASKS[task].data_spec.corpora.temporarily() for task in ("language", "classify", "tag", "translate")]
     with TASKS.temporarily(), FORMATS.temporarily(), corpora[0], corpora[1], corpora[2], corpora[3]:
         monkeypatch.chdir(tmp_path)
         yield
@@ -38,10 +38,10 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 # Readers -------------------------------------------------------------------------------------------------------------
 
 
-def bars(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, list[str]]]:
+def bars(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine) -> Iterator[tuple[Location, list[str]]]:
     for path in paths:
-        for number, line in read_lines(path, data.max_characters, bad):
-            yield Place(str(path), number), [cell.strip() for cell in line.split("|")]
+        for number, line in read_lines(path, data.max_characters, on_bad_line):
+            yield Location(str(path), number), [cell.strip() for cell in line.split("|")]
 
 
 ROWS = "text | label\n" + "".join(f"a film of number {n} | {'good' if n % 2 else 'bad'}\n" for n in range(40))
@@ -66,9 +66,11 @@ def test_a_reader_by_suffix_and_by_name(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_reader_of_records_with_names() -> None:
     @seqloom.register.reader("pairs", suffixes=(".pairs",), keyed=True)
-    def pairs(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, dict[str, str]]]:
-        for place, (text, label) in bars(paths, data, bad):
-            yield place, {"text": text, "label": label}
+    def pairs(
+        paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine
+    ) -> Iterator[tuple[Location, dict[str, str]]]:
+        for location, (text, label) in bars(paths, data, on_bad_line):
+            yield location, {"text": text, "label": label}
 
     Path("films.pairs").write_text(ROWS.partition("\n")[2], encoding="utf-8")
     assert seqloom.train("classify", "films.pairs", out="run", **TINY).predict(["a bore"])
@@ -76,36 +78,38 @@ def test_a_reader_of_records_with_names() -> None:
 
 def test_a_reader_of_sentences() -> None:
     @seqloom.register.reader("slashes", suffixes=(".slashes",), kind="conll")
-    def slashes(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, tuple[Any, Any]]]:
+    def slashes(
+        paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine
+    ) -> Iterator[tuple[Location, tuple[Any, Any]]]:
         for number in range(40):
-            yield Place(str(paths[0]), number + 1), (("a", f"dog{number}"), ("DET", "NOUN"))
+            yield Location(str(paths[0]), number + 1), (("a", f"dog{number}"), ("DET", "NOUN"))
 
     Path("dogs.slashes").write_text("a/DET dog/NOUN\n", encoding="utf-8")
     assert seqloom.train("tag", "dogs.slashes", out="run", **TINY).predict(["a dog"])[0]["words"] == ["a", "dog"]
 
 
-def fails(paths: object, data: object, bad: object) -> Iterator[tuple[Place, list[str]]]:
-    yield Place("films.bars", 1), ["text", "label"]
+def fails(paths: object, data: object, on_bad_line: object) -> Iterator[tuple[Location, list[str]]]:
+    yield Location("films.bars", 1), ["text", "label"]
     raise KeyError("nowhere")
 
 
-def bare(paths: object, data: object, bad: object) -> Iterator[list[str]]:
+def bare(paths: object, data: object, on_bad_line: object) -> Iterator[list[str]]:
     yield ["text", "label"]
 
 
-def one_text(paths: object, data: object, bad: object) -> Iterator[tuple[Place, str]]:
-    yield Place("films.bars", 1), "text"
+def one_text(paths: object, data: object, on_bad_line: object) -> Iterator[tuple[Location, str]]:
+    yield Location("films.bars", 1), "text"
 
 
-def nothing(paths: object, data: object, bad: object) -> None: ...
+def nothing(paths: object, data: object, on_bad_line: object) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("part", "message"),
     [
         (fails, "raised KeyError: 'nowhere'. Correct it."),
-        (bare, "gave ['text', 'label'], not (Place(file, line), a list of cells). Give that for each record."),
-        (one_text, "gave (Place(file='films.bars', line=1), 'text'), not (Place(file, line)"),
+        (bare, "gave ['text', 'label'], not (Location(file, line), a list of cells). Give that for each record."),
+        (one_text, "gave (Location(file='films.bars', line=1), 'text'), not (Location(file, line)"),
         (nothing, "returned None, nothing to go through. Write a generator: yield."),
     ],
 )
@@ -121,7 +125,11 @@ def test_a_reader_that_fails_is_one_sentence(part: Callable[..., object], messag
 @pytest.mark.parametrize(
     ("part", "options", "message"),
     [
-        (lambda paths: None, {}, "takes (paths), not (paths, data, bad). Write a function of (paths, data, bad)."),
+        (
+            lambda paths: None,
+            {},
+            "takes (paths), not (paths, data, on_bad_line). Write a function of (paths, data, on_bad_line).",
+        ),
         (bars, {"suffixes": (".csv",)}, "has the suffix '.csv', which csv has. Give it another, or none"),
         (bars, {"suffixes": (".txt",)}, "has the suffix '.txt', which text has."),
         (bars, {"suffixes": ("bars",)}, "has the suffix 'bars'. Write a dot, then lower-case letters and"),
@@ -142,7 +150,7 @@ def test_a_taken_name_is_refused() -> None:
         seqloom.register.reader("csv", bars)
     with pytest.raises(PartError, match="the corpus 'copy' is taken"):
         seqloom.register.corpus("copy", parity, task=["classify", "tag"])
-    assert "copy" not in TASKS["classify"].reads.corpora
+    assert "copy" not in TASKS["classify"].data_spec.corpora
     with pytest.raises(PartError, match="the task 'tag' is taken"):
         seqloom.register.task("tag", "seqloom.tasks.tag")
 
@@ -155,7 +163,7 @@ def parity(seed: int, length: int | None, examples: int | None) -> Iterator[Reco
     random = Random(seed)
     for number in range(examples or 200):
         bits = random.choices("01", k=length or 8)
-        yield Record((" ".join(bits), ("odd" if bits.count("1") % 2 else "even",)), Place("parity", number + 1))
+        yield Record((" ".join(bits), ("odd" if bits.count("1") % 2 else "even",)), Location("parity", number + 1))
 
 
 def test_a_corpus_of_a_task(capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,8 +185,8 @@ def test_a_corpus_of_several_tasks() -> None:
     def echo(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
         yield from ()
 
-    assert "echo" in TASKS["translate"].reads.corpora
-    assert "echo" in TASKS["language"].reads.corpora
+    assert "echo" in TASKS["translate"].data_spec.corpora
+    assert "echo" in TASKS["language"].data_spec.corpora
 
 
 def test_a_corpus_of_text() -> None:
@@ -209,14 +217,14 @@ def test_a_changed_corpus_is_not_resumed() -> None:
     [
         (("a text", "odd"), "and classify reads the label as a tuple of texts, of one or several. Give that."),
         (("a text",), "and classify reads 2 values (text, label). Give that."),
-        ("a text", "and classify reads Record(values, Place(name, number)), its values a tuple. Give that."),
+        ("a text", "and classify reads Record(values, Location(name, number)), its values a tuple. Give that."),
     ],
 )
 def test_a_corpus_that_does_not_fit_its_task_is_refused(values: Any, message: str) -> None:
     @seqloom.register.corpus("mine", task="classify")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
         for number in range(20):
-            yield Record(values, Place("mine", number))
+            yield Record(values, Location("mine", number))
 
     with pytest.raises(PartError) as error:
         seqloom.train("classify", data={"corpus": "mine"}, out="run", **TINY)
@@ -227,7 +235,7 @@ def test_a_corpus_that_does_not_fit_its_task_is_refused(values: Any, message: st
 def test_a_corpus_that_fails_is_one_sentence() -> None:
     @seqloom.register.corpus("mine", task="tag")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
-        yield Record((("a",), ("b",)), Place("mine", 1))
+        yield Record((("a",), ("b",)), Location("mine", 1))
         raise OSError("no network")
 
     with pytest.raises(PartError, match=r"the corpus 'mine' raised OSError: no network\. Correct it\."):
@@ -253,19 +261,21 @@ def test_a_task_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
 class WithoutName(word_count.Config):
     """Of another name."""
 
-    reads = Reads("cuont", "tables", ("table",))
+    data_spec = DataSpec("cuont", "tables", ("table",))
 
 
 class WithoutCorpus(word_count.Config):
     """Learn from files alone."""
 
-    reads = Reads("count", "CSV", ("table",), roles=word_count.Config.reads.roles)
+    data_spec = DataSpec("count", "CSV", ("table",), roles=word_count.Config.data_spec.roles)
 
 
 class WithoutKey(word_count.Config):
     """A role that no key names."""
 
-    reads = Reads("count", "CSV", ("table",), roles=(*word_count.Config.reads.roles, word_count.Role("size", "size")))
+    data_spec = DataSpec(
+        "count", "CSV", ("table",), roles=(*word_count.Config.data_spec.roles, word_count.Role("size", "size"))
+    )
 
 
 class Unfinished(RowTask):
@@ -284,7 +294,7 @@ def test_a_task_without_a_corpus_asks_for_a_file() -> None:
         (word_count.CountWords, {}, "has no config. Pass config=Config, a class derived from Experiment."),
         (word_count.Config, {"config": word_count.Config}, "is the class Config. Derive a class from RowTask or Task"),
         (Unfinished, {"config": word_count.Config}, "has no build, collate, evaluate, predict, schema, step. Write"),
-        (word_count.CountWords, {"config": WithoutName}, "has a config whose reads are those of 'cuont'. Begin it"),
+        (word_count.CountWords, {"config": WithoutName}, "has a config whose data_spec is that of 'cuont'. Begin it"),
         (word_count.CountWords, {"config": WithoutKey}, "has a config that does not work: the role 'size' has no key;"),
         ("tests.toys.training_parts", {}, "has no Config in tests.toys.training_parts. Define it under that name"),
         ("tests.toys", {}, "has no Config in tests.toys.config. Define it under that name"),
@@ -301,10 +311,10 @@ def test_a_task_that_does_not_fit_is_refused(part: Any, options: Mapping[str, An
 # What a reader and a corpus give, and what depends on their code ------------------------------------------------------
 
 
-def gives(kind: str, values: object) -> Callable[..., Iterator[tuple[Place, Any]]]:
-    def read(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, Any]]:
+def gives(kind: str, values: object) -> Callable[..., Iterator[tuple[Location, Any]]]:
+    def read(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine) -> Iterator[tuple[Location, Any]]:
         for number in range(40):
-            yield Place(str(paths[0]), number + 1), values
+            yield Location(str(paths[0]), number + 1), values
 
     return read
 
@@ -340,7 +350,7 @@ def test_a_reader_of_other_kinds_gives_their_values(task: str, kind: str, values
 def test_a_corpus_gives_texts(values: tuple[Any, ...], expected: str) -> None:
     @seqloom.register.corpus("mine", task="classify")
     def mine(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
-        yield from (Record(values, Place("mine", number)) for number in range(1, 50))
+        yield from (Record(values, Location("mine", number)) for number in range(1, 50))
 
     with pytest.raises(PartError, match=f"gave Record.* and classify reads {expected}"):
         seqloom.train("classify", data={"corpus": "mine"}, out="run", **TINY)
@@ -351,9 +361,9 @@ def test_a_corpus_that_gives_nothing_or_lines_that_are_no_numbers() -> None:
     seqloom.register.corpus("empty", lambda seed, length, examples: iter(()), task="classify")
     with pytest.raises(PartError, match=r"the corpus 'empty' gave no examples\. Yield some"):
         seqloom.train("classify", data={"corpus": "empty"}, out="run", **TINY)
-    record = Record(("a text", ("odd",)), Place("lines", cast("Any", "one")))
+    record = Record(("a text", ("odd",)), Location("lines", cast("Any", "one")))
     seqloom.register.corpus("lines", lambda seed, length, examples: iter([record]), task="classify")
-    with pytest.raises(PartError, match=r"the corpus 'lines' gave .* reads Record\(values, Place\(name, number\)\)"):
+    with pytest.raises(PartError, match=r"the corpus 'lines' gave .* reads Record\(values, Location\(name, number\)\)"):
         seqloom.train("classify", data={"corpus": "lines"}, out="run", **TINY)
 
 
@@ -368,15 +378,16 @@ def test_what_a_corpus_names_is_registered() -> None:
 
 READER = """
 import seqloom
-from seqloom.data.examples import Place
+from seqloom.data.records import Location
 from seqloom.data.text_io import read_lines
 from letters import change
 
 @seqloom.register.reader("bars", suffixes=(".bars",))
-def read(paths, data, bad):
+def read(paths, data, on_bad_line):
     for path in paths:
-        for number, line in read_lines(path, data.max_characters, bad):
-            yield Place(str(path), number), [cell.strip() for cell in (change(line) if number > 1 else line).split("|")]
+        for number, line in read_lines(path, data.max_characters, on_bad_line):
+            line = change(line) if number > 1 else line
+            yield Location(str(path), number), [cell.strip() for cell in line.split("|")]
 """
 
 

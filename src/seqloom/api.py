@@ -124,7 +124,7 @@ def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequen
 
 def read(chosen: Experiment, listeners: Sequence[Listener]) -> "Session":
     """Resolve the data of an experiment, then read them."""
-    source = DataSource.resolve(chosen.data, chosen.reads)
+    source = DataSource.resolve(chosen.data, chosen.data_spec)
     from seqloom.training.session import Session
 
     for listen in listeners:
@@ -185,7 +185,7 @@ def write_config(chosen: Experiment, path: str | Path) -> None:
     if not path.parent.is_dir():
         advice = f"Make it, or pass another {KeyName('out')}"
         raise UserError(f"there is no folder {path.parent}", advice, location=path, code="no-folder")
-    source = DataSource.resolve(chosen.data, chosen.reads)  # with the columns that are guessed
+    source = DataSource.resolve(chosen.data, chosen.data_spec)  # with the columns that are guessed
     data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
     config = written(chosen.model_copy(update={"data": data}), comments=True)
     atomic_io.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + config)

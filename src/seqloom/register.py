@@ -188,10 +188,11 @@ def reader(
     separator: str = ", ",
     keyed: bool = False,
 ) -> None:
-    """A file format, for `data.format`: a function of (paths, data, bad) that yields (Place(file, line), cells).
+    """A file format, for `data.format`: a function of (paths, data, on_bad_line) that yields (Location(file, line),
+    cells).
 
     Of a table it yields the cells of each row, of which the first may be a header. A line that can't be read goes to
-    `bad`, as a DataError.
+    `on_bad_line`, as a DataError.
 
     suffixes: of the files that are written so
     kind: which tasks can read it: those that read a table, a folder, parallel text, conll
@@ -199,15 +200,15 @@ def reader(
     keyed: whether it yields a mapping instead, from the names of columns to values
 
     @seqloom.register.reader("bars", suffixes=(".bars",))
-    def bars(paths, data, bad):
+    def bars(paths, data, on_bad_line):
         for path in paths:
-            for number, line in read_lines(path, data.max_characters, bad):
-                yield Place(str(path), number), line.split("|")
+            for number, line in read_lines(path, data.max_characters, on_bad_line):
+                yield Location(str(path), number), line.split("|")
     """
     from seqloom.data import formats
     from seqloom.tasks.registry import TASKS
 
-    kinds = {each for entry in TASKS.values() for each in entry.reads.kinds}
+    kinds = {each for entry in TASKS.values() for each in entry.data_spec.kinds}
     several = [suffixes] if isinstance(suffixes, str) else suffixes
     formats.register(name, part, several, kind, kinds, separator, keyed)
 
@@ -230,7 +231,7 @@ def tokenizer(name: str, part: object = MISSING) -> None:
 def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], tokenizer: str | None = None) -> None:
     """A corpus that needs no file, for `data.corpus` of one task or several: a generator of (seed, length, examples).
 
-    It yields a `Record(values, Place(name, number))` for each example, its values as the task has them; of the task
+    It yields a `Record(values, Location(name, number))` for each example, its values as the task has them; of the task
     language, its text in chunks. The same seed gives the same examples; length and examples are None where the config
     does not say them.
 
@@ -242,16 +243,16 @@ def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], toke
         for number in range(examples or 1000):
             bits = random.choices("01", k=length or 8)
             label = "odd" if bits.count("1") % 2 else "even"
-            yield Record((" ".join(bits), (label,)), Place("parity", number))
+            yield Record((" ".join(bits), (label,)), Location("parity", number))
     """
     from seqloom.core.part_checks import misfit
-    from seqloom.data.reads import register_corpus
+    from seqloom.data.spec import register_corpus
     from seqloom.tasks.registry import TASKS
 
     tasks = [task] if isinstance(task, str) else list(task)
     for unlisted in (each for each in tasks if each not in TASKS):
         raise misfit("corpus", name, part, f"is for the task {unlisted!r}, which is not registered", "Name another")
-    several = [TASKS[each].reads for each in tasks]
+    several = [TASKS[each].data_spec for each in tasks]
     register_corpus(name, part, several, tokenizer)
 
 

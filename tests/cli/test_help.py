@@ -138,7 +138,7 @@ def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
     column = said[0].index("tasks")
     assert {line[column - 2 : column] for line in said} == {"  "}
     assert next(line for line in said if line.startswith("mixer "))[column:] == "classify, tag"
-    corpora = {name for task in TASKS.values() for name in task.reads.corpora}
+    corpora = {name for task in TASKS.values() for name in task.data_spec.corpora}
     assert len(seqloom("list", "corpora").out.splitlines()) == 1 + len(corpora)
     assert "CoNLL-U" in seqloom("list", "tasks").out
 

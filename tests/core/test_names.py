@@ -89,7 +89,9 @@ def test_open_names_are_those_of_their_registries() -> None:
     """What tests may add to without touching the package has no tuple here."""
     assert all_keys()["model.arch"].choices == tuple(ARCHITECTURES)
     assert all_keys()["model.encoder"].choices == ("none", *ARCHITECTURES)
-    assert set(all_keys()["data.corpus"].choices) == {name for task in TASKS.values() for name in task.reads.corpora}
+    assert set(all_keys()["data.corpus"].choices) == {
+        name for task in TASKS.values() for name in task.data_spec.corpora
+    }
     assert set(CELLS) == {name for name, each in ARCHITECTURES.items() if each.family.begins_in_state}
 
 

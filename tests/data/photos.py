@@ -8,7 +8,7 @@ from PIL import Image
 
 from seqloom.data.image_store import ImageStore, store_images
 from seqloom.data.source import DataSource
-from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.config import DATA_SPEC
 from seqloom.tasks.caption.data import image_options
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
@@ -44,7 +44,7 @@ def chosen(**data: Any) -> Experiment:
 
 
 def source(**data: Any) -> DataSource:
-    return DataSource.resolve(chosen(**data).data, READS).hashed()
+    return DataSource.resolve(chosen(**data).data, DATA_SPEC).hashed()
 
 
 def stored(found: DataSource) -> ImageStore:

@@ -6,21 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data import batches as module
-from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, by_length
+from seqloom.data.batches import ShuffledEpoch, StreamEpoch, batches_by_length
 
 some_lengths = st.lists(st.integers(0, 40), max_size=60).map(lambda found: np.array(found, dtype=np.int64))
 
 
 @given(some_lengths, st.integers(1, 100), st.integers(0, 9), st.integers(0, 9))
 def test_every_row_is_in_one_batch(lengths: np.ndarray, budget: int, seed: int, epoch: int) -> None:
-    found = by_length(lengths, budget, seed=seed, epoch=epoch)
+    found = batches_by_length(lengths, budget, seed=seed, epoch=epoch)
     assert sorted(row for batch in found for row in batch.tolist()) == list(range(len(lengths)))
     assert all(len(batch) for batch in found)
 
 
 @given(some_lengths, st.integers(1, 100))
 def test_the_budget_is_kept_but_for_a_row_that_is_longer(lengths: np.ndarray, budget: int) -> None:
-    for batch in by_length(lengths, budget, seed=1, epoch=0):
+    for batch in batches_by_length(lengths, budget, seed=1, epoch=0):
         assert len(batch) == 1 or len(batch) * max(1, lengths[batch].max()) <= budget
 
 
@@ -33,7 +33,7 @@ def test_little_of_a_batch_is_padding(draw: str, budget: int) -> None:
         "names": lambda: random.normal(7, 2, 5000).round().clip(2, 20),
         "uniform": lambda: random.integers(1, 100, 5000),
     }[draw]().astype(np.int64)
-    found = by_length(lengths, budget, seed=1, epoch=0)
+    found = batches_by_length(lengths, budget, seed=1, epoch=0)
     padded = sum(len(batch) * lengths[batch].max() for batch in found)
     assert 1 - lengths.sum() / padded < 0.05
     assert len(found) < 1.25 * lengths.sum() / budget + 1  # and batches are full
@@ -44,7 +44,7 @@ two_sided = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size
 
 @given(two_sided, st.integers(1, 200))
 def test_the_budget_is_for_both_sides_together(lengths: np.ndarray, budget: int) -> None:
-    found = by_length(lengths, budget, seed=1, epoch=0)
+    found = batches_by_length(lengths, budget, seed=1, epoch=0)
     assert sorted(row for batch in found for row in batch.tolist()) == list(range(len(lengths)))
     for batch in found:
         assert len(batch) == 1 or len(batch) * max(1, lengths[batch].max(axis=0).sum()) <= budget
@@ -52,7 +52,7 @@ def test_the_budget_is_for_both_sides_together(lengths: np.ndarray, budget: int)
 
 @given(some_lengths, st.integers(1, 100))
 def test_one_side_is_a_column(lengths: np.ndarray, budget: int) -> None:
-    flat, column = (by_length(each, budget, seed=1, epoch=0) for each in (lengths, lengths[:, None]))
+    flat, column = (batches_by_length(each, budget, seed=1, epoch=0) for each in (lengths, lengths[:, None]))
     assert [batch.tolist() for batch in flat] == [batch.tolist() for batch in column]
 
 
@@ -62,7 +62,7 @@ def test_little_of_either_side_is_padding(budget: int, padding: float) -> None:
     source = random.lognormal(2.6, 0.4, 20_000)
     target = source * random.lognormal(0.1, 0.2, 20_000)
     lengths = np.stack([source, target], axis=1).round().clip(1, 200).astype(np.int64)
-    found = by_length(lengths, budget, seed=1, epoch=0)
+    found = batches_by_length(lengths, budget, seed=1, epoch=0)
     padded = sum(len(batch) * lengths[batch].max(axis=0).sum() for batch in found)
     assert 1 - lengths.sum() / padded < padding
     assert len(found) < (1 + 2 * padding) * lengths.sum() / budget + 1
@@ -72,7 +72,7 @@ def test_the_order_is_a_function_of_seed_and_epoch() -> None:
     lengths = np.arange(300) % 17 + 1
 
     def told(seed: int, epoch: int) -> str:
-        return str([batch.tolist() for batch in by_length(lengths, 64, seed=seed, epoch=epoch)])
+        return str([batch.tolist() for batch in batches_by_length(lengths, 64, seed=seed, epoch=epoch)])
 
     assert told(1, 0) == told(1, 0)
     assert len({told(seed, epoch) for seed in range(3) for epoch in range(3)}) == 9
@@ -80,14 +80,14 @@ def test_the_order_is_a_function_of_seed_and_epoch() -> None:
 
 def test_batches_come_in_no_order_of_length() -> None:
     lengths = np.arange(1000) % 50 + 1
-    longest = [lengths[batch].max() for batch in by_length(lengths, 128, seed=1, epoch=0)]
+    longest = [lengths[batch].max() for batch in batches_by_length(lengths, 128, seed=1, epoch=0)]
     assert abs(np.corrcoef(np.arange(len(longest)), longest)[0, 1]) < 0.2
 
 
 def test_a_pool_is_sorted_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POOL", 10)
     lengths = np.arange(35) % 7
-    found = by_length(lengths, 12, seed=1, epoch=0)
+    found = batches_by_length(lengths, 12, seed=1, epoch=0)
     assert sorted(row for batch in found for row in batch.tolist()) == list(range(35))
 
 
@@ -96,28 +96,28 @@ sizes = st.integers(2, 300)
 
 @given(sizes, st.integers(1, 12), st.integers(1, 40), st.booleans(), st.integers(0, 5))
 def test_carried_streams_are_read_from_start_to_end(tokens: int, rows: int, k: int, drawn: bool, epoch: int) -> None:
-    read = CarriedEpoch(tokens, rows, k, drawn=drawn, seed=3, epoch=epoch)
+    read = StreamEpoch(tokens, rows, k, drawn=drawn, seed=3, epoch=epoch)
     streams: list[list[int]] = [[] for _ in range(read.rows)]
     for number, stretch in enumerate(read):
-        assert stretch.goes_on == (number > 0)
+        assert stretch.continues == (number > 0)
         assert stretch.steps > 0
         assert len(stretch.starts) == read.rows <= rows
         for stream, start in zip(streams, stretch.starts.tolist(), strict=True):
             stream += range(start, start + stretch.steps)
-    assert [place for stream in streams for place in stream] == list(range(read.rows * read.length))
+    assert [location for stream in streams for location in stream] == list(range(read.rows * read.length))
     assert 0 <= tokens - 1 - read.rows * read.length < read.rows  # the tail, less than a token a stream
 
 
 @given(sizes, st.integers(1, 12), st.integers(1, 40))
 def test_without_drawing_all_but_the_last_have_k_steps(tokens: int, rows: int, k: int) -> None:
-    *most, last = CarriedEpoch(tokens, rows, k, drawn=False, seed=3, epoch=0)
+    *most, last = StreamEpoch(tokens, rows, k, drawn=False, seed=3, epoch=0)
     assert all(stretch.steps == k for stretch in most)
     assert last.steps <= k
 
 
 def test_drawn_steps_vary_around_k_and_from_epoch_to_epoch() -> None:
     def steps(epoch: int, seed: int = 1) -> list[int]:
-        read = CarriedEpoch(100_000, 2, 70, drawn=True, seed=seed, epoch=epoch)
+        read = StreamEpoch(100_000, 2, 70, drawn=True, seed=seed, epoch=epoch)
         return [stretch.steps for stretch in read][:-1]
 
     assert steps(0) == steps(0)
@@ -133,9 +133,9 @@ def test_every_shuffled_stretch_is_read_once(tokens: int, rows: int, k: int, epo
     found = list(read)
     assert len(found) == len(read) > 0
     starts = sorted(start for stretch in found for start in stretch.starts.tolist())
-    assert starts == [read.offset + i * read.k for i in range(read.stretches)]
+    assert starts == [read.offset + i * read.k for i in range(read.chunks)]
     assert starts[-1] + read.k <= tokens - 1 < starts[-1] + 2 * read.k  # each token has a next one; none is left out
-    assert not any(stretch.goes_on for stretch in found)
+    assert not any(stretch.continues for stretch in found)
     assert all(stretch.steps == read.k <= k and 0 < len(stretch.starts) <= rows for stretch in found)
 
 
@@ -150,12 +150,12 @@ def test_the_offset_and_the_order_change_from_epoch_to_epoch() -> None:
 @pytest.mark.parametrize(
     "epoch",
     [
-        CarriedEpoch(100, 4, 8, drawn=False, seed=1, epoch=0),
-        CarriedEpoch(100, 4, 8, drawn=True, seed=1, epoch=0),
+        StreamEpoch(100, 4, 8, drawn=False, seed=1, epoch=0),
+        StreamEpoch(100, 4, 8, drawn=True, seed=1, epoch=0),
         ShuffledEpoch(100, 4, 8, seed=1, epoch=0),
     ],
 )
-def test_an_epoch_is_a_sequence(epoch: CarriedEpoch | ShuffledEpoch) -> None:
+def test_an_epoch_is_a_sequence(epoch: StreamEpoch | ShuffledEpoch) -> None:
     """It ends, and can be counted from its end: a run goes on in the middle of one."""
     assert epoch[-1].starts.tolist() == epoch[len(epoch) - 1].starts.tolist()
     assert len(list(epoch)) == len(epoch)

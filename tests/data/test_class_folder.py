@@ -8,7 +8,7 @@ import pytest
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError
 from seqloom.data.class_folder import read_classes
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 
 def made(tmp_path: Path, **files: str) -> Path:
@@ -19,10 +19,12 @@ def made(tmp_path: Path, **files: str) -> Path:
     return tmp_path
 
 
-def read(path: Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> list[tuple[str, tuple[str, ...], str]]:
+def read(
+    path: Path, max_characters: int = 1_000_000, on_bad_line: OnBadLine = raise_error
+) -> list[tuple[str, tuple[str, ...], str]]:
     """The text, the classes and the location of each example."""
-    examples = read_classes([path], RowData(max_characters=max_characters), bad)
-    return [(text, labels, str(place)) for place, (text, labels) in examples]
+    examples = read_classes([path], RowData(max_characters=max_characters), on_bad_line)
+    return [(text, labels, str(location)) for location, (text, labels) in examples]
 
 
 def message(path: Path, max_characters: int = 1_000_000) -> str:
@@ -93,6 +95,6 @@ def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, 
 def test_bad_examples_can_be_skipped(tmp_path: Path) -> None:
     folder = made(tmp_path, **{"pos/1.txt": "x" * 11, "pos/2.txt": "x" * 10 + "\n\n"})
     (folder / "pos" / "3.txt").write_bytes(b"\xff")
-    skipped = Skipped()
+    skipped = SkipBadLines()
     assert [text for text, _, _ in read(folder, 10, skipped)] == ["x" * 10]
     assert [str(error).split(": ")[0] for error in skipped.errors] == [f"{folder}/pos/{name}.txt:1" for name in (1, 3)]

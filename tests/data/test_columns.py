@@ -9,12 +9,11 @@ import pytest
 from seqloom.core.problem import ConfigError, DataError, rendered
 from seqloom.data import columns as module
 from seqloom.data.columns import Columns, read_rows
-from seqloom.data.examples import Place, Record
-from seqloom.data.formats import FORMATS, format_of
+from seqloom.data.formats import FORMATS, TableData, column_key, format_of
 from seqloom.data.image_store import image_path
-from seqloom.data.reads import Reads, Role
-from seqloom.data.table_config import TableData, column_key
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.records import Location, Record
+from seqloom.data.spec import DataSpec, Role
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 from seqloom.tasks.registry import TASKS, experiment
 
 SENTENCES = [f"a sentence of some length, number {number}" for number in range(20)]
@@ -43,8 +42,8 @@ def section(task: str, **values: object) -> TableData:
 
 
 def find_columns(path: Path, task: str, **values: object) -> Columns:
-    reads = TASKS[task].reads
-    return module.find_columns(path, format_of(path, reads), reads, section(task, **values))
+    data_spec = TASKS[task].data_spec
+    return module.find_columns(path, format_of(path, data_spec), data_spec, section(task, **values))
 
 
 def find(text: str, name: str = "a.csv", /, **values: object) -> Columns:
@@ -58,15 +57,15 @@ def find_sides(text: str, task: str = "translate", /, **values: object) -> tuple
     return *found.indices, found.header
 
 
-def read(path: Path, task: str, bad: Bad = refuse, **values: object) -> list[Record]:
+def read(path: Path, task: str, bad_lines: OnBadLine = raise_error, /, **values: object) -> list[Record]:
     """The rows of a table, by the columns that are found."""
-    reads = TASKS[task].reads
+    data_spec = TASKS[task].data_spec
     columns = find_columns(path, task, **values)
-    return list(read_rows(path, format_of(path, reads), columns, section(task, **values), bad))
+    return list(read_rows(path, format_of(path, data_spec), columns, section(task, **values), bad_lines))
 
 
 def pairs(path: Path, **values: object) -> list[tuple[str, str, int]]:
-    return [(*sides, place.line) for sides, place in read(path, "translate", **values)]
+    return [(*sides, location.line) for sides, location in read(path, "translate", **values)]
 
 
 def message(text: str, name: str = "a.csv", task: str = "classify", /, **values: object) -> str:
@@ -319,13 +318,13 @@ def test_the_same_column_twice() -> None:
 def labelled(header: bool = False) -> Columns:
     """A text, then its label."""
     names = ("text", "label") if header else ("1", "2")
-    return Columns(TASKS["classify"].reads.roles, (0, 1), header, names, ())
+    return Columns(TASKS["classify"].data_spec.roles, (0, 1), header, names, ())
 
 
 def read_or_skip(text: str, name: str, columns: Columns, **values: object) -> tuple[list[Record], list[str]]:
     """What is read when bad rows are skipped, and the messages; the first of them is what refusing says."""
-    path, data, skipped = save(text, name), section("classify", **values), Skipped()
-    form = format_of(path, TASKS["classify"].reads)
+    path, data, skipped = save(text, name), section("classify", **values), SkipBadLines()
+    form = format_of(path, TASKS["classify"].data_spec)
     rows = list(read_rows(path, form, columns, data, skipped))
     if skipped.count:
         with pytest.raises(DataError) as error:
@@ -356,9 +355,9 @@ def test_rows_keep_the_line_they_begin_on() -> None:
     rows, errors = read_or_skip('good,1\n\n"very,\n\n""bad""",0\r\nfine,1', "a.csv", labelled())
     assert not errors
     assert rows == [
-        Record(("good", ("1",)), Place("a.csv", 1)),
-        Record(('very,\n\n"bad"', ("0",)), Place("a.csv", 3)),
-        Record(("fine", ("1",)), Place("a.csv", 6)),
+        Record(("good", ("1",)), Location("a.csv", 1)),
+        Record(('very,\n\n"bad"', ("0",)), Location("a.csv", 3)),
+        Record(("fine", ("1",)), Location("a.csv", 6)),
     ]
 
 
@@ -367,16 +366,16 @@ def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others() -> None:
     text = 'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n'
     rows, errors = read_or_skip(text, "a.csv", labelled())
     assert rows == [
-        Record(("fine", ("a",)), Place("a.csv", 1)),
-        Record(("ken", ("b",)), Place("a.csv", 3)),
-        Record(("in\nside", ("c",)), Place("a.csv", 4)),
-        Record(("good", ("d",)), Place("a.csv", 6)),
+        Record(("fine", ("a",)), Location("a.csv", 1)),
+        Record(("ken", ("b",)), Location("a.csv", 3)),
+        Record(("in\nside", ("c",)), Location("a.csv", 4)),
+        Record(("good", ("d",)), Location("a.csv", 6)),
     ]
     assert [error.partition(" (")[0] for error in errors] == [":2: 1 field, expected 2", ":7: 1 field, expected 2"]
 
 
 def test_an_empty_text_is_read() -> None:
-    assert read_or_skip(",1\n", "a.csv", labelled()) == ([Record(("", ("1",)), Place("a.csv", 1))], [])
+    assert read_or_skip(",1\n", "a.csv", labelled()) == ([Record(("", ("1",)), Location("a.csv", 1))], [])
 
 
 def test_several_labels() -> None:
@@ -417,14 +416,14 @@ def test_a_header_is_no_row() -> None:
 def test_a_bad_object_is_refused_or_skipped(line: str, expected: str) -> None:
     good = '{"text": "a", "label": 1}'
     rows, errors = read_or_skip(f"{good}\n{line}\n{good}\n", "a.jsonl", labelled(header=True))
-    assert [(values, place.line) for values, place in rows] == [(("a", ("1",)), 1), (("a", ("1",)), 3)]
+    assert [(values, location.line) for values, location in rows] == [(("a", ("1",)), 1), (("a", ("1",)), 3)]
     assert len(errors) == 1
     assert errors[0].startswith(f":2: {expected}")
 
 
 def test_labels_and_separators_of_objects() -> None:
     rows, errors = read_or_skip('{"label": ["a", 1], "text": ""}\n', "a.jsonl", labelled(header=True))
-    assert (rows, errors) == ([Record(("", ("a", "1")), Place("a.jsonl", 1))], [])
+    assert (rows, errors) == ([Record(("", ("a", "1")), Location("a.jsonl", 1))], [])
     text = '{"text": "", "label": "a|b"}\n'
     rows, _ = read_or_skip(text, "a.jsonl", labelled(header=True), label_separator="|")
     assert [labels for (_, labels), _ in rows] == [("a", "b")]
@@ -460,10 +459,10 @@ def test_a_field_too_many_or_too_few() -> None:
     assert message("a,b\nc,d\ne,f,g\n", "a.csv", "translate").startswith(
         "a.csv:3: 3 fields, expected 2 (source, comma, target). Put quotes"
     )
-    bad = Skipped()
+    skipped = SkipBadLines()
     path = save(PAIRS + "one\ttwo\tthree\nx\t\n", "a.tsv")
-    assert len(read(path, "translate", bad, on_bad_line="skip")) == 2
-    assert bad.count == 2
+    assert len(read(path, "translate", skipped, on_bad_line="skip")) == 2
+    assert skipped.count == 2
 
 
 @pytest.mark.parametrize(
@@ -487,9 +486,9 @@ def test_the_first_rows_are_kept_without_those_that_can_not_be_used() -> None:
         ("source\ttarget\none\tun\n\tdeux\nthree\ttrois\n", "a.tsv"),
         ('{"source": "one", "target": "un"}\n{"source": 2}\n{"source": "three", "target": "trois"}\n', "a.jsonl"),
     ):
-        path, reads = save(text, name), TASKS["translate"].reads
+        path, data_spec = save(text, name), TASKS["translate"].data_spec
         first = find_columns(path, "translate", on_bad_line="skip").examples(
-            format_of(path, reads), section("translate")
+            format_of(path, data_spec), section("translate")
         )
         assert [values for values, _ in first] == [("one", "un"), ("three", "trois")]
 
@@ -497,8 +496,8 @@ def test_the_first_rows_are_kept_without_those_that_can_not_be_used() -> None:
 # Images and captions -------------------------------------------------------------------------------------------------
 
 
-def captions(path: Path, bad: Bad = refuse, **values: object) -> list[tuple[str, str]]:
-    return [(image, caption) for (image, caption), _ in read(path, "caption", bad, **values)]
+def captions(path: Path, on_bad_line: OnBadLine = raise_error, **values: object) -> list[tuple[str, str]]:
+    return [(image, caption) for (image, caption), _ in read(path, "caption", on_bad_line, **values)]
 
 
 def test_every_format_holds_the_same_captions() -> None:
@@ -520,9 +519,9 @@ def test_a_path_goes_on_from_the_folder_of_its_table(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("./photos/1.jpg\tA dog .\n")
     [first] = read(path, "caption")
-    assert first == Record(("photos/1.jpg", "A dog ."), Place(str(path), 1))
-    assert image_path(first.values[0], first.place) == tmp_path / "photos" / "1.jpg"
-    assert image_path("/else/1.jpg", first.place) == Path("/else/1.jpg")
+    assert first == Record(("photos/1.jpg", "A dog ."), Location(str(path), 1))
+    assert image_path(first.values[0], first.location) == tmp_path / "photos" / "1.jpg"
+    assert image_path("/else/1.jpg", first.location) == Path("/else/1.jpg")
 
 
 @pytest.mark.parametrize(
@@ -537,7 +536,7 @@ def test_a_path_goes_on_from_the_folder_of_its_table(tmp_path: Path) -> None:
 def test_what_lacks_an_image_or_a_caption_is_refused_or_skipped(line: str, expected: str) -> None:
     text = f"0.jpg\tA cat .\n{line}\n2.jpg\tA cow .\n"
     assert message(text, "a.tsv", "caption").startswith(f"a.tsv{expected}")
-    skipped = Skipped()
+    skipped = SkipBadLines()
     assert [image for image, _ in captions(Path("a.tsv"), skipped)] == ["0.jpg", "2.jpg"]
     assert skipped.count == 1
 
@@ -552,18 +551,18 @@ class ThreeColumns(TableData):
 
 def test_of_three_roles_only_those_that_clash_are_named() -> None:
     roles = tuple(Role(name, name) for name in ("first", "second", "third"))
-    reads, path = Reads("three", "tables", ("table",), roles), save("a,b,c\n" * 3, "three.csv")
+    data_spec, path = DataSpec("three", "tables", ("table",), roles), save("a,b,c\n" * 3, "three.csv")
     sentence = r"second and third are the same column \('2'\)\. Name two with data\.second and data\.third\.$"
     with pytest.raises(DataError, match=sentence):
-        module.find_columns(path, FORMATS["csv"], reads, ThreeColumns(first="1", second="2", third="2"))
+        module.find_columns(path, FORMATS["csv"], data_spec, ThreeColumns(first="1", second="2", third="2"))
 
 
 def test_a_header_is_known_by_the_names_of_the_roles() -> None:
     roles = Role("essay", "first", ("essay",), guess="text"), Role("grade", "second", ("grade",), guess="label")
     texts = [sentence.replace(",", "") for sentence in SENTENCES]
     rows = "".join(f"{text},{number % 3}\n" for number, text in enumerate(texts))
-    reads, path = Reads("grade", "tables", ("table",), roles), save(f"essay,grade\n{rows}", "essays.csv")
-    found = module.find_columns(path, FORMATS["csv"], reads, ThreeColumns())
+    data_spec, path = DataSpec("grade", "tables", ("table",), roles), save(f"essay,grade\n{rows}", "essays.csv")
+    found = module.find_columns(path, FORMATS["csv"], data_spec, ThreeColumns())
     assert (found.header, found.indices) == (True, (0, 1))
 
 

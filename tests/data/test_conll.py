@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from seqloom.core.config.data import TaggedColumn
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.conll import read_conll, read_conllu
-from seqloom.data.examples import Place
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.records import Location
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 REST = "\t_\t_\t_\t_\t_"
 GOOD = f"1\tGo\tgo\tVERB\tVB{REST}\n"
@@ -41,22 +41,28 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(
-    reader: Callable[..., Iterator[tuple[Place, tuple[tuple[str, ...], tuple[str, ...]]]]],
+    reader: Callable[..., Iterator[tuple[Location, tuple[tuple[str, ...], tuple[str, ...]]]]],
     file: Path,
     column: str | None = None,
-    bad: Bad = refuse,
+    on_bad_line: OnBadLine = raise_error,
     max_characters: int = 1_000_000,
 ) -> list[Sentence]:
     section = TaggedColumn(tag=column, max_characters=max_characters)
-    return [Sentence(*values, place.line) for place, values in reader([file], section, bad) if place.file == str(file)]
+    return [
+        Sentence(*values, location.line)
+        for location, values in reader([file], section, on_bad_line)
+        if location.file == str(file)
+    ]
 
 
-def conllu(file: Path, column: str | None = None, bad: Bad = refuse) -> list[Sentence]:
-    return sentences_of(read_conllu, file, column, bad)
+def conllu(file: Path, column: str | None = None, on_bad_line: OnBadLine = raise_error) -> list[Sentence]:
+    return sentences_of(read_conllu, file, column, on_bad_line)
 
 
-def conll(file: Path, column: str | None = None, bad: Bad = refuse, max_characters: int = 1_000_000) -> list[Sentence]:
-    return sentences_of(read_conll, file, column, bad, max_characters)
+def conll(
+    file: Path, column: str | None = None, on_bad_line: OnBadLine = raise_error, max_characters: int = 1_000_000
+) -> list[Sentence]:
+    return sentences_of(read_conll, file, column, on_bad_line, max_characters)
 
 
 @given(written=sentences, blank=st.sampled_from(["\n", "\n\n", " \n"]), end=st.booleans())
@@ -133,8 +139,8 @@ def test_a_bad_row_of_conllu_costs_its_sentence(file: Path, row: str, message: s
     with pytest.raises(DataError) as error:
         conllu(file)
     assert str(error.value).startswith(f"{file}:4: {message}")
-    skipped = Skipped()
-    assert [one.line for one in conllu(file, bad=skipped)] == [1, 7]
+    skipped = SkipBadLines()
+    assert [one.line for one in conllu(file, on_bad_line=skipped)] == [1, 7]
     assert skipped.count == 1
 
 
@@ -160,6 +166,6 @@ def test_a_bad_row_of_conll_is_refused(file: Path, text: str, column: str | None
 
 def test_a_bad_byte_costs_its_sentence(file: Path) -> None:
     file.write_bytes(b"a X\n\nb X\n\xff X\nc X\n\n\xff X\nd X\n\ne X\n")
-    skipped = Skipped()
-    assert [one.words for one in conll(file, bad=skipped)] == [("a",), ("e",)]
+    skipped = SkipBadLines()
+    assert [one.words for one in conll(file, on_bad_line=skipped)] == [("a",), ("e",)]
     assert skipped.count == 2

@@ -20,16 +20,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 def format_of(path: Path, task: str, name: str = "auto") -> str:
-    return formats.format_of(path, TASKS[task].reads, name).name
+    return formats.format_of(path, TASKS[task].data_spec, name).name
 
 
 def formats_of(paths: Sequence[Path], task: str) -> list[str]:
-    return [form.name for _, form in formats.formats_of(paths, TASKS[task].reads)]
+    return [form.name for _, form in formats.formats_of(paths, TASKS[task].data_spec)]
 
 
 def refuse_twice(names: Sequence[str], task: str, form: str = "auto") -> None:
     section = experiment({"task": task, "data": {"train": names, "format": form}}).data
-    formats.refuse_twice(names, TASKS[task].reads, section)
+    formats.refuse_twice(names, TASKS[task].data_spec, section)
 
 
 def message(call: Callable[..., object], *arguments: object) -> str:
@@ -41,10 +41,10 @@ def message(call: Callable[..., object], *arguments: object) -> str:
 def test_every_format_is_read_by_a_task_has_suffixes_of_its_own_and_can_be_named() -> None:
     suffixes = [suffix for form in FORMATS.values() for suffix in form.suffixes]
     assert len(suffixes) == len(set(suffixes))
-    kinds = {kind for task in TASKS.values() for kind in task.reads.kinds}
+    kinds = {kind for task in TASKS.values() for kind in task.data_spec.kinds}
     assert {form.kind for form in FORMATS.values()} == kinds
     for task, entry in TASKS.items():
-        for form in formats.formats_read(entry.reads):
+        for form in formats.formats_read(entry.data_spec):
             data = {"train": "a.txt", "format": form.name}
             assert experiment({"task": task, "data": data}).data.format == form.name
     with pytest.raises(UnknownName, match=r"unknown reader 'cvs'\. Did you mean 'csv'"):

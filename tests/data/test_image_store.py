@@ -10,13 +10,13 @@ from PIL import Image
 
 from seqloom.core.problem import DataError
 from seqloom.data import image_store as module
-from seqloom.data.examples import Record
-from seqloom.data.image_store import ImageExamples, ImageOptions, ImageStore, fill_store
+from seqloom.data.image_store import ImageOptions, ImageReader, ImageStore, fill_store
 from seqloom.data.images import read_source
+from seqloom.data.records import Record
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.text_io import Skipped, refuse
-from seqloom.tasks.caption.config import READS
+from seqloom.data.text_io import SkipBadLines, raise_error
+from seqloom.tasks.caption.config import DATA_SPEC
 from tests.data.photos import IMAGES, ROWS, Rows, chosen, draw, features, saved, source, stored
 
 
@@ -32,7 +32,7 @@ def made(rows: Rows = ROWS, **data: Any) -> ImageStore:
 
 
 def numbered(store: ImageStore) -> list[tuple[str, Record]]:
-    return list(store.numbered(refuse))
+    return list(store.numbered(raise_error))
 
 
 def names(store: ImageStore) -> set[str]:
@@ -73,7 +73,7 @@ def test_each_example_has_its_image_and_its_place() -> None:
     valid = saved("v.tsv", ROWS[:4])
     store = made(valid=valid)
     expected = [(TRAIN, "a.tsv", ROWS), (VALID, "v.tsv", ROWS[:4])]
-    told = [(split, *values[1:], *place) for split, (values, place) in numbered(store)]
+    told = [(split, *values[1:], *location) for split, (values, location) in numbered(store)]
     assert told == [
         (split, caption, image, file, line)
         for split, file, rows in expected
@@ -153,7 +153,7 @@ MEANWHILE = "a.tsv: one of its images changed while they were being read. Try ag
 
 
 def test_an_image_that_changes_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def meanwhile(examples: ImageExamples, folder: Path, options: ImageOptions) -> None:
+    def meanwhile(examples: ImageReader, folder: Path, options: ImageOptions) -> None:
         fill_store(examples, folder, options)
         Path("photos/3.png").write_bytes(b"")
 
@@ -166,7 +166,7 @@ def test_an_image_whose_link_leads_elsewhere_meanwhile_is_refused(monkeypatch: p
     Path("photos/3.png").rename("other.png")
     Path("photos/3.png").symlink_to("../other.png")
 
-    def before(examples: ImageExamples, folder: Path, options: ImageOptions) -> None:
+    def before(examples: ImageReader, folder: Path, options: ImageOptions) -> None:
         Path("photos/3.png").unlink()
         Path("photos/3.png").symlink_to("4.png")
         fill_store(examples, folder, options)
@@ -183,14 +183,14 @@ def test_a_table_that_changes_meanwhile_is_refused() -> None:
 
 
 def test_tables_are_read_once_however_often_their_examples_are_asked_for() -> None:
-    bad = Skipped()
-    examples = ImageExamples(source(train=saved("a.tsv", [*ROWS, ("photos/1.png", "")]), on_bad_line="skip"))
-    first = list(examples(bad))
+    on_bad_line = SkipBadLines()
+    examples = ImageReader(source(train=saved("a.tsv", [*ROWS, ("photos/1.png", "")]), on_bad_line="skip"))
+    first = list(examples(on_bad_line))
     Path("a.tsv").unlink()
-    assert list(examples(bad)) == first
+    assert list(examples(on_bad_line)) == first
     assert len(first) == len(ROWS)
-    assert bad.count == 2  # the same line each time
-    assert str(bad.errors[0]).startswith(f"a.tsv:{len(ROWS) + 1}: the caption is empty")
+    assert on_bad_line.count == 2  # the same line each time
+    assert str(on_bad_line.errors[0]).startswith(f"a.tsv:{len(ROWS) + 1}: the caption is empty")
 
 
 # What can't be read ---------------------------------------------------------------------------------------------------
@@ -271,28 +271,28 @@ def test_features_of_another_width_and_images_among_them_are_refused_or_skipped(
 # Files to test on -----------------------------------------------------------------------------------------------------
 
 
-def to_test(rows: Rows, folder: Path, options: ImageOptions, **data: Any) -> ImageStore:
-    found = DataSource.to_test(chosen(train="a.tsv", **data).data, READS, [saved("b.tsv", rows)])
-    examples = ImageExamples(found)
+def for_testing(rows: Rows, folder: Path, options: ImageOptions, **data: Any) -> ImageStore:
+    found = DataSource.for_testing(chosen(train="a.tsv", **data).data, DATA_SPEC, [saved("b.tsv", rows)])
+    examples = ImageReader(found)
     fill_store(examples, folder, options)
     return ImageStore.within(folder, examples, "")
 
 
 def test_images_to_test_on_are_of_the_runs_kind(tmp_path: Path) -> None:
-    store = to_test(ROWS[:6], tmp_path / "test", ImageOptions(8, skip=False, features=0))
+    store = for_testing(ROWS[:6], tmp_path / "test", ImageOptions(8, skip=False, features=0))
     assert len(store.images) == 3
     assert [(split, *values[1:]) for split, (values, _) in numbered(store)] == [
         (TEST, caption, image) for image, caption in ROWS[:6]
     ]
     with pytest.raises(DataError, match=r"b\.tsv:1: 'photos/0\.png' is an image, where vectors of 7 are expected"):
-        to_test(ROWS[:6], tmp_path / "other", ImageOptions(8, skip=False, features=7))
+        for_testing(ROWS[:6], tmp_path / "other", ImageOptions(8, skip=False, features=7))
 
 
 def test_images_of_another_kind_are_a_sentence_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"can be used: 'photos/0\.npy' has vectors of 5, where images"):
-        to_test(features([(2, 3, 5)] * 3), tmp_path / "test", ImageOptions(8, skip=True, features=0))
+        for_testing(features([(2, 3, 5)] * 3), tmp_path / "test", ImageOptions(8, skip=True, features=0))
 
 
 def test_not_one_good_image_to_test_on_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"b\.tsv: none of its images can be used: 'none\.png'"):
-        to_test([("none.png", "nothing")], tmp_path / "test", ImageOptions(8, skip=True, features=0))
+        for_testing([("none.png", "nothing")], tmp_path / "test", ImageOptions(8, skip=True, features=0))

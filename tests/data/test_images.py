@@ -16,7 +16,7 @@ from PIL import Image
 
 from seqloom.core.problem import DataError, UserError
 from seqloom.data import images
-from seqloom.data.images import normalised, read_features, read_image, read_source
+from seqloom.data.images import normalize_images, read_features, read_image, read_source
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 255, 255)
 
@@ -134,8 +134,8 @@ def test_a_large_jpeg_is_read_as_a_small_one(tmp_path: Path) -> None:
 
 def test_bytes_to_what_a_model_reads() -> None:
     batch = np.array([0, 128, 255], dtype=np.uint8).reshape(1, 3, 1, 1)
-    assert normalised(batch).dtype == np.float32
-    assert np.allclose(normalised(batch).ravel(), [-2, 4 * (128 / 255 - 0.5), 2], atol=1e-6)
+    assert normalize_images(batch).dtype == np.float32
+    assert np.allclose(normalize_images(batch).ravel(), [-2, 4 * (128 / 255 - 0.5), 2], atol=1e-6)
 
 
 def test_what_is_no_image_is_a_sentence(tmp_path: Path) -> None:

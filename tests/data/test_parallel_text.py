@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError
 from seqloom.data.parallel_text import pair_up, read_parallel
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 
 @pytest.fixture(autouse=True)
@@ -17,11 +17,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def pairs(source: str | bytes, target: str | bytes, bad: Bad = refuse) -> list[tuple[str, str, int]]:
+def pairs(source: str | bytes, target: str | bytes, on_bad_line: OnBadLine = raise_error) -> list[tuple[str, str, int]]:
     for name, text in (("a.en", source), ("a.de", target)):
         Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
-    read = read_parallel([Path("a.en"), Path("a.de")], RowData(), bad)
-    return [(*pair, place.line) for place, pair in read if place.file == "a.en"]
+    read = read_parallel([Path("a.en"), Path("a.de")], RowData(), on_bad_line)
+    return [(*pair, location.line) for location, pair in read if location.file == "a.en"]
 
 
 def message(source: str | bytes, target: str | bytes) -> str:
@@ -52,7 +52,7 @@ def test_blank_on_one_side_is_at_its_place() -> None:
     do = "Fill it in, remove the line, or pass data.on_bad_line skip."
     assert message("1\n\n3\n", "1\n2\n3\n") == f"a.en:2: the source is empty. {do}"
     assert message("1\n2\n3\n", "1\n\t\n3\n") == f"a.de:2: the target is empty. {do}"
-    assert pairs("1\n\n3\n", "1\n2\n3\n", bad := Skipped()) == [("1", "1", 1), ("3", "3", 3)]
+    assert pairs("1\n\n3\n", "1\n2\n3\n", bad := SkipBadLines()) == [("1", "1", 1), ("3", "3", 3)]
     assert bad.count == 1
 
 
@@ -75,9 +75,9 @@ def test_lines_that_can_not_be_read_take_their_partners_along(source: list[bytes
     whole = b"".join(line + b"\n" for line in source), b"".join(line + b"\n" for line in target)
     if len(source) != len(target) or not expected:
         with pytest.raises(DataError, match="no line"):
-            pairs(*whole, Skipped())
+            pairs(*whole, SkipBadLines())
     else:
-        assert pairs(*whole, Skipped()) == expected
+        assert pairs(*whole, SkipBadLines()) == expected
 
 
 def test_nothing_to_read() -> None:

@@ -14,19 +14,19 @@ from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
 from seqloom.data import text_io
 from seqloom.data.cache import cache_folder
-from seqloom.data.examples import Place, Record
 from seqloom.data.prepare import (
     Dataset,
     SplitExamples,
     missing_from_train,
     never_in_train,
     prepare,
-    prepare_to_test,
+    prepare_test,
 )
+from seqloom.data.records import Location, Record
 from seqloom.data.schema import Schema, TextColumn
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
-from seqloom.data.text_io import Bad
+from seqloom.data.text_io import OnBadLine
 from seqloom.data.text_stream import prepare_stream
 from seqloom.tasks.classify import data as classify
 from seqloom.tasks.language import data as language
@@ -51,10 +51,10 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "translate": {"source": "1", "target": "2", "header": False},
 }
 words = st.text(st.characters(codec="utf-8"), max_size=8)
-several, places = st.lists(words).map(tuple), st.builds(Place, words, st.integers(1))
+several, locations = st.lists(words).map(tuple), st.builds(Location, words, st.integers(1))
 some_labelled, some_tagged = (
-    st.builds(Record, st.tuples(words, several), places),
-    st.builds(Record, st.tuples(several, several), places),
+    st.builds(Record, st.tuples(words, several), locations),
+    st.builds(Record, st.tuples(several, several), locations),
 )
 
 
@@ -68,7 +68,7 @@ def source(task: str, **data: Any) -> DataSource:
     name, content = CONTENT[task]
     Path(name).write_text(content)
     chosen = experiment({"task": task, "data": {"train": name, **COLUMNS.get(task, {}), **data}})
-    return DataSource.resolve(chosen.data, TASKS[task].reads).hashed()
+    return DataSource.resolve(chosen.data, TASKS[task].data_spec).hashed()
 
 
 @pytest.fixture
@@ -126,7 +126,9 @@ def test_the_copy_gives_back_what_was_read(
     for kind in (str, tuple):
         mine = [(split, example) for split, example in examples if isinstance(example.values[0], kind)]
         found = source("tag", valid_share=0.1)
-        kept = SplitExamples(found, tag.schema(found.data), lambda bad, mine=mine: iter(mine), folder / "copy.jsonl")  # type: ignore[misc]
+        kept = SplitExamples(
+            found, tag.schema(found.data), lambda on_bad_line, mine=mine: iter(mine), folder / "copy.jsonl"
+        )  # type: ignore[misc]
         first = list(kept.first())
         assert [example for _, example in first] == [example for _, example in mine]
         for (split, example), (stood, _) in zip(first, mine, strict=True):
@@ -137,7 +139,7 @@ def test_the_copy_gives_back_what_was_read(
 
 def labelled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
     return (
-        (split, Record((text, tuple(labels)), Place("a.tsv", 1 + i))) for i, (split, text, labels) in enumerate(rows)
+        (split, Record((text, tuple(labels)), Location("a.tsv", 1 + i))) for i, (split, text, labels) in enumerate(rows)
     )
 
 
@@ -160,7 +162,7 @@ def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> N
     examples.move_missing(counts)
     assert examples.moved == {one, other}
     assert [split for split, _ in examples] == [TRAIN] * 4
-    assert examples.place_of("b") == Place("a.tsv", 2)
+    assert examples.first_location("b") == Location("a.tsv", 2)
     examples.left_out = frozenset("b")
     assert [example.values[1] for _, example in examples] == [("a",), ("c",)]
 
@@ -223,10 +225,10 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
     found = source("classify", valid_share=0.2)
     schema = Schema(columns=(TextColumn("texts", 0), TextColumn("more", 1)), learners={})
 
-    def read(bad: Bad) -> Iterator[tuple[str, Record]]:
+    def read(on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
         for i in range(40):
-            yield TRAIN, Record((f"text {i}", "é"), Place("a.tsv", i + 1))
-        bad(DataError("a.tsv:41", "no text", "Write one", code="no-text"))
+            yield TRAIN, Record((f"text {i}", "é"), Location("a.tsv", i + 1))
+        on_bad_line(DataError("a.tsv:41", "no text", "Write one", code="no-text"))
 
     with pytest.raises(DataError, match=r"^a\.tsv:41: no text\."):
         prepare(found, schema, read, {"of": "memory"})
@@ -246,8 +248,8 @@ def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
     columns = (TextColumn("texts", 0, max_length=4), TextColumn("whole", 0), TextColumn("more", 1, max_length=4))
     schema = Schema(columns=columns, learners={})
     rows = [(TRAIN, "text text", ""), (TRAIN, "text", ""), (VALID, "texts", "")]
-    examples = lambda _: ((split, Record((text, text), place)) for split, ((text, _), place) in labelled(*rows))  # noqa: E731
-    data = prepare_to_test(found, schema, {}, Path("out"), examples)
+    examples = lambda _: ((split, Record((text, text), location)) for split, ((text, _), location) in labelled(*rows))  # noqa: E731
+    data = prepare_test(found, schema, {}, Path("out"), examples)
     assert told(data) == {TEST: ["text", "text", "text"]}
     part = data.splits[TEST]
     assert [part.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
@@ -261,8 +263,8 @@ def test_to_test_is_one_split_and_leaves_no_copy_and_no_cache() -> None:
     before = sorted(cache_folder().iterdir())
     Path("t.tsv").write_text("text 9\tlabel 1\nfine\n")
     asked = source("classify", on_bad_line="skip").data
-    found = DataSource.to_test(asked, TASKS["classify"].reads, ["t.tsv"])
-    data = prepare_to_test(found, classify.schema(asked), learned.encoders, Path("out"))
+    found = DataSource.for_testing(asked, TASKS["classify"].data_spec, ["t.tsv"])
+    data = prepare_test(found, classify.schema(asked), learned.encoders, Path("out"))
     assert (told(data), data.skipped, data.folder) == ({TEST: ["text 9"]}, 1, Path("out"))
     assert sorted(cache_folder().iterdir()) == before
     assert not list(Path("out").rglob("copy.jsonl"))

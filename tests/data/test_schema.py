@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import ArgumentError, DataError, RunError, UserError
-from seqloom.data.examples import Place
+from seqloom.data.records import Location
 from seqloom.data.schema import (
     AnswerColumn,
     AnswerLearner,
@@ -29,7 +29,7 @@ WORDS = TokenizerLearner((0,), "word", vocabulary=100, min_count=1, lowercase=Fa
 def encoded(column: Column, values: list[Any], **encoders: object) -> list[list[Any]]:
     """The rows of a column; each must fit the type of its array."""
     opened = column.open({f"{name}.json": encoder for name, encoder in encoders.items()})
-    rows = opened.encode(values, [Place("a.tsv", line) for line in range(1, 1 + len(values))])
+    rows = opened.encode(values, [Location("a.tsv", line) for line in range(1, 1 + len(values))])
     assert all(np.array_equal(row.astype(opened.dtype), row) for row in rows)
     return [row.tolist() for row in rows]
 
@@ -136,7 +136,7 @@ def test_a_cache_tells_schemas_apart() -> None:
 @pytest.mark.parametrize(("value", "dtype"), [(2.7, "int64"), (10**30, "float32"), ("7", "float32")])
 def test_a_number_that_does_not_fit_is_refused(value: object, dtype: str) -> None:
     with pytest.raises(DataError, match=rf"^a\.tsv:1: {value} is no number that fits {dtype}\. Write another\.$"):
-        NumberColumn("n", 0, dtype=dtype).open({}).encode([value], [Place("a.tsv", 1)])
+        NumberColumn("n", 0, dtype=dtype).open({}).encode([value], [Location("a.tsv", 1)])
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -11,7 +11,7 @@ from seqloom.core.problem import DataError, UserError
 from seqloom.data import source as module
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 from seqloom.tasks.registry import TASKS, experiment
 
 CSV = "text,label\ngood film,pos\nbad film,neg\n"
@@ -24,21 +24,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def resolve(task: str, seed: int = 1, **data: Any) -> DataSource:
     section = experiment({"task": task, "data": {"seed": seed, **data}}).data
-    return DataSource.resolve(section, TASKS[task].reads)
+    return DataSource.resolve(section, TASKS[task].data_spec)
 
 
-def to_test(task: str, files: Sequence[str], **data: Any) -> DataSource:
+def for_testing(task: str, files: Sequence[str], **data: Any) -> DataSource:
     section = experiment({"task": task, "data": data}).data
-    return DataSource.to_test(section, TASKS[task].reads, files)
+    return DataSource.for_testing(section, TASKS[task].data_spec, files)
 
 
 def key(task: str, seed: int = 1, **data: Any) -> dict[str, object]:
     return resolve(task, seed, **data).hashed().cache_key()
 
 
-def values(source: DataSource, split: str = TRAIN, bad: Bad = refuse) -> list[tuple[Any, ...]]:
+def values(source: DataSource, split: str = TRAIN, on_bad_line: OnBadLine = raise_error) -> list[tuple[Any, ...]]:
     """The values of the examples, all of which stand in this split."""
-    examples = list(source.examples(bad))
+    examples = list(source.examples(on_bad_line))
     assert {of for of, _ in examples} == {split}
     return [example.values for _, example in examples]
 
@@ -81,7 +81,7 @@ def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
     with pytest.raises(DataError, match="no such file"):
         resolve("classify", train="a.cvs")
     with pytest.raises(DataError, match=r"a\.csv: a csv file"):
-        to_test("tag", ["a.csv"])
+        for_testing("tag", ["a.csv"])
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
     pairs = [("good film", "bon film"), ("bad film", "mauvais film")]
     found = resolve("translate", train=names)
     assert values(found) == pairs
-    assert values(to_test("translate", names), TEST) == pairs
+    assert values(for_testing("translate", names), TEST) == pairs
     assert (found.columns is None) == (len(names) == 2)
 
 
@@ -141,15 +141,15 @@ def test_a_folder_has_no_columns() -> None:
 
 def test_bad_lines_as_the_config_says() -> None:
     Path("a.csv").write_text(CSV)
-    assert resolve("classify", train="a.csv").bad() is refuse
-    assert isinstance(resolve("classify", train="a.csv", on_bad_line="skip").bad(), Skipped)
+    assert resolve("classify", train="a.csv").on_bad_line() is raise_error
+    assert isinstance(resolve("classify", train="a.csv", on_bad_line="skip").on_bad_line(), SkipBadLines)
 
 
 def test_the_files_to_test_on_are_the_only_ones() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text(CSV + "fine,pos\n")
     for data in ({}, {"train": "b.csv", "valid": "b.csv", "test": "b.csv"}, {"corpus": "numbers"}):
-        found = to_test("classify", ["a.csv"], **data)
+        found = for_testing("classify", ["a.csv"], **data)
         assert [found.has(split) for split in (TRAIN, VALID, TEST)] == [False, False, True]
         assert found.names() == ["a.csv"]
         assert len(values(found, TEST)) == 2
@@ -243,18 +243,18 @@ def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters
     Path("pos.txt").write_bytes(b"caf\xe9\na fine film\n" + long.encode() + b"\n")
     Path("neg.txt").write_text("a bad film\n")
     found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
-    texts = [text for text, _ in values(found, bad=found.bad())]
+    texts = [text for text, _ in values(found, on_bad_line=found.on_bad_line())]
     assert texts == ["a fine film", *([long] if max_characters > 20 else []), "a bad film"]
     strict = resolve("classify", train=["pos.txt", "neg.txt"])
     with pytest.raises(DataError, match=r"^pos\.txt:1: the byte 0xE9 is not UTF-8"):
-        values(strict, bad=strict.bad())
+        values(strict, on_bad_line=strict.on_bad_line())
 
 
 def test_a_class_file_without_a_good_line_is_not_a_table() -> None:
     Path("pos.txt").write_bytes(b"caf\xe9\n")
     Path("neg.txt").write_text("a bad film\n")
     found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
-    assert [text for text, _ in values(found, bad=found.bad())] == ["a bad film"]
+    assert [text for text, _ in values(found, on_bad_line=found.on_bad_line())] == ["a bad film"]
 
 
 def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
@@ -285,7 +285,7 @@ def test_tables_come_before_parallel_text() -> None:
     Path("a.de").write_text("eins\n")
     Path("b.tsv").write_text("two\tzwei\nthree\tdrei\n")
     found = resolve("translate", train=["a.en", "b.tsv", "a.de"])
-    assert [(*example.values, str(example.place)) for _, example in found.examples()] == [
+    assert [(*example.values, str(example.location)) for _, example in found.examples()] == [
         ("two", "zwei", "b.tsv:1"),
         ("three", "drei", "b.tsv:2"),
         ("one", "eins", "a.en:1"),
@@ -306,9 +306,9 @@ def test_all_problems_are_noted_and_the_rest_is_read() -> None:
     Path("d.csv").write_text("text,label\n,\n")
     problems: list[UserError] = []
     section = experiment({"task": "classify", "data": {"train": ["*.csv", "c.conllu", "e.csv"]}}).data
-    found = DataSource.resolve(section, TASKS["classify"].reads, problems.append)
+    found = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
     assert [str(problem).partition(".")[0] for problem in problems] == ["e", "c", "b"]
-    read = [example.values for _, example in found.examples(Skipped(), problems.append)]
+    read = [example.values for _, example in found.examples(SkipBadLines(), problems.append)]
     assert read == [("good film", ("pos",)), ("bad film", ("neg",))]
     assert [str(problem) for problem in problems[3:]] == [
         "d.csv: there is no row that can be read. Name a file with a text and its label in each row."
@@ -320,7 +320,7 @@ def test_of_several_text_files_one_that_is_no_class_is_a_problem_and_the_others_
         Path(name).write_text("a film\n")
     problems: list[UserError] = []
     section = experiment({"task": "classify", "data": {"train": ["pos.txt", "train.txt"]}}).data
-    found = DataSource.resolve(section, TASKS["classify"].reads, problems.append)
+    found = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
     [problem] = problems
     assert str(problem).startswith("train.txt: several .txt files are read as one file per class, and this is not")
     assert values(found) == [("a film", ("pos",))]

@@ -1,4 +1,4 @@
-"""Splits by content, and text cut at places that depend on the text alone."""
+"""Splits by content, and text cut at locations that depend on the text alone."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ texts = st.text("ab\n", max_size=60)
 
 
 def chunked(text: str, cuts: list[int]) -> list[str]:
-    """The text in chunks that end at these places."""
+    """The text in chunks that end at these locations."""
     ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
     return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 

@@ -9,8 +9,8 @@ from seqloom.core.problem import DataError
 from seqloom.data import text_stream as module
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.text_stream import Streams, prepare_stream, spans_of, stream_to_test
-from seqloom.tasks.language.config import READS
+from seqloom.data.text_stream import TokenStreams, prepare_stream, prepare_test_stream, spans_of
+from seqloom.tasks.language.config import DATA_SPEC
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.registry import experiment
 
@@ -26,15 +26,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def source(**data: Any) -> DataSource:
     chosen = experiment({"task": "language", "data": {"train": "a.txt", **data}})
-    return DataSource.resolve(chosen.data, READS).hashed()
+    return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
 
 
-def made(**data: Any) -> Streams:
+def made(**data: Any) -> TokenStreams:
     found = source(**data)
     return prepare_stream(found, learner(found.data))
 
 
-def decoded(data: Streams) -> dict[str, str]:
+def decoded(data: TokenStreams) -> dict[str, str]:
     return {part: data.tokenizer.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
 
 
@@ -130,14 +130,14 @@ def test_spans_meet() -> None:
     assert spans[TEST][2] == len(TEXT)
 
 
-def to_test(text: str, folder: Path) -> Streams:
+def for_testing(text: str, folder: Path) -> TokenStreams:
     Path("t.txt").write_text(text)
-    found = DataSource.to_test(source().data, READS, ["t.txt"])
-    return stream_to_test(found, made().tokenizer, folder)
+    found = DataSource.for_testing(source().data, DATA_SPEC, ["t.txt"])
+    return prepare_test_stream(found, made().tokenizer, folder)
 
 
 def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
-    data = to_test("line 3Ω\n", tmp_path / "test")
+    data = for_testing("line 3Ω\n", tmp_path / "test")
     assert list(data.tokens) == [TEST]
     assert data.characters == {TEST: 8}
     assert data.tokenizer.learned == made().tokenizer.learned
@@ -147,5 +147,5 @@ def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
 
 def test_a_text_to_test_on_may_be_too_short(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
-        to_test("a", tmp_path / "test")
+        for_testing("a", tmp_path / "test")
     assert str(error.value) == "t.txt: less than two tokens. Give a longer text."

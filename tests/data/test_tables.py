@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError
-from seqloom.data.examples import Place
+from seqloom.data.records import Location
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 Value = TypeVar("Value")
 fields = st.one_of(
@@ -31,15 +31,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(
-    reader: Callable[..., Iterator[tuple[Place, Value]]],
+    reader: Callable[..., Iterator[tuple[Location, Value]]],
     file: Path,
     max_characters: int = 1_000_000,
-    bad: Bad = refuse,
+    on_bad_line: OnBadLine = raise_error,
 ) -> list[tuple[int, Value]]:
     """What a reader gives, with the line that it begins on; all of it of this file."""
-    records = list(reader([file], RowData(max_characters=max_characters), bad))
-    assert {place.file for place, _ in records} <= {str(file)}
-    return [(place.line, record) for place, record in records]
+    records = list(reader([file], RowData(max_characters=max_characters), on_bad_line))
+    assert {location.file for location, _ in records} <= {str(file)}
+    return [(location.line, record) for location, record in records]
 
 
 @given(
@@ -74,7 +74,7 @@ def test_several_files_are_read_one_after_another(tmp_path: Path) -> None:
         (json_objects, ({"a": 1}, {"b": 2})),
     ):
         assert list(reader([one, other], RowData())) == [
-            (Place(str(path), 1), record) for path, record in zip((one, other), cells, strict=True)
+            (Location(str(path), 1), record) for path, record in zip((one, other), cells, strict=True)
         ]
 
 
@@ -97,8 +97,8 @@ def test_an_unbalanced_quote_names_where_it_opens_and_costs_a_line(
     file: Path, raw: str, line: int, kept: list[str]
 ) -> None:
     file.write_text(raw)
-    skipped = Skipped()
-    texts = [row[0] for _, row in read(csv_rows, file, bad=skipped) if len(row) == 2]
+    skipped = SkipBadLines()
+    texts = [row[0] for _, row in read(csv_rows, file, on_bad_line=skipped) if len(row) == 2]
     assert texts == kept
     assert str(skipped.errors[0]).startswith(f"{file}:{line}: a quote opens here that does not close at the end of a f")
     with pytest.raises(DataError, match=f":{line}: a quote opens here"):
@@ -109,7 +109,7 @@ def test_an_open_quote_does_not_swallow_the_file(file: Path) -> None:
     file.write_text('a,1\n"b,0\n' + "c,1\n" * 100_000)
     with pytest.raises(DataError, match=":2: a quote opens here"):
         read(csv_rows, file, max_characters=1000)
-    skipped = Skipped()
+    skipped = SkipBadLines()
     assert len(read(csv_rows, file, 1000, skipped)) == 100_001
     assert skipped.count == 1
 
@@ -124,8 +124,8 @@ def test_long_fields_are_bounded_by_max_characters_alone(file: Path) -> None:
 
 def test_a_bad_byte_inside_a_record_costs_that_record(file: Path) -> None:
     file.write_bytes(b'a,1\n"b\n\xff\nc",0\nd,1\n')
-    skipped = Skipped()
-    assert [row[0] for _, row in read(csv_rows, file, bad=skipped)] == ["a", "d"]
+    skipped = SkipBadLines()
+    assert [row[0] for _, row in read(csv_rows, file, on_bad_line=skipped)] == ["a", "d"]
     assert skipped.count == 1
 
 
@@ -174,8 +174,8 @@ def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, 
         read(json_objects, file)
     assert str(error.value).startswith(f"{file}:2: {message}")
     assert "or pass data.on_bad_line skip" in str(error.value)
-    skipped = Skipped()
-    assert [number for number, _ in read(json_objects, file, bad=skipped)] == [1, 3]
+    skipped = SkipBadLines()
+    assert [number for number, _ in read(json_objects, file, on_bad_line=skipped)] == [1, 3]
     assert skipped.count == 1
 
 

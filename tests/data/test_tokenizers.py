@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer as HFTokenizer, normalizers
+from tokenizers import Tokenizer as HFTokenizer
+from tokenizers import normalizers
 
 from seqloom.core import names
 from seqloom.core.problem import DataError, UnknownName, UserError

@@ -32,7 +32,7 @@ def refused(whole: Experiment, folder: Path) -> str | None:
     making = folder / "ready"
     making.mkdir(exist_ok=True)
     try:
-        source = DataSource.resolve(whole.data, TASKS[whole.task].reads).hashed()
+        source = DataSource.resolve(whole.data, TASKS[whole.task].data_spec).hashed()
         if whole.task == "language":
             write_streams(source, language.learner(source.data), making)
         else:

@@ -163,8 +163,8 @@ def test_a_config_is_composed_once() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
-    own = set(TASKS[task].reads.corpora)
-    for corpus in {name for each in TASKS.values() for name in each.reads.corpora} - own:
+    own = set(TASKS[task].data_spec.corpora)
+    for corpus in {name for each in TASKS.values() for name in each.data_spec.corpora} - own:
         sentence = said({"task": task, "data": {"corpus": corpus}})
         assert sentence.startswith(f"data.corpus is {corpus}, which has nothing for {task} (it has ")
         assert all(name in sentence.partition("Use ")[2] for name in own)

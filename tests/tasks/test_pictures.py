@@ -13,10 +13,10 @@ from PIL import Image
 import seqloom
 from seqloom.api import start
 from seqloom.core.problem import DataError, RunError, UserError
-from seqloom.data.images import normalised, read_image
+from seqloom.data.images import normalize_images, read_image
 from seqloom.data.source import DataSource
 from seqloom.runs.run import Run
-from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.config import DATA_SPEC
 from seqloom.tasks.caption.image_source import KIND, Pictures, image_of
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.registry import experiment
@@ -61,7 +61,7 @@ def chosen(path: Path, arch: str = "gru", model: dict[str, Any] | None = None, *
 
 def task_of(path: Path, **data: Any) -> tuple[Caption, Pictures]:
     asked = chosen(path, **data)
-    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
     assert isinstance(task, Caption)
     assert isinstance(task.source, Pictures)
     return task, task.source
@@ -95,7 +95,7 @@ def test_a_batch_of_images_is_what_their_files_hold(tmp_path: Path) -> None:
     assert batch.lengths is None  # all of an image is real
     for picture, row in zip(batch.source, batch.rows, strict=True):
         path = tmp_path / source.images.name(image_of(part, row))
-        torch.testing.assert_close(picture, torch.from_numpy(normalised(read_image(path, 16))))
+        torch.testing.assert_close(picture, torch.from_numpy(normalize_images(read_image(path, 16))))
     assert set(source.lengths(part)) == {source.longest()} == {4}  # 16 pixels, halved three times
 
 
@@ -144,7 +144,7 @@ def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
     path, valid = draw(tmp_path), tmp_path / "v.tsv"
     valid.write_text("photos/../photos/4.png\tseen\n")
     asked = experiment({"task": "caption", "data": {"train": str(path), "valid": str(valid), "image_size": 16}})
-    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
     assert "; 1 caption of valid with an image that train has too: its scores will be too good" in task.describe()
 
 
@@ -186,7 +186,7 @@ def test_regions_count_in_a_batch_however_many_tokens_are_read(tmp_path: Path) -
     """data.max_length cuts captions, not pictures."""
     asked = chosen(grids(tmp_path), max_length=3)
     asked = asked.model_copy(update={"train": asked.train.model_copy(update={"batch": 30})})
-    task = Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
+    task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
     batches = map(task.batch, task.epoch(0))
     sizes = [(len(batch.rows), batch.source.shape[1] + batch.target.shape[1]) for batch in batches]
     assert max(count * each for count, each in sizes) <= 30

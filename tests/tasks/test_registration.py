@@ -11,7 +11,7 @@ from seqloom.core.config.data import RowData, VocabularyData
 from seqloom.core.config.section import Section, Values, key, keys
 from seqloom.core.problem import ArgumentError, ConfigError, PartError
 from seqloom.core.registry import Registry
-from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models import encoder_decoder
 from seqloom.models.family import Family, Use, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
@@ -61,7 +61,7 @@ class CountModel(Section):
 class Config(Experiment):
     """Count the words of a text."""
 
-    reads = Reads(
+    data_spec = DataSpec(
         "count", "plain text", ("text",), corpora=Registry("corpus", {"lines": EmbeddedCorpus("nowhere:lines")})
     )
     help = Help("Learns to count words.", "texts.txt", "--data.unit word", "texts.txt --valid more.txt")
@@ -162,7 +162,7 @@ def test_a_role_without_its_config_key_is_named(monkeypatch: pytest.MonkeyPatch)
     class Forgetful(Config):
         """A task whose section lacks a column."""
 
-        reads = Reads("count", "tables", ("table",), roles=(Role("text", "text"),))
+        data_spec = DataSpec("count", "tables", ("table",), roles=(Role("text", "text"),))
 
     with pytest.raises(ArgumentError, match=r"Forgetful: the role 'text' has no key; expected data\.text in its data"):
         Forgetful.with_family(Bigram)

@@ -17,7 +17,7 @@ def check_rows(**data: object) -> Inspection:
     """What a task without a check of its own would hear of these data."""
     inspection = Inspection("translate")
     section = experiment({"task": "translate", "data": {**data, "on_bad_line": "skip"}}).data
-    source = DataSource.resolve(section, TASKS["translate"].reads, inspection.refuse)
+    source = DataSource.resolve(section, TASKS["translate"].data_spec, inspection.add_error)
     row_check.check(source, inspection)
     return inspection
 
@@ -26,7 +26,7 @@ def test_every_task_of_ours_has_its_check_and_others_have_this_one(monkeypatch: 
     own = {name: entry.check.__module__ for name, entry in TASKS.items()}
     assert own.pop("language") == "seqloom.tasks.text_check"
     assert all(own[name] == f"seqloom.tasks.{name}.check" for name in ("classify", "tag", "translate", "caption"))
-    monkeypatch.setattr(TaskEntry, "reads", TASKS["translate"].reads)
+    monkeypatch.setattr(TaskEntry, "data_spec", TASKS["translate"].data_spec)
     assert TaskEntry("seqloom.tasks.metrics", "a folder without a check").check is row_check.check
 
 

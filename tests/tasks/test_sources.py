@@ -9,7 +9,7 @@ from seqloom.core.problem import UserError
 from seqloom.data.source import DataSource
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import END_SIGN, Texts
-from seqloom.tasks.translate.config import READS
+from seqloom.tasks.translate.config import DATA_SPEC
 from seqloom.tasks.translate.task import Translate
 
 PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green", "blue", "black", "white") * 4]
@@ -20,7 +20,7 @@ def made(folder: Path, rows: list[tuple[str, str]] = PAIRS, arch: str = "gru", *
     path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
     asked = {"train": str(path), "valid_share": 0.3, "tokenizer": "word", **data}
     chosen = experiment({"task": "translate", "model": {"arch": arch, "size": "tiny"}, "data": asked})
-    return Translate.prepare(chosen, DataSource.resolve(chosen.data, READS).hashed())
+    return Translate.prepare(chosen, DataSource.resolve(chosen.data, DATA_SPEC).hashed())
 
 
 def texts(task: Translate) -> Texts:

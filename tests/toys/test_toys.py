@@ -16,9 +16,9 @@ from seqloom.cli.main import main
 from seqloom.core.config.data import RowData
 from seqloom.core.config.section import Values, key
 from seqloom.core.problem import ConfigError
-from seqloom.data.examples import Place
 from seqloom.data.formats import FORMATS
-from seqloom.data.text_io import Bad, read_lines
+from seqloom.data.records import Location
+from seqloom.data.text_io import OnBadLine, read_lines
 from seqloom.models.family import Family, Width
 from seqloom.models.registry import ARCHITECTURES, Architecture
 from seqloom.nn.convolution import CausalConvolution
@@ -112,12 +112,12 @@ def test_the_command_line_knows_the_task(capsys: pytest.CaptureFixture[str]) -> 
 # The reader ----------------------------------------------------------------------------------------------------------
 
 
-def read_bars(paths: Sequence[Path], data: RowData, bad: Bad) -> Iterator[tuple[Place, list[str]]]:
+def read_bars(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine) -> Iterator[tuple[Location, list[str]]]:
     """Lines split at vertical bars."""
     for path in paths:
-        for number, line in read_lines(path, data.max_characters, bad):
+        for number, line in read_lines(path, data.max_characters, on_bad_line):
             if line.strip():
-                yield Place(str(path), number), [cell.strip() for cell in line.split("|")]
+                yield Location(str(path), number), [cell.strip() for cell in line.split("|")]
 
 
 ROWS = "".join(f"a film of number {n} | {'good' if n % 2 else 'bad'}\n" for n in range(40))

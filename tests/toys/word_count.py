@@ -12,12 +12,11 @@ from seqloom.core.config.data import TokenizedData
 from seqloom.core.config.section import Values, key, keys
 from seqloom.core.problem import DataError
 from seqloom.core.registry import Registry
-from seqloom.data.examples import Place, Record
-from seqloom.data.fields import Field, scalar
+from seqloom.data.formats import TableData, column_key
 from seqloom.data.prepare import Split
-from seqloom.data.reads import EmbeddedCorpus, Reads, Role
+from seqloom.data.records import Field, Location, Record, parse_scalar
 from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
-from seqloom.data.table_config import TableData, column_key
+from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.family import Family, Use
 from seqloom.nn.heads import Pooled, SquaredError
 from seqloom.nn.model import Model
@@ -36,15 +35,15 @@ def lines(seed: int, length: int | None, examples: int | None) -> Iterator[Recor
     random = Random(seed)
     for number in range(1, (examples or 400) + 1):
         words = random.choices(["red", "old", "river", "house"], k=random.randint(1, length or 8))
-        yield Record((" ".join(words), float(len(words))), Place("lines", number))
+        yield Record((" ".join(words), float(len(words))), Location("lines", number))
 
 
 def to_number(field: Field, _data: object) -> float:
     try:
-        return float(scalar(field.value, field.place))
+        return float(parse_scalar(field.value, field.location))
     except ValueError:
         message = f"{field.value!r} is not a number"
-        raise DataError(field.place, message, "Write one, such as 7", code="not-a-number") from None
+        raise DataError(field.location, message, "Write one, such as 7", code="not-a-number") from None
 
 
 class CountData(TokenizedData, TableData):
@@ -57,7 +56,7 @@ class CountData(TokenizedData, TableData):
 class Config(Experiment):
     """Say how many words a text has."""
 
-    reads = Reads(
+    data_spec = DataSpec(
         "count",
         "CSV, TSV or JSONL, with a text and its number of words",
         ("table",),

@@ -19,7 +19,7 @@ def gradients(arch: str, pieces: list[int]) -> tuple[float, list[torch.Tensor]]:
     total, start = 0.0, 0
     for number, size in enumerate(pieces):
         row = tokens[:, start : start + size + 1]
-        loss, _ = trainer.backward(Batch(row[:, :-1], row[:, 1:], goes_on=number > 0))
+        loss, _ = trainer.backward(Batch(row[:, :-1], row[:, 1:], continues=number > 0))
         total, start = total + loss.item(), start + size
     return total, [weight.grad for weight in trainer.model.parameters() if weight.grad is not None]
 
@@ -68,7 +68,7 @@ def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
 def test_a_state_goes_on_within_an_epoch_and_not_beyond() -> None:
     trainer = tiny_session("language", train={"steps": 400, "epochs": 2}).trainer([])
     per_epoch = len(trainer.items)
-    assert [trainer.items[i].goes_on for i in range(3)] == [False, True, True]
+    assert [trainer.items[i].continues for i in range(3)] == [False, True, True]
     for _ in range(per_epoch):
         trainer.step()
     assert trainer.state is not None

@@ -31,7 +31,8 @@ def taught(name: str, task: str | None, summary: str) -> str:
     """The help of a command: on one task, or on all of them. A paragraph behind \\b keeps its lines."""
     if task is None or task not in TASKS:
         told = [
-            (f"  {task:<10}{each.summary}", f"{'':12}reads {each.reads.description}") for task, each in TASKS.items()
+            (f"  {task:<10}{each.summary}", f"{'':12}reads {each.data_spec.description}")
+            for task, each in TASKS.items()
         ]
         lines = "\n".join(line for both in told for line in both)
         examples = "\n".join(f"  $ seqloom {name} {task} {each.config.help.file}" for task, each in TASKS.items())

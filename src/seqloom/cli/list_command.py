@@ -58,7 +58,7 @@ def tasks(console: Console) -> None:
     """What can be learned, and from which files."""
     from seqloom.tasks.registry import TASKS
 
-    rows = [(name, each.summary, each.reads.description) for name, each in TASKS.items()]
+    rows = [(name, each.summary, each.data_spec.description) for name, each in TASKS.items()]
     show(console, ("task", "what it learns", "reads"), rows)
 
 
@@ -69,7 +69,7 @@ def corpora(console: Console) -> None:
     summaries: dict[str, str] = {}
     tasks: dict[str, list[str]] = {}
     for name, entry in TASKS.items():
-        for corpus, made in entry.reads.corpora.items():
+        for corpus, made in entry.data_spec.corpora.items():
             summaries[corpus] = made.summary
             tasks.setdefault(corpus, []).append(name)
     rows = [

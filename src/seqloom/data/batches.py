@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.permutation import generator, number, shuffled
+from seqloom.data.permutation import random_generator, shuffled_positions, stable_hash
 
 POOL = 1 << 16  # examples sorted by length together: enough that a batch's lengths are nearly equal
 
 
-def by_length(
+def batches_by_length(
     lengths: Integer[ndarray, " rows"] | Integer[ndarray, "rows sides"], budget: int, *, seed: int, epoch: int
 ) -> list[Integer[ndarray, " batch"]]:
     """Rows of nearly equal length together, at most `budget` tokens a batch with padding; in shuffled order.
@@ -22,21 +22,21 @@ def by_length(
     than the budget has a batch of its own. Where a row has several sides (a text and its translation), each is padded
     to the longest of its side, and the budget is for all sides together.
 
-    >>> [sorted(batch.tolist()) for batch in by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)] in (
+    >>> [sorted(batch.tolist()) for batch in batches_by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)] in (
     ...     [[0, 2], [1, 3]],
     ...     [[1, 3], [0, 2]],
     ... )
     True
     """
     sides = lengths[:, None] if lengths.ndim == 1 else lengths
-    rows = generator("rows", seed, epoch).permutation(len(lengths))
+    rows = random_generator("rows", seed, epoch).permutation(len(lengths))
     batches: list[Integer[ndarray, " batch"]] = []
     for start in range(0, len(rows), POOL):
         pool = rows[start : start + POOL]
         pool = pool[rising(sides[pool])]
         cuts = [*cuts_of(sides[pool], budget), len(pool)]
         batches += [pool[begin:end] for begin, end in pairwise(cuts)]
-    order = generator("batches", seed, epoch).permutation(len(batches))
+    order = random_generator("batches", seed, epoch).permutation(len(batches))
     return [batches[i] for i in order]
 
 
@@ -67,15 +67,15 @@ def cuts_of(lengths: Integer[ndarray, "rows sides"], budget: int) -> Iterator[in
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Chunk:
     """A stretch of text in each row of a batch: from which tokens, how many, and whether a state goes on into it."""
 
     starts: Integer[ndarray, " rows"]
     steps: int
-    goes_on: bool
+    continues: bool
 
 
-class CarriedEpoch(Sequence[Stretch]):
+class StreamEpoch(Sequence[Chunk]):
     """One long row of tokens as `rows` streams side by side, each read from its start to its end, k tokens at a time.
 
     With `drawn`, k varies from batch to batch (Merity et al. 2017): k̃ = k or, one time in twenty, k/2, then N(k̃, 5).
@@ -85,7 +85,7 @@ class CarriedEpoch(Sequence[Stretch]):
         self.rows = min(rows, max(1, tokens - 1))
         self.length = (tokens - 1) // self.rows  # of a stream; each token but the last has a next one
         if drawn:
-            random = generator("bptt", seed, epoch)
+            random = random_generator("bptt", seed, epoch)
             most = self.length // max(1, k // 4) + 1
             around = np.where(random.random(most) < 0.95, k, k / 2)
             sizes = np.maximum(max(1, k // 4), np.rint(random.normal(around, 5.0))).astype(np.int64)
@@ -97,28 +97,28 @@ class CarriedEpoch(Sequence[Stretch]):
     def __len__(self) -> int:
         return len(self.cuts) - 1
 
-    def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+    def __getitem__(self, i: int) -> Chunk:  # type: ignore[override]
         i = range(len(self))[i]
         begin, end = int(self.cuts[i]), int(self.cuts[i + 1])
-        return Stretch(np.arange(self.rows) * self.length + begin, end - begin, begin > 0)
+        return Chunk(np.arange(self.rows) * self.length + begin, end - begin, begin > 0)
 
 
-class ShuffledEpoch(Sequence[Stretch]):
-    """One long row of tokens in stretches of k, from another offset in each epoch, in shuffled order."""
+class ShuffledEpoch(Sequence[Chunk]):
+    """One long row of tokens in chunks of k, from another offset in each epoch, in shuffled order."""
 
     def __init__(self, tokens: int, rows: int, k: int, *, seed: int, epoch: int) -> None:
         self.k = min(k, max(1, tokens - 1))
-        self.offset = number("offset", seed, epoch) % self.k
+        self.offset = stable_hash("offset", seed, epoch) % self.k
         if (tokens - 1 - self.offset) // self.k < 1:
             self.offset = 0
-        self.stretches = (tokens - 1 - self.offset) // self.k
+        self.chunks = (tokens - 1 - self.offset) // self.k
         self.rows, self.seed, self.epoch = rows, seed, epoch
 
     def __len__(self) -> int:
-        return -(-self.stretches // self.rows)
+        return -(-self.chunks // self.rows)
 
-    def __getitem__(self, i: int) -> Stretch:  # type: ignore[override]
+    def __getitem__(self, i: int) -> Chunk:  # type: ignore[override]
         i = range(len(self))[i]
-        places = np.arange(i * self.rows, min((i + 1) * self.rows, self.stretches))
-        windows = shuffled(places, self.stretches, "stretches", self.seed, self.epoch)
-        return Stretch(self.offset + windows * self.k, self.k, False)
+        locations = np.arange(i * self.rows, min((i + 1) * self.rows, self.chunks))
+        windows = shuffled_positions(locations, self.chunks, "chunks", self.seed, self.epoch)
+        return Chunk(self.offset + windows * self.k, self.k, False)

@@ -43,7 +43,7 @@ KINDS = (
 TAR = slice(257, 262), b"ustar"
 
 
-def check_text(place: object, beginning: bytes) -> None:
+def check_text(location: object, beginning: bytes) -> None:
     """A sentence if a file that begins so (unpacked, if it was gzip) is known not to be UTF-8 text.
 
     >>> check_text("a.csv", "text,label".encode("utf-16"))
@@ -54,16 +54,16 @@ def check_text(place: object, beginning: bytes) -> None:
     for mark, name in ENCODINGS:
         if beginning.startswith(mark):
             advice = f"Convert it, for example with `iconv -f {name.lower()} -t utf-8`"
-            raise DataError(place, f"the file is in {name}, not UTF-8", advice, code="encoding")
+            raise DataError(location, f"the file is in {name}, not UTF-8", advice, code="encoding")
     fine = is_utf_8(beginning) and b"\0" not in beginning  # words that some files begin with may begin a text too
     for magic, kind, advice in KINDS:
         if beginning.startswith(magic) and not (magic.isascii() and magic.decode().isprintable() and fine):
-            raise DataError(place, f"not text ({kind})", advice, code="known-binary")
+            raise DataError(location, f"not text ({kind})", advice, code="known-binary")
     where, magic = TAR
     if beginning[where] == magic:
-        raise DataError(place, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
+        raise DataError(location, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
     if looks_binary(beginning):
-        raise DataError(place, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
+        raise DataError(location, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
 
 
 def looks_binary(beginning: bytes) -> bool:

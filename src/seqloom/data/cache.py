@@ -69,18 +69,18 @@ def state(path: Path) -> State:
 
 def find(key: Mapping[str, object]) -> Path | None:
     """The folder that was made from these ingredients, if there is one."""
-    path = place_of(key)
+    path = cache_path(key)
     return path if path.is_dir() else None
 
 
 @contextmanager
 def create(key: Mapping[str, object]) -> Iterator[Path]:
     """A folder to fill from these ingredients, which `find` finds once the block has ended well."""
-    with atomic_io.create_folder(place_of(key)) as folder:
+    with atomic_io.create_folder(cache_path(key)) as folder:
         yield folder
 
 
-def place_of(key: Mapping[str, object]) -> Path:
+def cache_path(key: Mapping[str, object]) -> Path:
     """Where the folder of these ingredients lies."""
     content = json.dumps({"format": FORMAT, **key}, sort_keys=True, default=str)
     return cache_folder() / hashlib.sha256(content.encode()).hexdigest()[:32]

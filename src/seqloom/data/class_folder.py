@@ -6,14 +6,14 @@ from pathlib import Path
 from seqloom.core.config.data import RowData
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
-from seqloom.data.examples import Place
 from seqloom.data.paths import split_named, without_gz
-from seqloom.data.text_io import Bad, EmptyFile, cannot_read, read_chunks, read_lines, refuse
+from seqloom.data.records import Location
+from seqloom.data.text_io import EmptyFile, OnBadLine, cannot_read, raise_error, read_chunks, read_lines
 
-Labelled = tuple[Place, tuple[str, tuple[str, ...]]]
+Labelled = tuple[Location, tuple[str, tuple[str, ...]]]
 
 
-def read_classes(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Labelled]:
+def read_classes(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Labelled]:
     """The text and the class of every example of a folder or a file, in the order of names; hidden files are left out.
 
     A folder of folders: each is a class, and each of its files an example. A folder of files: each is a class, named by
@@ -26,11 +26,13 @@ def read_classes(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Ite
     """
     for path in paths:
         yield from (
-            read_folder(path, data.max_characters, bad) if path.is_dir() else _lines(path, data.max_characters, bad)
+            read_folder(path, data.max_characters, on_bad_line)
+            if path.is_dir()
+            else _lines(path, data.max_characters, on_bad_line)
         )
 
 
-def read_folder(path: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+def read_folder(path: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
     """All classes of a folder."""
     entries = _entries(path)
     folders = [entry for entry in entries if entry.is_dir()]
@@ -44,13 +46,13 @@ def read_folder(path: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]
         raise DataError(path, message, advice, code="mixed-folder")
     _refuse_splits(path, entries)
     for folder in folders:
-        yield from _examples(folder, max_characters, bad)
+        yield from _examples(folder, max_characters, on_bad_line)
     for file in files:
         _check_name(file)
-        yield from _lines(file, max_characters, bad)
+        yield from _lines(file, max_characters, on_bad_line)
 
 
-def _examples(folder: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+def _examples(folder: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
     """A file an example, its class the folder's name."""
     files = _entries(folder)
     if not files:
@@ -65,9 +67,9 @@ def _examples(folder: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]
         try:
             text = _whole(file, max_characters)
         except DataError as error:
-            bad(error)
+            on_bad_line(error)
             continue
-        yield Place(str(file), 1), (text, (folder.name,))
+        yield Location(str(file), 1), (text, (folder.name,))
 
 
 def _whole(file: Path, max_characters: int) -> str:
@@ -79,16 +81,16 @@ def _whole(file: Path, max_characters: int) -> str:
     if next(chunks, "").strip("\n"):
         message = f"a text of more than {counted(max_characters, 'character')}"
         advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
-        raise DataError(Place(str(file), 1), message, advice, code="text-length")
+        raise DataError(Location(str(file), 1), message, advice, code="text-length")
     return text.rstrip("\n")
 
 
-def _lines(file: Path, max_characters: int, bad: Bad) -> Iterator[Labelled]:
+def _lines(file: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
     """A line an example, its class the file's stem."""
     label = without_gz(file).stem
-    for number, line in read_lines(file, max_characters, bad):
+    for number, line in read_lines(file, max_characters, on_bad_line):
         if line.strip():
-            yield Place(str(file), number), (line, (label,))
+            yield Location(str(file), number), (line, (label,))
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -13,18 +13,16 @@ from seqloom.core.config.data import RowData
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
 from seqloom.data import column_guess as guess
-from seqloom.data.examples import Place, Record
-from seqloom.data.fields import FILL_IN, OR_SKIP, Field, check_encodable
-from seqloom.data.formats import Cells, Format
-from seqloom.data.reads import Reads, Role
-from seqloom.data.table_config import TableData
-from seqloom.data.text_io import Bad, Skipped, refuse
+from seqloom.data.formats import Cells, Format, TableData
+from seqloom.data.records import FILL_IN, OR_SKIP, Field, Location, Record, check_encodable
+from seqloom.data.spec import DataSpec, Role
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 HEAD = 1000  # records that are looked at
 SHOWN = 12  # names of columns in a message
 MOST_KEYS = 1000  # of JSON objects: more are no columns of a table, and each is looked at in each object
 
-Records = list[tuple[Place, Cells]]
+Records = list[tuple[Location, Cells]]
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,9 @@ class Columns:
 
     def examples(self, form: Format, data: TableData) -> Iterator[Record]:
         """What the first records of the table hold; those that can't be used are left out."""
-        for place, record in self.head[1 if self.header and not form.keyed else 0 :]:
+        for location, record in self.head[1 if self.header and not form.keyed else 0 :]:
             with suppress(DataError):
-                yield values_of(record, place, form, self, data)
+                yield values_of(record, location, form, self, data)
 
     def shape(self, separator: str) -> str:
         """What a row looks like, in a few words."""
@@ -106,14 +104,14 @@ def by_content(roles: Sequence[Role]) -> bool:
 def read_head(path: Path, form: Format, data: RowData) -> Records:
     """The first records of a table, its header among them."""
     assert form.read is not None
-    bad = refuse if data.on_bad_line == "refuse" else Skipped()
-    return list(islice(form.read([path], data, bad), HEAD))
+    on_bad_line = raise_error if data.on_bad_line == "refuse" else SkipBadLines()
+    return list(islice(form.read([path], data, on_bad_line), HEAD))
 
 
-def find_columns(path: Path, form: Format, reads: Reads, data: TableData) -> Columns:
+def find_columns(path: Path, form: Format, data_spec: DataSpec, data: TableData) -> Columns:
     """The columns of a table, from its first 1,000 records and what `data` says."""
     head = read_head(path, form, data)
-    roles = reads.roles
+    roles = data_spec.roles
     given = {role.key: getattr(data, role.key) for role in roles}
     header_named = any(name is not None and not name.isdecimal() for name in given.values())
     if form.keyed:
@@ -240,7 +238,7 @@ def names_of(path: Path, rows: list[list[str]], width: int, header: bool) -> tup
     if header and len(rows[0]) != width and len(rows) > 1:
         message = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
         advice = f"Name every column once, or remove the header and pass {KeyName('data.header', False)}"
-        raise DataError(Place(str(path), 1), message, advice, code="header-width")
+        raise DataError(Location(str(path), 1), message, advice, code="header-width")
     return tuple(rows[0]) if header else tuple(str(index + 1) for index in range(width))
 
 
@@ -303,24 +301,26 @@ def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, val
     advice = f"The nearest is {nearest[0]!r}; name it with {name}" if nearest else f"Name one of them with {name}"
     message = f"no column {value!r} (columns: {listed(names)})"
     values = {"column": value, "columns": list(names)}
-    raise DataError(Place(str(path), 1), message, advice, code="unknown-column", values=values)
+    raise DataError(Location(str(path), 1), message, advice, code="unknown-column", values=values)
 
 
 # The values of rows ------------------------------------------------------------------------------------------------
 
 
-def read_rows(path: Path, form: Format, columns: Columns, data: TableData, bad: Bad = refuse) -> Iterator[Record]:
+def read_rows(
+    path: Path, form: Format, columns: Columns, data: TableData, on_bad_line: OnBadLine = raise_error
+) -> Iterator[Record]:
     """The values of each row of a table, in the file's order; a row that can't be used goes to `bad`."""
     assert form.read is not None
-    records = form.read([path], data, bad)
+    records = form.read([path], data, on_bad_line)
     if columns.header and not form.keyed:
         next(records, None)
     found = False
-    for place, record in records:
+    for location, record in records:
         try:
-            example = values_of(record, place, form, columns, data)
+            example = values_of(record, location, form, columns, data)
         except DataError as error:
-            bad(error)
+            on_bad_line(error)
             continue
         found = True
         yield example
@@ -328,38 +328,38 @@ def read_rows(path: Path, form: Format, columns: Columns, data: TableData, bad: 
         raise no_records(path, form, columns.roles)
 
 
-def values_of(record: Cells, place: Place, form: Format, columns: Columns, data: TableData) -> Record:
+def values_of(record: Cells, location: Location, form: Format, columns: Columns, data: TableData) -> Record:
     """What a record says in each role."""
     cells: list[object]
     if isinstance(record, Mapping):
-        cells = [value_of(record, name, place) for _, name in columns.named_roles]
-        check_encodable(cells, place)
+        cells = [value_of(record, name, location) for _, name in columns.named_roles]
+        check_encodable(cells, location)
     else:
         if len(record) != len(columns.names):
             shape = columns.shape(form.separator)
             message = f"{counted(len(record), 'field')}, expected {len(columns.names)} ({shape})"
             advice = f"{mend(form, len(record), len(columns.names))}, {OR_SKIP}"
             code = "too-many-fields" if len(record) > len(columns.names) else "too-few-fields"
-            raise DataError(place, message, advice, code=code)
+            raise DataError(location, message, advice, code=code)
         cells = [record[index] for index in columns.indices]
     values = [
-        role.parse(Field(cell, name, place), data)
+        role.parse(Field(cell, name, location), data)
         for (role, name), cell in zip(columns.named_roles, cells, strict=True)
     ]
     if "" in values:
         empty = [role.name for role, value in zip(columns.roles, values, strict=True) if role.required and value == ""]
         if empty:
             message = f"the {' and the '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty"
-            raise DataError(place, message, FILL_IN, code=f"empty-{'-'.join(empty)}")
-    return Record(tuple(values), place)
+            raise DataError(location, message, FILL_IN, code=f"empty-{'-'.join(empty)}")
+    return Record(tuple(values), location)
 
 
-def value_of(record: Mapping[str, object], key: str, place: Place) -> object:
+def value_of(record: Mapping[str, object], key: str, location: Location) -> object:
     """What an object has for a key."""
     if key not in record:
         keys = ", ".join(repr(one) for one in list(record)[:10])
         message = f"no key {key!r} (it has {keys or 'none'})"
-        raise DataError(place, message, f"Add it, {OR_SKIP}", code="missing-key")
+        raise DataError(location, message, f"Add it, {OR_SKIP}", code="missing-key")
     return record[key]
 
 

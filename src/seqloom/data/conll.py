@@ -8,22 +8,21 @@ from pathlib import Path
 from seqloom.core.config.data import TaggedColumn
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName, UserError
-from seqloom.data.examples import Place
-from seqloom.data.fields import OR_SKIP
-from seqloom.data.text_io import Bad, read_lines, refuse
+from seqloom.data.records import OR_SKIP, Location
+from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD = re.compile(r"[1-9][0-9]*")
 NOT_A_WORD = re.compile(r"[0-9]+(-|\.)[0-9]+")  # 1-2 is two words written as one, 1.1 a word that is not written
 
 Word = tuple[str, str]
-Sentence = tuple[Place, tuple[tuple[str, ...], tuple[str, ...]]]
+Sentence = tuple[Location, tuple[tuple[str, ...], tuple[str, ...]]]
 Read = Callable[
     [str, bool], Word | None
 ]  # a line, and whether a sentence has begun, to a word and its tag, if it has them
 
 
-def read_conllu(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> Iterator[Sentence]:
+def read_conllu(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine = raise_error) -> Iterator[Sentence]:
     """Words and tags of the sentences of CoNLL-U files.
 
     `data.tag` names the column of the tags: upos by default, xpos, feats, deprel, lemma, or a number from 1.
@@ -54,10 +53,10 @@ def read_conllu(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) ->
         raise UserError(message, code="conllu-id")
 
     for path in paths:
-        yield from _sentences(path, read, data.max_characters, bad)
+        yield from _sentences(path, read, data.max_characters, on_bad_line)
 
 
-def read_conll(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> Iterator[Sentence]:
+def read_conll(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine = raise_error) -> Iterator[Sentence]:
     """Words and tags of the sentences of CoNLL files: the word first, its tag last or in the column `data.tag`, from 1.
 
     The first row says whether tabs or spaces stand between columns, and how many there are. Rows of -DOCSTART- are
@@ -69,7 +68,7 @@ def read_conll(paths: Sequence[Path], data: TaggedColumn, bad: Bad = refuse) -> 
     (('U.N.', 'official'), ('NNP', 'NN'))
     """
     for path in paths:
-        yield from _sentences(path, conll_reader(data.tag), data.max_characters, bad)
+        yield from _sentences(path, conll_reader(data.tag), data.max_characters, on_bad_line)
 
 
 def conll_reader(column: str | None) -> Read:
@@ -108,12 +107,12 @@ def conll_reader(column: str | None) -> Read:
     return read
 
 
-def _sentences(path: Path, read: Read, max_characters: int, bad: Bad) -> Iterator[Sentence]:
+def _sentences(path: Path, read: Read, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Sentence]:
     """Sentences out of lines: what is common to both forms."""
-    sentence = Begun(path, max_characters, bad)
+    sentence = Begun(path, max_characters, on_bad_line)
     found = False
     before = 0
-    for number, line in read_lines(path, max_characters, bad):
+    for number, line in read_lines(path, max_characters, on_bad_line):
         if number != before + 1:  # a line was bad, and has been reported: its sentence can't be whole
             sentence.broken = True
         before = number
@@ -134,8 +133,8 @@ def _sentences(path: Path, read: Read, max_characters: int, bad: Bad) -> Iterato
 class Begun:
     """The sentence that is being read; once a row of it is bad, the rest is passed over."""
 
-    def __init__(self, path: Path, max_characters: int, bad: Bad) -> None:
-        self.path, self.max_characters, self.bad = path, max_characters, bad
+    def __init__(self, path: Path, max_characters: int, on_bad_line: OnBadLine) -> None:
+        self.path, self.max_characters, self.on_bad_line = path, max_characters, on_bad_line
         self.words: list[Word] = []
         self.first = self.size = 0
         self.broken = False
@@ -150,7 +149,7 @@ class Begun:
         except UserError as error:
             problem = error.template
             advice = f"Correct the row, {OR_SKIP} (which skips its sentence)"
-            self._break(DataError(Place(str(self.path), number), problem.message, advice, code=problem.code))
+            self._break(DataError(Location(str(self.path), number), problem.message, advice, code=problem.code))
             return
         if word is None:
             return
@@ -160,7 +159,7 @@ class Begun:
         if self.size > self.max_characters:
             message = f"a sentence of more than {counted(self.max_characters, 'character')} begins here"
             advice = f"Put a blank line between sentences, or pass a larger {KeyName('data.max_characters')}"
-            self._break(DataError(Place(str(self.path), self.first), message, advice, code="sentence-length"))
+            self._break(DataError(Location(str(self.path), self.first), message, advice, code="sentence-length"))
 
     def _check(self, word: Word) -> None:
         for part, name in zip(word, ("word", "tag"), strict=True):
@@ -170,7 +169,7 @@ class Begun:
     def _break(self, error: DataError) -> None:
         self.broken = True
         self.words.clear()
-        self.bad(error)
+        self.on_bad_line(error)
 
     def end(self) -> Sentence | None:
         words, first, broken = self.words, self.first, self.broken
@@ -178,7 +177,7 @@ class Begun:
         if broken or not words:
             return None
         values = tuple(word for word, _ in words), tuple(tag for _, tag in words)
-        return Place(str(self.path), first), values
+        return Location(str(self.path), first), values
 
 
 def _conllu_column(column: str | None) -> int:

@@ -17,12 +17,12 @@ from numpy import ndarray
 
 from seqloom.core.problem import DataError, KeyName, Problem
 from seqloom.data.cache import create, find, fingerprint
-from seqloom.data.examples import Place, Record
 from seqloom.data.images import SUFFIXES, read_source
+from seqloom.data.records import Location, Record
 from seqloom.data.row_store import Ragged, Writer, read
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.data.text_io import Bad
+from seqloom.data.text_io import OnBadLine
 
 IMAGES, PRINT, NUMBERS = "images", "print.json", "numbers.json"
 DRAWN = 48  # pixels a side of what a corpus draws, unless said
@@ -47,7 +47,7 @@ class ImageOptions:
 
 
 @runtime_checkable
-class Drawing(Protocol):
+class DrawnImage(Protocol):
     """An image that an embedded corpus draws."""
 
     @property
@@ -60,16 +60,16 @@ class Drawing(Protocol):
 
 def name_of(image: object) -> str:
     """What an image is called: its path as it is written, or its number."""
-    return f"scene {image.number}" if isinstance(image, Drawing) else str(image)
+    return f"scene {image.number}" if isinstance(image, DrawnImage) else str(image)
 
 
-def image_path(image: str, place: Place) -> Path:
+def image_path(image: str, location: Location) -> Path:
     """Where an example's image lies: its path goes on from the folder of the table.
 
-    >>> str(image_path("photos/1.jpg", Place("flickr/train.tsv", 1)))
+    >>> str(image_path("photos/1.jpg", Location("flickr/train.tsv", 1)))
     'flickr/photos/1.jpg'
     """
-    return Path(place.file).parent / image
+    return Path(location.file).parent / image
 
 
 class RealPaths(dict[str, str]):
@@ -88,7 +88,7 @@ class RealPaths(dict[str, str]):
         return self[path]
 
 
-class ImageExamples:
+class ImageReader:
     """The examples of a source whose first value is an image: files are read once, and kept in a file of our own.
 
     What the images are must be known before it is known whether they are prepared already.
@@ -98,17 +98,17 @@ class ImageExamples:
         self.source, self.real = source, RealPaths()
         self._copy: IO[str] | None = None
 
-    def __call__(self, bad: Bad) -> Iterator[Example]:
+    def __call__(self, on_bad_line: OnBadLine) -> Iterator[Example]:
         """All examples; what could not be read goes to `bad` each time."""
         if self.source.corpus:
             for example in self.source.made():
                 yield TRAIN, example
         for line in self._lines():
-            split, values, place, problem = json.loads(line)
+            split, values, location, problem = json.loads(line)
             if problem:
-                bad(DataError.of(Problem(**problem)))
+                on_bad_line(DataError.of(Problem(**problem)))
             else:
-                yield split, Record(tuple(values), Place(*place))
+                yield split, Record(tuple(values), Location(*location))
 
     def _lines(self) -> Iterator[str]:
         if self._copy is None:
@@ -119,10 +119,10 @@ class ImageExamples:
         yield from self._copy
 
     def _write(self, file: IO[str]) -> None:
-        bad = self.source.bad()
+        on_bad_line = self.source.on_bad_line()
 
         def note(error: DataError) -> None:
-            bad(error)
+            on_bad_line(error)
             file.write(json.dumps((None, None, None, asdict(error.template))) + "\n")
 
         for each in self.source.inputs:
@@ -131,7 +131,7 @@ class ImageExamples:
 
     def real_path(self, example: Record) -> str:
         """Where the image of an example from a file lies in the end."""
-        return self.real[str(image_path(example.values[0], example.place))]
+        return self.real[str(image_path(example.values[0], example.location))]
 
     def state(self) -> str:
         """One fingerprint for what the system says of all images that the files name, be they there or not."""
@@ -139,7 +139,7 @@ class ImageExamples:
         self.real = RealPaths()  # looked up anew: a link may lead elsewhere by now
         for _, example in self(lambda _: None):
             image = example.values[0]
-            if isinstance(image, Drawing) or str(image_path(image, example.place)) in self.real:
+            if isinstance(image, DrawnImage) or str(image_path(image, example.location)) in self.real:
                 continue
             real = self.real_path(example)
             try:
@@ -190,7 +190,7 @@ class ImageStore:
     skipped: images that can't be read
     """
 
-    examples: ImageExamples
+    examples: ImageReader
     images: Images
     numbers: dict[str, int | None] = field(repr=False)  # by real path, or name of a drawing
     state: str
@@ -198,21 +198,21 @@ class ImageStore:
     skipped: int
 
     @staticmethod
-    def within(folder: Path, examples: ImageExamples, state: str) -> "ImageStore":
+    def within(folder: Path, examples: ImageReader, state: str) -> "ImageStore":
         """What was stored there."""
         about = json.loads((folder / PRINT).read_text(encoding="utf-8"))
         numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
         return ImageStore(examples, Images.within(folder), numbers, state, about["sha256"], about["skipped"])
 
-    def numbered(self, bad: Bad) -> Iterator[Example]:
+    def numbered(self, on_bad_line: OnBadLine) -> Iterator[Example]:
         """The examples whose image is here: its number, then the other values, then the image's name."""
-        for split, example in self.examples(bad):
+        for split, example in self.examples(on_bad_line):
             image, *others = example.values
-            key = name_of(image) if isinstance(image, Drawing) else self.examples.real_path(example)
+            key = name_of(image) if isinstance(image, DrawnImage) else self.examples.real_path(example)
             if key not in self.numbers:
                 raise changed(self.examples.source)
             if (number := self.numbers[key]) is not None:
-                yield split, Record((number, *others, self.images.name(number)), example.place)
+                yield split, Record((number, *others, self.images.name(number)), example.location)
 
 
 def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
@@ -221,12 +221,16 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
     An image counts as the same if where it lies, its size in bytes and the time of its last change are: all contents
     would have to be read to know more, at every start.
     """
-    examples = ImageExamples(source)
+    examples = ImageReader(source)
     state = examples.state()
     key: dict[str, object] = {"images": state, "options": repr(options)}
     if source.corpus:
         data = source.data
-        key |= {"corpus": source.corpus, "made_with": source.reads.made_with(source.corpus), "seed": data.seed}
+        key |= {
+            "corpus": source.corpus,
+            "made_with": source.data_spec.corpus_versions(source.corpus),
+            "seed": data.seed,
+        }
         key |= {"length": data.length, "examples": data.examples}
     folder = find(key)
     if folder is None:
@@ -243,7 +247,7 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
     return store
 
 
-def fill_store(examples: ImageExamples, folder: Path, options: ImageOptions) -> None:
+def fill_store(examples: ImageReader, folder: Path, options: ImageOptions) -> None:
     """All images that the examples name; those that can't be read stop everything, or are skipped."""
     with ImageWriter(folder, examples, options) as writer:
         for _, example in examples(lambda _: None):
@@ -258,7 +262,7 @@ def fill_store(examples: ImageExamples, folder: Path, options: ImageOptions) -> 
 class ImageWriter:
     """An image store while it is filled."""
 
-    def __init__(self, folder: Path, examples: ImageExamples, options: ImageOptions) -> None:
+    def __init__(self, folder: Path, examples: ImageReader, options: ImageOptions) -> None:
         self.folder, self.examples, self.options = folder, examples, options
         self.features = options.features
         self.size = options.size or DRAWN
@@ -278,20 +282,20 @@ class ImageWriter:
     def add(self, example: Record) -> None:
         """An example's image, if it is not here yet."""
         image = example.values[0]
-        if isinstance(image, Drawing):
+        if isinstance(image, DrawnImage):
             self.numbers[name_of(image)] = self._write(name_of(image), image.image(self.size))
             return
         real = self.examples.real_path(example)
         if real in self.numbers:
             return
-        path = image_path(image, example.place)
+        path = image_path(image, example.location)
         try:
             values, content = read_source(path, self.size), fingerprint(path)
             self.numbers[real] = self._write(image, values)
         except DataError as error:
             message = f"{image!r} {error.template.message}"
             if not self.options.skip:
-                raise DataError(example.place, message, self._advice(image), code=error.template.code) from None
+                raise DataError(example.location, message, self._advice(image), code=error.template.code) from None
             self.numbers[real], content = None, "none"
             self.why = self.why or message
         self.contents.update(f"{content}\n".encode())

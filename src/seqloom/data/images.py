@@ -95,10 +95,10 @@ def write_png(path: str | Path, image: UInt8[ndarray, "3 height width"]) -> None
     pillow_image().fromarray(np.ascontiguousarray(image.transpose(1, 2, 0))).save(path, format="PNG")
 
 
-def normalised(images: UInt8[ndarray, "*batch 3 height width"]) -> Float32[ndarray, "*batch 3 height width"]:
+def normalize_images(images: UInt8[ndarray, "*batch 3 height width"]) -> Float32[ndarray, "*batch 3 height width"]:
     """(x / 255 − 0.5) / 0.25: from −2 to 2, an ordinary photograph about as wide as a normal distribution.
 
-    >>> normalised(np.array([0, 255, 0], dtype=np.uint8).reshape(3, 1, 1)).ravel().tolist()
+    >>> normalize_images(np.array([0, 255, 0], dtype=np.uint8).reshape(3, 1, 1)).ravel().tolist()
     [-2.0, 2.0, -2.0]
     """
     return (images.astype(np.float32) / 255 - 0.5) / 0.25

@@ -7,10 +7,9 @@ from pathlib import Path
 from seqloom.core.config.data import RowData
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
-from seqloom.data.examples import Place
-from seqloom.data.fields import FILL_IN
 from seqloom.data.paths import without_gz
-from seqloom.data.text_io import Bad, read_lines, refuse
+from seqloom.data.records import FILL_IN, Location
+from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 
 def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
@@ -32,8 +31,10 @@ def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
     return list(zip(texts[::2], texts[1::2], strict=True))
 
 
-def read_parallel(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[tuple[Place, tuple[str, str]]]:
-    """Line n of one file with line n of the other, without white space at their ends; the place is the source's.
+def read_parallel(
+    paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error
+) -> Iterator[tuple[Location, tuple[str, str]]]:
+    """Line n of one file with line n of the other, without white space at their ends; the location is the source's.
 
     Where both lines are blank they are passed over, as in a table; where one is, the pair goes to `bad`. A line that
     can't be read takes its partner with it. Files of different numbers of lines are refused at the first that is alone.
@@ -45,18 +46,18 @@ def read_parallel(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> It
     """
     source, target = paths
     most, found = data.max_characters, False
-    with closing(Side(source, most, bad)) as one, closing(Side(target, most, bad)) as other:
+    with closing(Side(source, most, on_bad_line)) as one, closing(Side(target, most, on_bad_line)) as other:
         for number, left, right in together(one, other):
             if not (left or right):
                 continue
             if not (left and right):
-                place, which = (
-                    (Place(str(target), number), "target") if left else (Place(str(source), number), "source")
+                location, which = (
+                    (Location(str(target), number), "target") if left else (Location(str(source), number), "source")
                 )
-                bad(DataError(place, f"the {which} is empty", FILL_IN, code=f"empty-{which}"))
+                on_bad_line(DataError(location, f"the {which} is empty", FILL_IN, code=f"empty-{which}"))
                 continue
             found = True
-            yield Place(str(source), number), (left, right)
+            yield Location(str(source), number), (left, right)
         check_ends(one, other)
     if not found:
         advice = "Name two files with a sentence in each line"
@@ -66,14 +67,14 @@ def read_parallel(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> It
 class Side(Iterator[tuple[int, str]]):
     """The lines of a file, and how many there have been, with those that can't be read."""
 
-    def __init__(self, path: str | Path, max_characters: int, bad: Bad) -> None:
-        self.path, self.bad, self.lines = path, bad, 0
+    def __init__(self, path: str | Path, max_characters: int, on_bad_line: OnBadLine) -> None:
+        self.path, self.on_bad_line, self.lines = path, on_bad_line, 0
         self.read = read_lines(path, max_characters, self.hear)
 
     def hear(self, error: DataError) -> None:
         """A line that can't be read is a line."""
         self.lines += 1
-        self.bad(error)
+        self.on_bad_line(error)
 
     def __next__(self) -> tuple[int, str]:
         self.lines, line = next(self.read)
@@ -107,4 +108,4 @@ def check_ends(one: Side, other: Side) -> None:
             f"({counted(short.lines, 'line')} there, {long.lines:,} here)"
         )
         advice = "Find where they part: line n of one file must be the translation of line n of the other"
-        raise DataError(Place(str(long.path), short.lines + 1), message, advice, code="unequal-lengths")
+        raise DataError(Location(str(long.path), short.lines + 1), message, advice, code="unequal-lengths")

@@ -11,17 +11,17 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.data.cache import create, find
-from seqloom.data.examples import Place, Record, Value
-from seqloom.data.row_store import Ragged, Row, Within, files_beside, read, write_rows
+from seqloom.data.records import Location, Record, Value
+from seqloom.data.row_store import Ragged, Row, SourceFile, files_beside, read, write_rows
 from seqloom.data.schema import Counts, Encoders, Notes, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, batched, check_filled
-from seqloom.data.text_io import Bad, skipped
+from seqloom.data.text_io import OnBadLine, skipped
 
 META, COPY = "meta.json", "copy.jsonl"
 TOGETHER = 1 << 20  # characters given to an encoder at a time, about
 
-Read = Callable[[Bad], Iterator[tuple[str, Record]]]
+Read = Callable[[OnBadLine], Iterator[tuple[str, Record]]]
 """All examples, with the split of the file that each stands in; what can't be read goes to the argument."""
 
 to_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -32,7 +32,7 @@ class Split:
     """The rows of one split: arrays by the names of their columns, and where each row stood."""
 
     columns: Mapping[str, Ragged]
-    files: tuple[Within, ...]
+    files: tuple[SourceFile, ...]
     file: Integer[ndarray, " rows"]
     line: Integer[ndarray, " rows"]
 
@@ -83,14 +83,14 @@ class SplitExamples:
 
     def __init__(self, source: DataSource, schema: Schema, read: Read, copy: Path) -> None:
         self.source, self.schema, self.read, self.copy = source, schema, read, copy
-        self.bad = source.bad()
+        self.on_bad_line = source.on_bad_line()
         self.moved: set[str] = set()  # contents that are learned from instead of being kept back
         self.left_out: frozenset[str] = frozenset()  # answers
 
     def first(self) -> Iterator[tuple[str, Record]]:
         """Out of the files."""
         with self.copy.open("w", encoding="utf-8", newline="\n") as file:
-            for split, example in self.read(self.bad):
+            for split, example in self.read(self.on_bad_line):
                 split = self.source.split_of(self.schema.content_of(example.values), split)
                 file.write(to_json((split, example)) + "\n")
                 yield split, example
@@ -98,13 +98,13 @@ class SplitExamples:
     def __iter__(self) -> Iterator[tuple[str, Record]]:
         with self.copy.open(encoding="utf-8", newline="\n") as file:
             for line in file:
-                split, (values, place) = json.loads(line)
+                split, (values, location) = json.loads(line)
                 if self.left_out and self.left_out.intersection(self.answers(values)):
                     continue
                 if self.moved and not self.source.has(split) and self.schema.content_of(values) in self.moved:
                     split = TRAIN
                 values = tuple(tuple(value) if isinstance(value, list) else value for value in values)
-                yield split, Record(values, Place(*place))
+                yield split, Record(values, Location(*location))
 
     def answers(self, values: Sequence[Value]) -> Sequence[str]:
         """The answers of an example."""
@@ -131,9 +131,9 @@ class SplitExamples:
                 if not self.source.has(split) and missing.intersection(self.answers(example.values))
             }
 
-    def place_of(self, answer: str) -> Place:
+    def first_location(self, answer: str) -> Location:
         """Where an answer is first seen."""
-        return next(example.place for _, example in self if answer in self.answers(example.values))
+        return next(example.location for _, example in self if answer in self.answers(example.values))
 
 
 def missing_from_train(source: DataSource, counts: Counts) -> set[str]:
@@ -188,7 +188,7 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
     encoders = learn(schema, examples, counts)
     meta = write_splits(source, schema, encoders, examples, folder)
     check_filled(source.name, meta.splits)
-    meta = replace(meta, skipped=skipped(examples.bad), single=single)
+    meta = replace(meta, skipped=skipped(examples.on_bad_line), single=single)
     for file, learner in schema.learners.items():
         (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")
     (folder / META).write_text(json.dumps(asdict(meta)), encoding="utf-8")
@@ -213,18 +213,18 @@ def write_splits(
 
     def rows() -> Iterator[Row]:
         for group in batched(examples, TOGETHER, size_of):
-            places = [example.place for _, example in group]
+            locations = [example.location for _, example in group]
             encoded = [
-                writers[column.name].encode([example.values[column.role] for _, example in group], places)
+                writers[column.name].encode([example.values[column.role] for _, example in group], locations)
                 for column in schema.columns
             ]
             for (split, example), *arrays in zip(group, *encoded, strict=True):
                 whole = dict(zip(writers, arrays, strict=True))
-                if row_filter is not None and not row_filter.keeps(split, example.place, whole):
+                if row_filter is not None and not row_filter.keeps(split, example.location, whole):
                     continue
                 row = {column.name: whole[column.name][: column.max_length] for column in schema.columns}
                 cut = any(len(row[name]) < len(whole[name]) for name in row)
-                yield Row(split, example.place, cut, row)
+                yield Row(split, example.location, cut, row)
 
     types = {name: writer.dtype for name, writer in writers.items()}
     splits, cut = write_rows(folder, source.names(), types, rows())
@@ -261,11 +261,11 @@ def open_split(folder: Path, schema: Schema) -> Split:
     return Split(columns, files_beside(folder), arrays["file"], arrays["line"])
 
 
-def prepare_to_test(
+def prepare_test(
     source: DataSource, schema: Schema, encoders: Encoders, folder: Path, read: Read | None = None
 ) -> Dataset:
     """Files to test on, encoded with what a run has learned; `folder` is for the arrays."""
-    bad = source.bad()
-    examples = ((TEST, example) for _, example in (read or source.examples)(bad))
+    on_bad_line = source.on_bad_line()
+    examples = ((TEST, example) for _, example in (read or source.examples)(on_bad_line))
     meta = write_splits(source, schema, encoders, examples, folder)
-    return open_dataset(folder, schema, encoders, replace(meta, skipped=skipped(bad)))
+    return open_dataset(folder, schema, encoders, replace(meta, skipped=skipped(on_bad_line)))

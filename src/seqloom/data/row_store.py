@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.data.examples import Place
+from seqloom.data.records import Location
 from seqloom.data.split import SPLITS, batched
 
 INDEX = "arrays.json"
@@ -121,14 +121,14 @@ TOGETHER = 1 << 20  # numbers written at a time, about
 FILES = "files.json"
 
 
-class Within(NamedTuple):
+class SourceFile(NamedTuple):
     """A file that rows came from: the number of what was named, and if that is a folder, the path inside it.
 
     What was named may be called otherwise when the rows are found in the cache again; inside a folder all is the same.
 
-    >>> Within.of("films/pos/1.txt", {"dev.csv": 0, "films": 1})
-    Within(number=1, inside='pos/1.txt')
-    >>> Within(1, "pos/1.txt").name(["dev.csv", "films"]), Within(0, "").name(["data/dev.csv", "films"])
+    >>> SourceFile.of("films/pos/1.txt", {"dev.csv": 0, "films": 1})
+    SourceFile(number=1, inside='pos/1.txt')
+    >>> SourceFile(1, "pos/1.txt").name(["dev.csv", "films"]), SourceFile(0, "").name(["data/dev.csv", "films"])
     ('pos/1.txt', 'dev.csv')
     """
 
@@ -136,22 +136,22 @@ class Within(NamedTuple):
     inside: str
 
     @staticmethod
-    def of(file: str, numbered: Mapping[str, int]) -> "Within":
+    def of(file: str, numbered: Mapping[str, int]) -> "SourceFile":
         """A file that was named, or that is in a folder that was."""
         path = PurePath(file)
         folder = next(each for each in (path, *path.parents) if str(each) in numbered)
-        return Within(numbered[str(folder)], "" if folder == path else path.relative_to(folder).as_posix())
+        return SourceFile(numbered[str(folder)], "" if folder == path else path.relative_to(folder).as_posix())
 
     def name(self, named: Sequence[str]) -> str:
         """For a person, wherever the data lie."""
         return self.inside or PurePath(named[self.number]).name
 
 
-class Placed(Protocol):
+class HasLocations(Protocol):
     """Rows that know where each stood."""
 
     @property
-    def files(self) -> Sequence[Within]:
+    def files(self) -> Sequence[SourceFile]:
         """All that any came from."""
 
     @property
@@ -167,7 +167,7 @@ class Row(NamedTuple):
     """An example made ready: its numbers by name, and whether the end of it was cut off."""
 
     part: str
-    place: Place
+    location: Location
     cut: bool
     numbers: Mapping[str, Shaped[ndarray, " _"]]
 
@@ -175,7 +175,7 @@ class Row(NamedTuple):
 def write_rows(
     folder: Path, named: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]
 ) -> tuple[tuple[str, ...], int]:
-    """Each part's rows into a folder of its name; a place is a line and the number of a file, as they came.
+    """Each part's rows into a folder of its name; a location is a line and the number of a file, as they came.
 
     `named` are the files and folders that rows are from. Returned is which parts have any row, and how many were cut.
     """
@@ -190,17 +190,17 @@ def write_rows(
                 mine = [row for row in group if row.part == part]
                 for name in types:
                     writer.add_rows(name, [row.numbers[name] for row in mine])
-                writer.add("file", [seen.setdefault(row.place.file, len(seen)) for row in mine])
-                writer.add("line", [row.place.line for row in mine])
-    (folder / FILES).write_text(json.dumps([Within.of(file, numbered) for file in seen]), encoding="utf-8")
+                writer.add("file", [seen.setdefault(row.location.file, len(seen)) for row in mine])
+                writer.add("line", [row.location.line for row in mine])
+    (folder / FILES).write_text(json.dumps([SourceFile.of(file, numbered) for file in seen]), encoding="utf-8")
     return tuple(part for part, writer in opened.items() if writer.sizes["line"]), cut
 
 
-def files_beside(part: Path) -> tuple[Within, ...]:
+def files_beside(part: Path) -> tuple[SourceFile, ...]:
     """The files that the rows of a part, and of those beside it, came from."""
-    return tuple(Within(*each) for each in json.loads((part.parent / FILES).read_text(encoding="utf-8")))
+    return tuple(SourceFile(*each) for each in json.loads((part.parent / FILES).read_text(encoding="utf-8")))
 
 
 def size_of(row: Row) -> int:
-    """How many numbers it has, its place included."""
+    """How many numbers it has, its location included."""
     return 2 + sum(map(len, row.numbers.values()))

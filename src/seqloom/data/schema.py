@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from seqloom.core.config.data import TokenizedData
 from seqloom.core.problem import ArgumentError, DataError
-from seqloom.data.examples import Place, Value
+from seqloom.data.records import Location, Value
 from seqloom.data.row_store import smallest_type
 from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.data.vocabulary import Vocabulary
@@ -114,7 +114,7 @@ class ColumnEncoder(ABC):
     dtype: str
 
     @abstractmethod
-    def encode(self, values: Sequence[Value], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
+    def encode(self, values: Sequence[Value], locations: Sequence[Location]) -> Sequence[Shaped[ndarray, " _"]]:
         """A row of numbers for each value."""
 
     def close(self, folder: Path) -> None:  # noqa: B027 (most have nothing to add)
@@ -158,7 +158,7 @@ class TokenEncoder(ColumnEncoder):
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer, self.dtype = tokenizer, smallest_type(len(tokenizer))
 
-    def encode(self, values: Sequence[str], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+    def encode(self, values: Sequence[str], locations: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
         return self.tokenizer.encode_batch(values)
 
 
@@ -171,7 +171,7 @@ class TextColumn(Column, ColumnEncoder):
     def open(self, encoders: Encoders) -> ColumnEncoder:
         return self
 
-    def encode(self, values: Sequence[str], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+    def encode(self, values: Sequence[str], locations: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
         return [np.frombuffer(value.encode(), dtype=np.uint8) for value in values]
 
 
@@ -184,12 +184,12 @@ class NumberColumn(Column, ColumnEncoder):
     def open(self, encoders: Encoders) -> ColumnEncoder:
         return self
 
-    def encode(self, values: Sequence[float], places: Sequence[Place]) -> Sequence[Shaped[ndarray, " _"]]:
+    def encode(self, values: Sequence[float], locations: Sequence[Location]) -> Sequence[Shaped[ndarray, " _"]]:
         rows = [np.array([value]) for value in values]
-        for row, value, place in zip(rows, values, places, strict=True):
+        for row, value, location in zip(rows, values, locations, strict=True):
             if row.dtype.kind not in "iuf" or not np.can_cast(row.dtype, self.dtype, "same_kind"):
                 message = f"{value} is no number that fits {self.dtype}"
-                raise DataError(place, message, "Write another", code="number-range")
+                raise DataError(location, message, "Write another", code="number-range")
         return rows
 
 
@@ -216,13 +216,15 @@ class AnswerEncoder(ColumnEncoder):
         self.names, self.noun, self.example = names, noun, example
         self.dtype = smallest_type(len(names))
 
-    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
-        for answers, place in zip(values, places, strict=True):
+    def encode(
+        self, values: Sequence[Sequence[str]], locations: Sequence[Location]
+    ) -> Sequence[Integer[ndarray, " _"]]:
+        for answers, location in zip(values, locations, strict=True):
             for answer in answers:
                 if answer not in self.names:
                     message = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
                     advice = f"Remove the {self.example}, or train on examples of it"
-                    raise DataError(place, message, advice, code="unknown-answer", values={"value": answer})
+                    raise DataError(location, message, advice, code="unknown-answer", values={"value": answer})
         return [self.names.numbers(answers) for answers in values]
 
 
@@ -233,7 +235,7 @@ class RowFilter(ABC):
     """Decides which rows are left out, and counts what is odd."""
 
     @abstractmethod
-    def keeps(self, split: str, place: Place, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+    def keeps(self, split: str, location: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
         """Whether a row is kept; its columns are whole, not yet cut."""
 
     @abstractmethod

@@ -11,22 +11,16 @@ from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.cache import State, fingerprints, state
 from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
-from seqloom.data.examples import Record, Value
-from seqloom.data.formats import Format, formats_of, refuse_twice
+from seqloom.data.formats import Format, TableData, formats_of, refuse_twice
 from seqloom.data.parallel_text import pair_up
 from seqloom.data.paths import expand, without_gz
-from seqloom.data.reads import Reads
+from seqloom.data.records import Record, Value
+from seqloom.data.spec import DataSpec
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_by_content
-from seqloom.data.table_config import TableData
-from seqloom.data.text_io import Bad, Skipped, read_text, refuse
+from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error, read_text
 
 OnProblem = Callable[[UserError], None]
 """What to do with a problem of the data: raise it, or note it and go on without the file."""
-
-
-def raise_problem(problem: UserError) -> None:
-    """The strict way: stop there."""
-    raise problem
 
 
 class Input(NamedTuple):
@@ -54,7 +48,7 @@ class DataSource:
     named: SHA-256 of what files name (all images), once that is read
     """
 
-    reads: Reads
+    data_spec: DataSpec
     data: DataSection
     files: dict[str, tuple[Path, ...]]
     corpus: str | None
@@ -65,23 +59,23 @@ class DataSource:
     code: tuple[str, ...] = ()
 
     @staticmethod
-    def resolve(data: DataSection, reads: Reads, on_problem: OnProblem = raise_problem) -> "DataSource":
+    def resolve(data: DataSection, data_spec: DataSpec, on_problem: OnProblem = raise_error) -> "DataSource":
         """What the config names; nothing named is the task's own corpus. Contents are not hashed yet: see `hashed`."""
-        corpus = data.corpus if data.train or data.corpus else reads.default_corpus
-        named = {split: find_files(split, data, reads, on_problem) for split in SPLITS}
-        return DataSource._of(data, reads, corpus, named, on_problem)
+        corpus = data.corpus if data.train or data.corpus else data_spec.default_corpus
+        named = {split: find_files(split, data, data_spec, on_problem) for split in SPLITS}
+        return DataSource._of(data, data_spec, corpus, named, on_problem)
 
     @staticmethod
-    def to_test(data: DataSection, reads: Reads, files: Sequence[str]) -> "DataSource":
+    def for_testing(data: DataSection, data_spec: DataSpec, files: Sequence[str]) -> "DataSource":
         """These files as the split to test on, and nothing else."""
         data = data.model_copy(update={"train": (), "valid": (), "test": tuple(files), "corpus": None})
-        named = {split: find_files(split, data, reads, raise_problem) for split in SPLITS}
-        return DataSource._of(data, reads, None, named, raise_problem)
+        named = {split: find_files(split, data, data_spec, raise_error) for split in SPLITS}
+        return DataSource._of(data, data_spec, None, named, raise_error)
 
     @staticmethod
     def _of(
         data: DataSection,
-        reads: Reads,
+        data_spec: DataSpec,
         corpus: str | None,
         named: dict[str, list[tuple[Path, Format]]],
         on_problem: OnProblem,
@@ -89,10 +83,10 @@ class DataSource:
         states = {path: state(path) for files in named.values() for path, _ in files}
         inputs: list[Input] = []
         for split, files in named.items():
-            found, data = find_inputs(split, files, data, reads, on_problem)
+            found, data = find_inputs(split, files, data, data_spec, on_problem)
             inputs += found
         kept = {split: tuple(path for path, _ in files) for split, files in named.items()}
-        return DataSource(reads, data, kept, corpus, tuple(inputs), states=states)
+        return DataSource(data_spec, data, kept, corpus, tuple(inputs), states=states)
 
     def hashed(self, code: Sequence[str] = ()) -> "DataSource":
         """With the SHA-256 of each file; no content may be in two splits, under whatever name.
@@ -108,7 +102,7 @@ class DataSource:
     # What there is ---------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Of all files, train first, after the corpus; an example's place names one by its number here."""
+        """Of all files, train first, after the corpus; an example's location names one by its number here."""
         files = [str(path) for split in SPLITS for path in self.files[split]]
         return [self.corpus, *files] if self.corpus else files
 
@@ -140,13 +134,15 @@ class DataSource:
     def _shares(self) -> tuple[float, float]:
         return self.share(VALID), self.share(TEST)
 
-    def bad(self) -> Bad:
+    def on_bad_line(self) -> OnBadLine:
         """What to do with a bad line."""
-        return Skipped() if isinstance(self.data, RowData) and self.data.on_bad_line == "skip" else refuse
+        return SkipBadLines() if isinstance(self.data, RowData) and self.data.on_bad_line == "skip" else raise_error
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
-    def examples(self, bad: Bad = refuse, on_problem: OnProblem = raise_problem) -> Iterator[tuple[str, Record]]:
+    def examples(
+        self, on_bad_line: OnBadLine = raise_error, on_problem: OnProblem = raise_error
+    ) -> Iterator[tuple[str, Record]]:
         """All examples with the split of their file; what can't be read goes to `bad`, a whole file to `on_problem`."""
         if self.corpus:
             try:
@@ -158,7 +154,7 @@ class DataSource:
             if not each.readable:
                 continue
             try:
-                for example in self.read(each, bad):
+                for example in self.read(each, on_bad_line):
                     yield each.split, example
             except UserError as problem:
                 on_problem(problem)
@@ -166,17 +162,17 @@ class DataSource:
     def made(self) -> Iterator[Value]:
         """The examples of the embedded corpus; of text, its chunks."""
         assert self.corpus is not None
-        return self.reads.corpora[self.corpus].make(self.data)
+        return self.data_spec.corpora[self.corpus].generate(self.data)
 
-    def read(self, each: Input, bad: Bad = refuse) -> Iterator[Record]:
+    def read(self, each: Input, on_bad_line: OnBadLine = raise_error) -> Iterator[Record]:
         """The examples of one input."""
         if each.columns is not None:
             assert isinstance(self.data, TableData)
-            yield from read_rows(each.path, each.format, each.columns, self.data, bad)
+            yield from read_rows(each.path, each.format, each.columns, self.data, on_bad_line)
             return
         assert each.format.read is not None
-        for place, values in each.format.read(each.paths, self.data, bad):
-            yield Record(tuple(values), place)
+        for location, values in each.format.read(each.paths, self.data, on_bad_line):
+            yield Record(tuple(values), location)
 
     def first(self) -> Iterator[Record]:
         """About the first thousand training examples that can be read, without opening a table anew."""
@@ -186,7 +182,7 @@ class DataSource:
 
     def _head(self, each: Input) -> Iterator[Record]:
         if each.columns is None or not each.columns.head:
-            return self.read(each, Skipped())
+            return self.read(each, SkipBadLines())
         assert isinstance(self.data, TableData)
         return each.columns.examples(each.format, self.data)
 
@@ -212,13 +208,13 @@ class DataSource:
 
     def cache_key(self) -> dict[str, object]:
         """All that decides what is read."""
-        key: dict[str, object] = {"task": self.reads.task, "contents": self.hashes}
+        key: dict[str, object] = {"task": self.data_spec.task, "contents": self.hashes}
         key["data"] = self.data.model_dump(exclude={"train", "valid", "test", "seed"})
         key["inputs"] = {split: self._forms(split) for split in SPLITS}
-        if self.corpus is not None or ("text" not in self.reads.kinds and any(map(self.share, (VALID, TEST)))):
+        if self.corpus is not None or ("text" not in self.data_spec.kinds and any(map(self.share, (VALID, TEST)))):
             key["seed"] = self.data.seed  # else it decides nothing: no example is made, and none kept back by content
         if self.corpus:
-            key |= {"corpus": self.corpus, "made_with": self.reads.made_with(self.corpus)}
+            key |= {"corpus": self.corpus, "made_with": self.data_spec.corpus_versions(self.corpus)}
         key["code"] = sorted(self.code)  # the package's own is counted by `cache.FORMAT`
         return key
 
@@ -247,12 +243,12 @@ class DataSource:
         }
 
 
-def find_files(split: str, data: DataSection, reads: Reads, on_problem: OnProblem) -> list[tuple[Path, Format]]:
+def find_files(split: str, data: DataSection, data_spec: DataSpec, on_problem: OnProblem) -> list[tuple[Path, Format]]:
     """The files of a split with their formats, each once; what can't be found or read is a problem, and left out."""
     patterns: tuple[str, ...] = getattr(data, split)
     paths: dict[Path, Path] = {}
     try:
-        refuse_twice(patterns, reads, data)
+        refuse_twice(patterns, data_spec, data)
     except DataError as problem:
         on_problem(problem)
     for pattern in patterns:
@@ -261,11 +257,11 @@ def find_files(split: str, data: DataSection, reads: Reads, on_problem: OnProble
                 paths.setdefault(path.absolute(), path)
         except DataError as problem:
             on_problem(problem)
-    return formats_of(list(paths.values()), reads, data.format, on_problem)
+    return formats_of(list(paths.values()), data_spec, data.format, on_problem)
 
 
 def find_inputs(
-    split: str, files: Sequence[tuple[Path, Format]], data: DataSection, reads: Reads, on_problem: OnProblem
+    split: str, files: Sequence[tuple[Path, Format]], data: DataSection, data_spec: DataSpec, on_problem: OnProblem
 ) -> tuple[list[Input], DataSection]:
     """What readers are called with: tables with their columns, and folders, in order; then parallel texts in pairs.
 
@@ -280,7 +276,7 @@ def find_inputs(
         if form.kind == "table":
             assert isinstance(data, TableData)
             try:
-                columns = find_columns(path, form, reads, data)
+                columns = find_columns(path, form, data_spec, data)
             except UserError as problem:
                 on_problem(problem)
             else:

@@ -19,8 +19,8 @@ def split_by_content(content: str, seed: int, valid: float, test: float) -> str:
     True
     """
     key = f"{seed}\x1f{content}".encode()
-    place = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") / 2**64
-    return TEST if place < test else VALID if place < test + valid else TRAIN
+    location = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") / 2**64
+    return TEST if location < test else VALID if location < test + valid else TRAIN
 
 
 def check_filled(name: str, splits: Iterable[str]) -> None:

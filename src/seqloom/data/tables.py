@@ -9,25 +9,24 @@ from pathlib import Path
 
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError, UserError
-from seqloom.data.examples import Place
-from seqloom.data.fields import OR_SKIP, json_kind
 from seqloom.data.paths import without_gz
-from seqloom.data.text_io import Bad, read_lines, refuse
+from seqloom.data.records import OR_SKIP, Location, json_kind
+from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 Line = tuple[int, str]
-Row = tuple[Place, list[str]]
+Row = tuple[Location, list[str]]
 
 
-def tsv_rows(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Row]:
+def tsv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Row]:
     """Lines split at tabs; quotes are characters like others. Blank lines are passed over."""
     for path in paths:
         name = str(path)
-        for number, line in read_lines(path, data.max_characters, bad):
+        for number, line in read_lines(path, data.max_characters, on_bad_line):
             if line:
-                yield Place(name, number), line.split("\t")
+                yield Location(name, number), line.split("\t")
 
 
-def csv_rows(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[Row]:
+def csv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Row]:
     r"""Records, each with the line it begins on; a quoted field may go on over lines. Blank lines are passed over.
 
     A quote that does not close at the end of a field within `data.max_characters` goes to `bad`; where that returns,
@@ -35,19 +34,19 @@ def csv_rows(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterato
 
     >>> path = getfixture("tmp_path") / "two.csv"
     >>> _ = path.write_text('1,"good,\nreally"\n0,bad\n')
-    >>> [(place.line, row) for place, row in csv_rows([path], RowData())]
+    >>> [(location.line, row) for location, row in csv_rows([path], RowData())]
     [(1, ['1', 'good,\nreally']), (3, ['0', 'bad'])]
     """
     for path in paths:
-        yield from csv_records(path, data.max_characters, bad)
+        yield from csv_records(path, data.max_characters, on_bad_line)
 
 
-def csv_records(path: Path, max_characters: int, bad: Bad) -> Iterator[Row]:
+def csv_records(path: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Row]:
     """The records of one file."""
     name = str(path)
     if csv.field_size_limit() < max_characters:
         csv.field_size_limit(min(max_characters, 2**31 - 1))
-    lines = Lines(read_lines(path, max_characters, bad))
+    lines = Lines(read_lines(path, max_characters, on_bad_line))
     record: list[Line] = []
     whole = False
     while not whole:
@@ -55,13 +54,13 @@ def csv_records(path: Path, max_characters: int, bad: Bad) -> Iterator[Row]:
             for row in csv.reader(_noted(lines, record, max_characters), strict=True):
                 first, last = record[0][0], record[-1][0]
                 if row and last - first == len(record) - 1:  # else a line of it was bad, which has been reported
-                    yield Place(name, first), row
+                    yield Location(name, first), row
                 record.clear()
             whole = True
         except csv.Error:
             message = "a quote opens here that does not close at the end of a field"
             advice = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
-            bad(DataError(Place(name, _opening(record)), message, advice, code="open-quote"))
+            on_bad_line(DataError(Location(name, _opening(record)), message, advice, code="open-quote"))
             lines.back(record[1:])
             record.clear()
 
@@ -104,11 +103,13 @@ def _opening(record: list[Line]) -> int:
     return record[text.count("\n", 0, end)][0]
 
 
-def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Iterator[tuple[Place, dict[str, object]]]:
+def json_objects(
+    paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error
+) -> Iterator[tuple[Location, dict[str, object]]]:
     """The JSON object on each line; blank lines are passed over."""
     for path in paths:
         name = str(path)
-        for number, line in read_lines(path, data.max_characters, bad):
+        for number, line in read_lines(path, data.max_characters, on_bad_line):
             if not line.strip():
                 continue
             if line.lstrip().startswith("[") and without_gz(path).suffix.lower() == ".json":
@@ -119,9 +120,9 @@ def json_objects(paths: Sequence[Path], data: RowData, bad: Bad = refuse) -> Ite
                 record = _object(line)
             except UserError as error:
                 problem, advice = error.template, f"Write one JSON object per line, {OR_SKIP}"
-                bad(DataError(Place(name, number), problem.message, advice, code=problem.code))
+                on_bad_line(DataError(Location(name, number), problem.message, advice, code=problem.code))
                 continue
-            yield Place(name, number), record
+            yield Location(name, number), record
 
 
 def _object(line: str) -> dict[str, object]:

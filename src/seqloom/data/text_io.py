@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from seqloom.core.plurals import counted, named
-from seqloom.core.problem import DataError, KeyName
+from seqloom.core.problem import DataError, KeyName, UserError
 from seqloom.data.binary_files import check_text
-from seqloom.data.examples import Place
+from seqloom.data.records import Location
 
 BLOCK = 1 << 20  # bytes read at a time
 GZIP = b"\x1f\x8b"
@@ -26,18 +26,19 @@ NO_FILES = (
 
 LINE_LENGTH = "line-length"  # the code of a line that is too long
 
-Bad = Callable[[DataError], None]
+OnBadLine = Callable[[DataError], None]
+"""A handler of a line that can't be read: it raises the error, or notes it and returns, which leaves the line out."""
 
 
-def refuse(error: DataError) -> None:
+def raise_error(error: UserError) -> None:
     """What to do with a bad line, the strict way: stop there."""
     raise error
 
 
-class Skipped:
+class SkipBadLines:
     """What to do with a bad line, the lenient way: leave it out, but count it and keep the first sentences.
 
-    >>> skipped = Skipped()
+    >>> skipped = SkipBadLines()
     >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
     >>> skipped.count, str(skipped.errors[0])
     (1, 'train.tsv:7366: 3 fields, expected 2. Remove the tab.')
@@ -55,9 +56,9 @@ class Skipped:
             self.errors.append(error)
 
 
-def skipped(bad: Bad) -> int:
+def skipped(on_bad_line: OnBadLine) -> int:
     """How many lines were left out."""
-    return bad.count if isinstance(bad, Skipped) else 0
+    return on_bad_line.count if isinstance(on_bad_line, SkipBadLines) else 0
 
 
 class EmptyFile(DataError):
@@ -67,7 +68,9 @@ class EmptyFile(DataError):
         super().__init__(path, "the file is empty", "Name one that has text in it", code="empty-file")
 
 
-def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = refuse) -> Iterator[tuple[int, str]]:
+def read_lines(
+    path: str | Path, max_characters: int = 1_000_000, on_bad_line: OnBadLine = raise_error
+) -> Iterator[tuple[int, str]]:
     r"""Each line with its number from 1, without its ending (\n, \r\n or \r, and no other separator of Unicode's).
 
     Each of the three ends a line wherever it stands, also where the file's other lines end in another way.
@@ -81,7 +84,7 @@ def read_lines(path: str | Path, max_characters: int = 1_000_000, bad: Bad = ref
     [(1, 'one'), (2, 'two')]
     """
     path = Path(path)
-    return _lines(path, _unpacked(path), max_characters, bad)
+    return _lines(path, _unpacked(path), max_characters, on_bad_line)
 
 
 def stream_lines(stream: BufferedReader, name: str, max_characters: int = 1_000_000) -> Iterator[tuple[int, str]]:
@@ -91,23 +94,25 @@ def stream_lines(stream: BufferedReader, name: str, max_characters: int = 1_000_
     >>> list(stream_lines(BufferedReader(BytesIO(b"one\\rtwo")), "standard input"))
     [(1, 'one'), (2, 'two')]
     """
-    return _lines(name, _pieces(stream, name), max_characters, refuse)
+    return _lines(name, _pieces(stream, name), max_characters, raise_error)
 
 
-def _lines(place: object, pieces: Iterable[bytes], max_characters: int, bad: Bad) -> Iterator[tuple[int, str]]:
-    for number, raw in enumerate(_raw_lines(_blocks(place, pieces), 4 * max_characters), 1):
+def _lines(
+    location: object, pieces: Iterable[bytes], max_characters: int, on_bad_line: OnBadLine
+) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(_raw_lines(_blocks(location, pieces), 4 * max_characters), 1):
         if len(raw) > 4 * max_characters:  # before decoding: it may be cut inside a character
-            bad(_too_long(place, number, max_characters))
+            on_bad_line(_too_long(location, number, max_characters))
             continue
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            bad(_not_utf_8(place, number, error))
+            on_bad_line(_not_utf_8(location, number, error))
             continue
         if "\0" in line:
-            bad(_binary(place, number))
+            on_bad_line(_binary(location, number))
         elif len(line) > max_characters:
-            bad(_too_long(place, number, max_characters))
+            on_bad_line(_too_long(location, number, max_characters))
         else:
             yield number, line
 
@@ -161,12 +166,12 @@ def _raw_lines(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
         yield bytes(begun)
 
 
-def _blocks(place: object, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _blocks(location: object, pieces: Iterable[bytes]) -> Iterator[bytes]:
     r"""The unpacked bytes without a BOM, with \n for every line ending."""
     held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
     for number, block in enumerate(pieces):
         if number == 0:
-            check_text(place, block)
+            check_text(location, block)
             block = block.removeprefix(UTF_8_BOM)
         block = held + block
         held = b"\r" if block.endswith(b"\r") else b""
@@ -179,7 +184,7 @@ def _blocks(place: object, pieces: Iterable[bytes]) -> Iterator[bytes]:
     if held:
         yield b"\n"
     if empty:
-        raise EmptyFile(place)
+        raise EmptyFile(location)
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
@@ -193,7 +198,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
         raise cannot_read(path, error) from None
 
 
-def _pieces(stream: BufferedReader, place: object) -> Iterator[bytes]:
+def _pieces(stream: BufferedReader, location: object) -> Iterator[bytes]:
     """What a stream holds, likewise; each piece as soon as it has come, since someone may be typing."""
     try:
         source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP)).startswith(GZIP) else stream
@@ -201,7 +206,7 @@ def _pieces(stream: BufferedReader, place: object) -> Iterator[bytes]:
             yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile):
         message, advice = "the gzip data is broken or cut short", "Fetch the file or pack it again"
-        raise DataError(place, message, advice, code="broken-gzip") from None
+        raise DataError(location, message, advice, code="broken-gzip") from None
 
 
 def refuse_pipe(path: Path) -> None:
@@ -238,21 +243,23 @@ def cannot_read(path: Path, error: OSError) -> DataError:
             return DataError(name, message, "Check the disk, or copy it elsewhere", code="unreadable-file")
 
 
-def _not_utf_8(place: object, number: int, error: UnicodeDecodeError) -> DataError:
+def _not_utf_8(location: object, number: int, error: UnicodeDecodeError) -> DataError:
     byte = error.object[error.start]
     advice = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
-    return DataError(Place(str(place), number), f"the byte 0x{byte:02X} is not UTF-8", advice, code="not-utf-8")
+    return DataError(Location(str(location), number), f"the byte 0x{byte:02X} is not UTF-8", advice, code="not-utf-8")
 
 
-def _binary(place: object, number: int) -> DataError:
+def _binary(location: object, number: int) -> DataError:
     advice = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
-    return DataError(Place(str(place), number), "a NUL byte: this looks like a binary file", advice, code="nul-byte")
+    return DataError(
+        Location(str(location), number), "a NUL byte: this looks like a binary file", advice, code="nul-byte"
+    )
 
 
-def _too_long(place: object, number: int, most: int) -> DataError:
+def _too_long(location: object, number: int, most: int) -> DataError:
     message = f"a line of more than {counted(most, 'character')}"
     advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
-    return DataError(Place(str(place), number), message, advice, code=LINE_LENGTH)
+    return DataError(Location(str(location), number), message, advice, code=LINE_LENGTH)
 
 
 def read_text(paths: Sequence[str | Path], characters: int = 1 << 20) -> Iterator[str]:

@@ -26,7 +26,7 @@ META, TOKENIZER_FILE = "meta.json", "source.json"
 
 
 @dataclass(frozen=True)
-class Streams:
+class TokenStreams:
     """The tokens of each split, and how many characters they were."""
 
     tokenizer: Tokenizer
@@ -34,7 +34,7 @@ class Streams:
     characters: dict[str, int]
 
 
-def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
+def prepare_stream(source: DataSource, learner: TokenizerLearner) -> TokenStreams:
     """Text made ready, from the cache or now; never from a file that changed meanwhile."""
     key = {**source.cache_key(), "learner": repr(learner)}
     folder = find(key)
@@ -46,7 +46,7 @@ def prepare_stream(source: DataSource, learner: TokenizerLearner) -> Streams:
         assert folder is not None
     meta = json.loads((folder / META).read_text(encoding="utf-8"))
     tokenizer = learner.load((folder / TOKENIZER_FILE).read_text(encoding="utf-8"), TOKENIZER_FILE)
-    return Streams(
+    return TokenStreams(
         tokenizer, {split: read(folder / split)["tokens"] for split in meta["characters"]}, meta["characters"]
     )
 
@@ -75,12 +75,12 @@ def write_stream(text: Iterable[str], tokenizer: Tokenizer, folder: Path) -> tup
     return characters, writer.sizes["tokens"]
 
 
-def stream_to_test(source: DataSource, tokenizer: Tokenizer, folder: Path) -> Streams:
+def prepare_test_stream(source: DataSource, tokenizer: Tokenizer, folder: Path) -> TokenStreams:
     """The text of files to test on, in a run's tokens; `folder` is for the array."""
     characters, tokens = write_stream(source.text(TEST), tokenizer, folder)
     if tokens < LEAST:
         raise DataError(source.name, "less than two tokens", "Give a longer text", code="short-test")
-    return Streams(tokenizer, {TEST: read(folder)["tokens"]}, {TEST: characters})
+    return TokenStreams(tokenizer, {TEST: read(folder)["tokens"]}, {TEST: characters})
 
 
 def too_short(source: DataSource, where: str, split: str, characters: int) -> DataError:

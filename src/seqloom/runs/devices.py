@@ -43,9 +43,9 @@ def seed(*words: object) -> None:
     """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
     import torch
 
-    from seqloom.data.permutation import number
+    from seqloom.data.permutation import stable_hash
 
-    torch.manual_seed(number(*words))
+    torch.manual_seed(stable_hash(*words))
 
 
 def device_words(device: "torch.device") -> str:

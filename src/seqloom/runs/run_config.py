@@ -47,11 +47,11 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
     for part, files in lay.items():
         found[part] = tuple(str(place_of(path, code, moved)) for path, code in files)
     corpus = noted.get("corpus")
-    if corpus is not None and corpus not in experiment.reads.corpora:
+    if corpus is not None and corpus not in experiment.data_spec.corpora:
         raise RunError(
             f"damaged, there is no corpus {corpus!r}", "Restore the file from a copy", location=folder / LOCAL
         )
-    then, now_made = noted.get("made_with"), experiment.reads.made_with(corpus)
+    then, now_made = noted.get("made_with"), experiment.data_spec.corpus_versions(corpus)
     if isinstance(then, dict) and then != now_made:
         before, after = (", ".join(f"{name} {number}" for name, number in each.items()) for each in (then, now_made))
         message = f"the corpus {corpus!r} was made with {before}, and would differ with {after}"

@@ -26,11 +26,11 @@ def check_data(experiment: Experiment) -> Inspection:
     inspection = Inspection(experiment.task, "warning" if skips else "error")
     if isinstance(data, RowData):
         data = data.model_copy(update={"on_bad_line": "skip"})  # reading goes on after one
-    source = DataSource.resolve(data, experiment.reads, inspection.refuse)
+    source = DataSource.resolve(data, experiment.data_spec, inspection.add_error)
     try:
         source = source.hashed()
     except UserError as problem:
-        inspection.refuse(problem)
+        inspection.add_error(problem)
     summarize_source(source, inspection)
     task.check(source, inspection)
     return inspection

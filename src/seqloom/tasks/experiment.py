@@ -16,7 +16,7 @@ from seqloom.core.names import SIZES
 from seqloom.core.problem import ArgumentError, ConfigError, KeyName, Problem, conflict
 from seqloom.core.registry import not_a_choice
 from seqloom.data.formats import AUTO, formats_read
-from seqloom.data.reads import Reads
+from seqloom.data.spec import DataSpec
 from seqloom.models.family import Family, Use
 from seqloom.models.layer_builder import builder_of
 from seqloom.tasks.metrics.registry import METRICS
@@ -50,7 +50,7 @@ class Experiment(Section):
 
     A task's own is `Config` in its folder: it gives the sections their own keys, and says these:
 
-    reads: the files, columns and corpora
+    data_spec: the files, columns and corpora that it reads
     help: what it is
     architecture: the one that is taken unless said
     use: what it asks of a model
@@ -64,7 +64,7 @@ class Experiment(Section):
     ('lstm', True, 'adam')
     """
 
-    reads: ClassVar[Reads]
+    data_spec: ClassVar[DataSpec]
     help: ClassVar[Help]
     architecture: ClassVar[str]
     use: ClassVar[Use]
@@ -176,8 +176,8 @@ class Experiment(Section):
     def choices(cls, dotted: str) -> tuple[str, ...]:
         """The words that a key takes: of formats and corpora those that the task reads."""
         if dotted == "data.format":
-            return (AUTO, *(form.name for form in formats_read(cls.reads)))
-        return tuple(cls.reads.corpora) if dotted == "data.corpus" else super().choices(dotted)
+            return (AUTO, *(form.name for form in formats_read(cls.data_spec)))
+        return tuple(cls.data_spec.corpora) if dotted == "data.corpus" else super().choices(dotted)
 
     # Validation ------------------------------------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ class Experiment(Section):
 @cache
 def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
     """The config of a task with the model of a family: both kinds of keys in one section."""
-    for role in config.reads.roles:
+    for role in config.data_spec.roles:
         if role.key not in config.sections()["data"].model_fields:
             where = f"{config.__module__}.{config.__name__}"
             raise ArgumentError(where, f"the role {role.name!r}", "no key", f"data.{role.key} in its data section")
@@ -268,7 +268,7 @@ def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
 
 def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> Problem:
     """A corpus that this task can't learn from: of other tasks, or of none."""
-    others = [other for other in TASKS if name in TASKS[other].reads.corpora]
+    others = [other for other in TASKS if name in TASKS[other].data_spec.corpora]
     if not others:
         return not_a_choice("data.corpus", name, corpora)
     message = f"{KeyName('data.corpus')} is {name}, which has nothing for {task} (it has {', '.join(others)})"

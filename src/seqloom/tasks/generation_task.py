@@ -12,7 +12,7 @@ from numpy import ndarray
 from seqloom.core import names
 from seqloom.core.config.decode import Decode, DecodeSection
 from seqloom.core.config.section import keys
-from seqloom.data.batches import by_length
+from seqloom.data.batches import batches_by_length
 from seqloom.data.prepare import Dataset, Split, prepare
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
@@ -224,7 +224,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         """The distinct sources of a part, those of like length together."""
         rows = self.source.distinct(part)
         budget = max(1, self.experiment.train.batch // options.beam)
-        for some in by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
+        for some in batches_by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
             yield rows[some]
 
     def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> Details:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from seqloom.core.problem import KeyName, Problem, UserError
-from seqloom.data.examples import Place
-from seqloom.data.inspection.report import FEW, Tally, listed
+from seqloom.data.inspection.report import MAX_LOCATIONS, Tally, quote_list
 from seqloom.data.prepare import missing_from_train
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 
@@ -21,7 +21,7 @@ def subject(noun: str, labels: Sequence[str]) -> str:
     ("label 'a' is", "tags 'a', 'b' are")
     """
     verb, plural = ("is", "") if len(labels) == 1 else ("are", "s")
-    return f"{noun}{plural} {listed(labels, MESSAGE_LABELS)} {verb}"
+    return f"{noun}{plural} {quote_list(labels, MESSAGE_LABELS)} {verb}"
 
 
 def only_one(noun: str, labels: Iterable[str], advice: str) -> Problem:
@@ -68,7 +68,7 @@ class LabelCounts:
         self.rows: Counter[str] = Counter()
         self.too_many = False  # whether there were labels that are not counted
 
-    def add(self, split: str, labels: Sequence[str], location: Place) -> None:
+    def add(self, split: str, labels: Sequence[str], location: Location) -> None:
         """Count the labels of an example."""
         self.rows[split] += 1
         for label in labels:
@@ -86,7 +86,7 @@ class LabelCounts:
     def tally(self, labels: Iterable[str]) -> Tally:
         """Some labels, at the locations where each is first."""
         chosen = list(labels)
-        return Tally(len(chosen), [self.seen[label].location for label in chosen[:FEW]])
+        return Tally(len(chosen), [self.seen[label].location for label in chosen[:MAX_LOCATIONS]])
 
     def move_missing(
         self, source: DataSource, again: Callable[[], Iterator[Answered]], left_out: frozenset[str] = frozenset()

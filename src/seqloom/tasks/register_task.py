@@ -14,7 +14,7 @@ from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 from seqloom.tasks.row_task import RowTask
 from seqloom.tasks.task import Task
 
-OF_CONFIGS = ("reads", "help", "architecture", "use")
+OF_CONFIGS = ("data_spec", "help", "architecture", "use")
 OF_ROW_TASKS = ("items", "made_of", "rows")
 
 
@@ -96,10 +96,10 @@ def check_config(name: str, task: object, config: object) -> None:
         advice = "Pass config=Config, a class derived from Experiment"
         raise misfit("task", name, task, "has no config", advice)
     refuse_missing(name, config, OF_CONFIGS)
-    if config.reads.task != name:
-        advice = f"Begin it with Reads({name!r}, ...)"
-        raise misfit("task", name, config, f"has a config whose reads are those of {config.reads.task!r}", advice)
-    if not isinstance(config.reads.corpora, Registry):
+    if config.data_spec.task != name:
+        advice = f"Begin it with DataSpec({name!r}, ...)"
+        raise misfit("task", name, config, f"has a config whose data_spec is that of {config.data_spec.task!r}", advice)
+    if not isinstance(config.data_spec.corpora, Registry):
         raise misfit("task", name, config, "has corpora that are no Registry", 'Write Registry("corpus", {...})')
     if config.architecture not in ARCHITECTURES:
         reason = f"has the architecture {config.architecture!r}, which is not registered"

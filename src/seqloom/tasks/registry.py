@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.core.problem import ArgumentError, RunError
 from seqloom.core.registry import Registry
-from seqloom.data.reads import Reads
+from seqloom.data.spec import DataSpec
 
 if TYPE_CHECKING:
     from seqloom.nn.model import GenerativeModel
@@ -55,16 +55,16 @@ class TaskEntry:
         return config
 
     @property
-    def reads(self) -> Reads:
+    def data_spec(self) -> DataSpec:
         """The files, columns and corpora that it reads."""
-        return self.config.reads
+        return self.config.data_spec
 
     @property
     def check(self) -> "Check":
         """What `seqloom check` looks for in its data; without one of its own, what it looks for in any rows."""
         from seqloom.tasks import row_check, text_check
 
-        default = text_check.check if "text" in self.reads.kinds else row_check.check
+        default = text_check.check if "text" in self.data_spec.kinds else row_check.check
         check: Check = self.part("check", "check", default)
         return check
 

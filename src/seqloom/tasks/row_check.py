@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from seqloom.core.plurals import counted
-from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
+from seqloom.data.inspection.duplicates import TextIndex, report_duplicates, report_overlap
 from seqloom.data.inspection.report import Inspection, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.schema import as_content
@@ -24,13 +24,13 @@ def check(source: DataSource, inspection: Inspection) -> None:
     """
     max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokenizer"))
     rows: Counter[str] = Counter()
-    contents = Contents()
+    contents = TextIndex()
     columns: dict[str, TextQuality] = {}
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
         content = as_content(values[0])
         rows[source.split_of(content, file_split)] += 1
         contents.add(content, file_split, (), location)
-        for role, value in zip(source.reads.roles, values, strict=False):
+        for role, value in zip(source.data_spec.roles, values, strict=False):
             if isinstance(value, str):
                 if role.name not in columns:
                     columns[role.name] = TextQuality(role.name, max_length, tokenizer)
@@ -40,7 +40,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     summarize_splits(rows, NOUN, source, inspection)
     report_empty_splits(rows, NOUN, source, inspection)
     repeated = contents.repeated()
-    report_repeats(repeated, NOUN, inspection)
+    report_duplicates(repeated, NOUN, inspection)
     report_overlap(repeated, NOUN, inspection)
     for column in columns.values():
         column.summarize(inspection)

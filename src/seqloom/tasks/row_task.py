@@ -12,8 +12,8 @@ from numpy import ndarray
 from seqloom.core.config.data import RowData
 from seqloom.core.config.section import keys
 from seqloom.core.problem import UserError
-from seqloom.data.batches import by_length
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
+from seqloom.data.batches import batches_by_length
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.schema import Encoders, Schema, TextColumn
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
@@ -67,11 +67,11 @@ class RowTask(Task[Built, Rows]):
 
     def read(self, files: Sequence[str], folder: Path) -> None:
         self._data_source = self.source_to_test(files)
-        self._data = prepare_to_test(self._data_source, self.schema(self.experiment), self.encoders, folder)
+        self._data = prepare_test(self._data_source, self.schema(self.experiment), self.encoders, folder)
 
     def source_to_test(self, files: Sequence[str]) -> DataSource:
         """Other files, read as the run's own were."""
-        return DataSource.to_test(self.experiment.data, self.experiment.reads, files)
+        return DataSource.for_testing(self.experiment.data, self.experiment.data_spec, files)
 
     @property
     def data(self) -> Dataset:
@@ -117,14 +117,14 @@ class RowTask(Task[Built, Rows]):
 
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
         lengths = self.lengths(self.data.splits[TRAIN])
-        return by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
+        return batches_by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
         return self.collate(self.data.splits[TRAIN], item)
 
     def all_of(self, part: Split) -> Iterator[Batch]:
         """A part in batches that fit where a training batch fits: the order does not matter to a score."""
-        for rows in by_length(self.lengths(part), self.experiment.train.batch, seed=0, epoch=0):
+        for rows in batches_by_length(self.lengths(part), self.experiment.train.batch, seed=0, epoch=0):
             yield self.collate(part, rows)
 
     def show(self, batch: Batch) -> Iterator[str]:

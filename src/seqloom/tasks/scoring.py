@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from seqloom.data.batches import by_length
+from seqloom.data.batches import batches_by_length
 from seqloom.nn.model import Model
 from seqloom.tasks.chunking import Pieces
 from seqloom.tasks.padding import padded
@@ -38,7 +38,7 @@ def scored(model: Model, texts: Sequence[Sequence[int]], most: int | None, devic
     """
     told = [Scored() for _ in texts]
     pieces = Pieces.of(np.array([len(text) for text in texts], dtype=np.int64), most)
-    for some in by_length(pieces.lengths, AT_ONCE, seed=0, epoch=0):
+    for some in batches_by_length(pieces.lengths, AT_ONCE, seed=0, epoch=0):
         places = [(int(pieces.rows[i]), int(pieces.starts[i]), int(pieces.lengths[i])) for i in some]
         read = [np.array(texts[row][start : start + length]) for row, start, length in places]
         nats, following = together(model, *padded(read), device)

@@ -40,7 +40,7 @@ class Batch:
     source: Shaped[Tensor, "batch *rest"]
     target: Shaped[Tensor, "batch *answer"]
     lengths: Int[Tensor, " batch"] | None = None  # on the host: layers then know how long rows are without waiting
-    goes_on: bool = False
+    continues: bool = False
     rows: tuple[int, ...] = ()  # of the part, for who wants to show them
     starts: tuple[int, ...] = ()  # where in its row each begins, if long rows are read in pieces
     given: Int[Tensor, "batch written"] | None = None  # what a decoder reads: target_t comes after given_1 .. given_t

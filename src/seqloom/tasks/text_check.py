@@ -6,10 +6,10 @@ from pathlib import Path
 
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, Problem, UserError
-from seqloom.data.examples import Place
-from seqloom.data.inspection.duplicates import Contents
-from seqloom.data.inspection.report import FEW, BadLines, Inspection, Kind, Tally, share
-from seqloom.data.inspection.text_quality import ANY, Lengths, Odd, count_tokens
+from seqloom.data.inspection.duplicates import TextIndex
+from seqloom.data.inspection.report import MAX_LOCATIONS, BadLines, Inspection, Kind, Tally, percent
+from seqloom.data.inspection.text_quality import ANY, Lengths, OddCharacters, count_tokens
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
 from seqloom.data.text_io import LINE_LENGTH, EmptyFile, read_chunks, read_lines
@@ -44,14 +44,14 @@ def check(source: DataSource, inspection: Inspection) -> None:
         for split, block in split_blocks(text, spans):
             splits.add(split, *block)
     except UserError as error:
-        inspection.refuse(error)
+        inspection.add_error(error)
         return
     summarize(splits, source, inspection)
     splits.report(inspection)
     for split, (cut_from, _, _) in spans.items():
         size = splits.sizes[split]
         if size.tokens < LEAST:
-            inspection.refuse(too_short(source, cut_from, split, size.characters))
+            inspection.add_error(too_short(source, cut_from, split, size.characters))
     learnt = splits.sizes[TRAIN].characters
     if LEAST <= learnt < LITTLE:
         message = f"{counted(learnt, 'character')} is little to learn a language from"
@@ -70,7 +70,7 @@ def summarize(splits: "Splits", source: DataSource, inspection: Inspection) -> N
     sizes = splits.sizes.values()
     distinct = set[str]().union(*(size.distinct for size in sizes))
     wide, total = sum(size.wide for size in sizes), sum(size.characters for size in sizes)
-    inspection.summarize("characters", f"{len(distinct):,} distinct; {share(wide, total)} of the text is not ASCII")
+    inspection.summarize("characters", f"{len(distinct):,} distinct; {percent(wide, total)} of the text is not ASCII")
     inspection.summarize("lines", f"{splits.lengths.describe()} characters")
 
 
@@ -91,14 +91,14 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
             bad_lines = unreadable_lines(path).findings("error")
             inspection.others += bad_lines
             if not bad_lines:
-                inspection.refuse(error)
+                inspection.add_error(error)
     if good:
-        tally = Tally(len(empty), [error.template.location for error in empty[:FEW]])
+        tally = Tally(len(empty), [error.template.location for error in empty[:MAX_LOCATIONS]])
         message = f"{counted(len(empty), 'file')} without text"
         inspection.add("note", tally, Problem("empty-files", message, "Nothing; empty files are skipped"))
         return tuple(good), length
     for empty_file in empty:
-        inspection.refuse(empty_file)
+        inspection.add_error(empty_file)
     return (), 0
 
 
@@ -182,9 +182,9 @@ class Splits:
     def __init__(self, tokenizer: str | None) -> None:
         self.tokenizer = tokenizer
         self.sizes = {split: Size() for split in SPLITS}
-        self.lengths, self.odd, self.very_long = Lengths(), Odd(), Tally()
-        self.contents = Contents()
-        self.open, self.begun = 0, Place("", 1)  # characters of a line that the next block continues; its location
+        self.lengths, self.odd, self.very_long = Lengths(), OddCharacters(), Tally()
+        self.contents = TextIndex()
+        self.open, self.begun = 0, Location("", 1)  # characters of a line that the next block continues; its location
 
     def add(self, split: str, name: str, line: int, text: str) -> None:
         """Look at the next block."""
@@ -204,22 +204,22 @@ class Splits:
             if len(content) >= LONG and len(content := content.strip()) >= LONG:
                 self.contents.add(content, split, (), location)
 
-    def _lines(self, name: str, first: int, text: str) -> Iterator[tuple[Place, str]]:
+    def _lines(self, name: str, first: int, text: str) -> Iterator[tuple[Location, str]]:
         """Each line, or piece of one, with its location; a line's length is counted where it ends."""
         if self.open and name != self.begun.file:
             self._end_line()
         *whole, rest = text.split("\n")
         for number, content in enumerate(whole, first):
-            location = Place(name, number)
+            location = Location(name, number)
             self._continue_line(len(content), location)
             self._end_line()
             yield location, content
         if rest:
-            location = Place(name, first + len(whole))
+            location = Location(name, first + len(whole))
             self._continue_line(len(rest), location)
             yield location, rest
 
-    def _continue_line(self, characters: int, location: Place) -> None:
+    def _continue_line(self, characters: int, location: Location) -> None:
         if not self.open:
             self.begun = location
         self.open += characters
@@ -233,7 +233,7 @@ class Splits:
     def _look_for_new(self, size: Size, name: str, line: int, text: str) -> None:
         for character in sorted(set(text) - self.sizes[TRAIN].distinct):
             if character not in size.new:
-                size.tally.add(Place(name, line + text.count("\n", 0, text.index(character))))
+                size.tally.add(Location(name, line + text.count("\n", 0, text.index(character))))
             size.new[character] = size.new.get(character, 0) + text.count(character)
 
     def report(self, inspection: Inspection) -> None:
@@ -261,14 +261,14 @@ class Splits:
         for split in SPLITS:
             again, size = repeated.within(split), sizes[split]
             if again.count >= max(REPEATS * size, 2):
-                lines = f"{share(again.count, size)} of the long lines of {split} ({again.count:,})"
+                lines = f"{percent(again.count, size)} of the long lines of {split} ({again.count:,})"
                 kind: Kind = "warning" if again.count >= MANY * size else "note"
                 advice = "Remove them if they came by copying (headers, footers, the same page)"
                 inspection.add(kind, again, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
         for split in (VALID, TEST):
             both, size = repeated.shared(split, TRAIN), sizes[split]
             if both.count >= max(OVERLAPS * size, 1):
-                lines = f"{share(both.count, size)} of the long lines of {split} ({both.count:,})"
+                lines = f"{percent(both.count, size)} of the long lines of {split} ({both.count:,})"
                 kind = "warning" if both.count >= LEAK * size else "note"
                 advice = f"Remove them from one of the two, or scores on {split} will be too good"
                 inspection.add(kind, both, Problem("shared-lines", f"{lines} are in train too", advice))

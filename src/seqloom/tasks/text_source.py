@@ -13,9 +13,9 @@ from seqloom.core.config.data import RowData
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, TextError
-from seqloom.data.examples import Place
 from seqloom.data.prepare import Dataset, Split
-from seqloom.data.row_store import Within
+from seqloom.data.records import Location
+from seqloom.data.row_store import SourceFile
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenizers import Tokenizer
@@ -155,7 +155,7 @@ class Texts(Source):
         odd, at = data.notes.get("odd"), data.notes.get("odd_at")
         if not odd or not at:
             return ""
-        place = Place(Within(*at[0]).name(names), at[1])
+        place = Location(SourceFile(*at[0]).name(names), at[1])
         what = f"{counted(odd, 'pair')} with over {data.notes['max_ratio']:g} times the tokens on one side"
         return f"; {what}, {data.notes['dropped']:,} of them dropped, the first at {place}"
 

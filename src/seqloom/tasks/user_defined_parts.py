@@ -74,8 +74,8 @@ def parts_named(experiment: Experiment, source: DataSource | None) -> Iterator[U
         yield from of_names(FORMATS.names, each.format.name)
     corpus = experiment.data.corpus if source is None else source.corpus
     if corpus is not None:
-        yield from of_names(experiment.reads.corpora.names, corpus)
-        yield from of_names(names.TOKENIZERS, experiment.reads.corpora[corpus].tokenizer or "")
+        yield from of_names(experiment.data_spec.corpora.names, corpus)
+        yield from of_names(names.TOKENIZERS, experiment.data_spec.corpora[corpus].tokenizer or "")
     build = builder_of(experiment.model)
     if build is not None:
         yield "model", name_of(build), Origin.of(build)

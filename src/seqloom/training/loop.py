@@ -126,7 +126,7 @@ class Trainer:
 
     def backward(self, batch: Batch) -> Loss:
         """The sum of a batch's losses, and over how many items; gradients of the sum are added to those there are."""
-        carried = self.state.detach() if self.state is not None and batch.goes_on else None
+        carried = self.state.detach() if self.state is not None and batch.continues else None
         with precision(self.part, self.device):
             output = self.task.step(self.model, batch, carried, self.done())
             self.state = output.state

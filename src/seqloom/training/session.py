@@ -46,7 +46,7 @@ class Session:
     def prepare(experiment: Experiment, source: DataSource | None = None) -> "Session":
         """Read the data that the config names; `source`, if they are resolved already."""
         check_parts(experiment)
-        source = source or DataSource.resolve(experiment.data, experiment.reads)
+        source = source or DataSource.resolve(experiment.data, experiment.data_spec)
         source = source.hashed(data_code(experiment, source))
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.forget_heads()
@@ -67,7 +67,7 @@ def begin(session: Session, folder: Path, listeners: Sequence[Listener]) -> Run:
 
 def local(session: Session) -> dict[str, object]:
     """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
-    made = session.source.reads.made_with(session.source.corpus)
+    made = session.source.data_spec.corpus_versions(session.source.corpus)
     return {**session.source.local(), "made_with": made, "device": session.device.type}
 
 

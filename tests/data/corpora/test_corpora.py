@@ -7,26 +7,26 @@ import pytest
 
 from seqloom.core.problem import ConfigError, UnknownName
 from seqloom.data.corpora.scenes import Scene
-from seqloom.data.examples import Place, Record
-from seqloom.data.reads import EmbeddedCorpus
+from seqloom.data.records import Location, Record
+from seqloom.data.spec import EmbeddedCorpus
 from seqloom.tasks.registry import TASKS, experiment
 
-EVERY = [(name, task) for task, entry in TASKS.items() for name in entry.reads.corpora]
+EVERY = [(name, task) for task, entry in TASKS.items() for name in entry.data_spec.corpora]
 NAMES = sorted({name for name, _ in EVERY})
 every_corpus_and_task = pytest.mark.parametrize(("name", "task"), EVERY)
 
 
 def corpus(name: str, task: str) -> EmbeddedCorpus:
-    return TASKS[task].reads.corpora[name]
+    return TASKS[task].data_spec.corpora[name]
 
 
 def made(name: str, task: str, seed: int, examples: int) -> list[Any]:
     data = experiment({"task": task, "data": {"corpus": name, "seed": seed, "examples": examples}}).data
-    return list(islice(corpus(name, task).make(data), 50))
+    return list(islice(corpus(name, task).generate(data), 50))
 
 
 def test_what_each_task_has() -> None:
-    assert {task: list(entry.reads.corpora) for task, entry in TASKS.items()} == {
+    assert {task: list(entry.data_spec.corpora) for task, entry in TASKS.items()} == {
         "language": ["python", "copy", "brackets"],
         "classify": ["numbers"],
         "tag": ["python", "copy", "brackets"],
@@ -36,7 +36,7 @@ def test_what_each_task_has() -> None:
 
 
 def test_every_task_has_a_default() -> None:
-    defaults = {task: entry.reads.default_corpus for task, entry in TASKS.items()}
+    defaults = {task: entry.data_spec.default_corpus for task, entry in TASKS.items()}
     assert defaults == {
         "language": "python",
         "classify": "numbers",
@@ -63,8 +63,8 @@ def test_a_task_that_it_lacks_is_refused_with_the_names_of_others(name: str, tas
         return
     with pytest.raises(ConfigError) as error:
         experiment({"task": task, "data": {"corpus": name}})
-    owners = ", ".join(other for other in TASKS if name in TASKS[other].reads.corpora)
-    having = " or ".join(TASKS[task].reads.corpora)
+    owners = ", ".join(other for other in TASKS if name in TASKS[other].data_spec.corpora)
+    having = " or ".join(TASKS[task].data_spec.corpora)
     assert str(error.value) == f"data.corpus is {name}, which has nothing for {task} (it has {owners}). Use {having}."
 
 
@@ -92,7 +92,7 @@ def test_examples_are_whole(name: str, task: str) -> None:
             assert example
             continue
         assert isinstance(example, Record)
-        assert example.place == Place(name, number)
+        assert example.location == Location(name, number)
         match task, example.values:
             case "classify", (str() as text, (str() as label,)):
                 assert text == " ".join(text.split()) != ""

@@ -65,7 +65,7 @@ def test_a_pair_is_one_number_in_two_languages() -> None:
     in_german = {num2words(number, lang="de"): number for number in range(1000)}
     assert len(pairs) == 500
     assert all(target == num2words(in_german[source], lang="es") for (source, target), _ in pairs)
-    assert [place.line for _, place in pairs] == list(range(1, 501))
+    assert [location.line for _, location in pairs] == list(range(1, 501))
 
 
 def test_pairs_by_default() -> None:

@@ -27,7 +27,7 @@ def test_json_says_all() -> None:
     values = json.loads(json.dumps(inspection.as_json()))
     assert values["ok"] is True
     assert values["summary"] == [{"name": "train", "value": "9 sentences"}]
-    assert list(values["findings"][0]) == ["kind", "code", "what", "count", "places", "do"]
+    assert list(values["findings"][0]) == ["kind", "code", "what", "count", "locations", "do"]
     kind, code, message, count, locations, advice = values["findings"][0].values()
     assert Finding(kind, Problem(code, message, advice), count, tuple(locations)) == NOTE
 
@@ -76,7 +76,7 @@ def test_bad_lines_are_errors_only_where_training_would_refuse_them() -> None:
         inspection = Inspection("classify", kind)
         inspection.bad_lines(DataError("a.tsv:7", "3 fields", "Remove the tab", code="field-count"))
         assert (inspection.ok, inspection.refused) == (ok, False)
-        inspection.refuse(UserError("no such corpus", "Name another"))
+        inspection.add_error(UserError("no such corpus", "Name another"))
         assert (inspection.ok, inspection.refused) == (False, True)
         assert {finding.kind for finding in inspection.findings} == {"error", kind}
         refused = next(finding for finding in inspection.findings if not finding.locations)

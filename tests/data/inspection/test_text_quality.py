@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.examples import Place
 from seqloom.data.inspection.report import Inspection
-from seqloom.data.inspection.text_quality import ANY, ODD, Odd
+from seqloom.data.inspection.text_quality import ANY, ODD, OddCharacters
+from seqloom.data.records import Location
 
-HERE = Place("t.txt", 1)
+HERE = Location("t.txt", 1)
 
 
 def kinds(text: str) -> list[str]:
-    odd = Odd()
+    odd = OddCharacters()
     odd.add(text, HERE)
     return [name for name, tally in odd.tallies.items() if tally.count]
 
@@ -68,9 +68,9 @@ def test_the_first_look_misses_nothing(text: str) -> None:
 
 
 def test_two_normal_forms() -> None:
-    odd, found = Odd(), Inspection("any")
+    odd, found = OddCharacters(), Inspection("any")
     for number, form in enumerate(("NFC", "NFD", "NFC"), 1):
-        odd.add(unicodedata.normalize(form, "café"), Place("t.txt", number))
+        odd.add(unicodedata.normalize(form, "café"), Location("t.txt", number))
     odd.report("text", found)
     (finding,) = found.findings
     assert (finding.kind, finding.count, finding.locations) == ("warning", 1, ("t.txt:2",))

@@ -12,7 +12,7 @@ from seqloom.data.corpora import scenes
 from seqloom.data.images import read_source
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.tasks.caption.config import READS
+from seqloom.tasks.caption.config import DATA_SPEC
 from seqloom.tasks.caption.image_source import KIND, Pictures, image_numbers, image_of, shared_images
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.registry import experiment
@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def prepared(**data: Any) -> Caption:
     asked = chosen(**data)
-    return Caption.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
+    return Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
 
 
 def made(rows: Rows = ROWS, **data: Any) -> Caption:

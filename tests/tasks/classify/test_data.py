@@ -9,12 +9,12 @@ import pytest
 
 from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.tasks.classify.config import READS
+from seqloom.tasks.classify.config import DATA_SPEC
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.experiment import Experiment
@@ -40,7 +40,7 @@ def chosen(**data: Any) -> Experiment:
 
 
 def source(**data: Any) -> DataSource:
-    return DataSource.resolve(chosen(**data).data, READS).hashed()
+    return DataSource.resolve(chosen(**data).data, DATA_SPEC).hashed()
 
 
 def prepared(**data: Any) -> Dataset:
@@ -229,9 +229,9 @@ def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -
 def test_a_label_that_the_run_never_saw_has_a_place() -> None:
     data = made(ROWS)
     saved("t.tsv", [*ROWS[:3], ("a text", "new")])
-    test = DataSource.to_test(experiment({"task": "classify"}).data, READS, ["t.tsv"])
+    test = DataSource.for_testing(experiment({"task": "classify"}).data, DATA_SPEC, ["t.tsv"])
     with pytest.raises(DataError) as error:
-        prepare_to_test(test, schema(test.data), data.encoders, Path("out"))
+        prepare_test(test, schema(test.data), data.encoders, Path("out"))
     what, do = "label 'new' is not one of the run's (even, odd)", "Remove the example, or train on examples of it"
     assert str(error.value) == f"t.tsv:5: {what}. {do}."
 
@@ -239,8 +239,8 @@ def test_a_label_that_the_run_never_saw_has_a_place() -> None:
 def test_a_file_to_test_on_is_told_in_the_runs_tokens() -> None:
     data = made(ROWS)
     saved("t.tsv", [*ROWS[:3], ("text of Ω", "odd")])
-    test = DataSource.to_test(chosen().data, READS, ["t.tsv"])
-    read = prepare_to_test(test, schema(test.data), data.encoders, Path("out"))
+    test = DataSource.for_testing(chosen().data, DATA_SPEC, ["t.tsv"])
+    read = prepare_test(test, schema(test.data), data.encoders, Path("out"))
     assert list(read.splits) == [TEST]
     assert told(read, read.splits[TEST]) == [*ROWS[:3], ("text of Ω", "odd")]
     assert tokenizer(data).unknown in read.splits[TEST]["tokens"][3]

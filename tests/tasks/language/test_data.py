@@ -10,7 +10,7 @@ from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.language.config import READS
+from seqloom.tasks.language.config import DATA_SPEC
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import experiment
@@ -31,7 +31,7 @@ def chosen(**data: Any) -> Experiment:
 
 def made(**data: Any) -> Language:
     asked = chosen(**data)
-    return Language.prepare(asked, DataSource.resolve(asked.data, READS).hashed())
+    return Language.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
 
 
 def test_a_token_is_a_character_unless_another_kind_is_asked_for() -> None:
@@ -51,8 +51,8 @@ def test_a_text_is_prepared_as_the_config_says() -> None:
 
 def test_no_file_is_the_first_corpus() -> None:
     asked = experiment({"task": "language"})
-    found = DataSource.resolve(asked.data, READS)
-    assert found.corpus == READS.default_corpus == "python"
+    found = DataSource.resolve(asked.data, DATA_SPEC)
+    assert found.corpus == DATA_SPEC.default_corpus == "python"
     assert (found.names(), found.inputs) == (["python"], ())
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.examples import Place
 from seqloom.data.inspection.report import Inspection
+from seqloom.data.records import Location
 from seqloom.tasks.tag.check import Spans
 from tests.tasks.checks import check, names, only, says, write
 
@@ -69,7 +69,7 @@ def test_spans_that_never_began(sentences: list[list[str]]) -> None:
     spans, found = Spans(), Inspection("any")
     wrong = 0
     for number, tags in enumerate([["B-PER", "O"], *sentences], 1):
-        spans.add(tags, Place("t.conll", number))
+        spans.add(tags, Location("t.conll", number))
         for at, tag in enumerate(tags):
             before = tags[at - 1] if at else "O"
             wrong += tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}")

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from seqloom.core.problem import DataError, RunError
 from seqloom.data import prepare as module
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.tasks.registry import experiment
-from seqloom.tasks.tag.config import READS
+from seqloom.tasks.tag.config import DATA_SPEC
 from seqloom.tasks.tag.data import (
     FORMS,
     LETTERS_FILE,
@@ -45,7 +45,7 @@ def saved(name: str, sentences: list[Words]) -> str:
 
 def source(**data: Any) -> DataSource:
     chosen = experiment({"task": "tag", "data": {"train": "a.conll", **data}})
-    return DataSource.resolve(chosen.data, READS).hashed()
+    return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
 
 
 def prepared(**data: Any) -> Dataset:
@@ -221,9 +221,9 @@ def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -
 def test_a_tag_that_the_run_never_saw_has_a_place() -> None:
     data = made(SENTENCES)
     saved("t.conll", [*SENTENCES[:1], [("word", "NEW")]])
-    test = DataSource.to_test(experiment({"task": "tag"}).data, READS, ["t.conll"])
+    test = DataSource.for_testing(experiment({"task": "tag"}).data, DATA_SPEC, ["t.conll"])
     with pytest.raises(DataError) as error:
-        prepare_to_test(test, schema(test.data), data.encoders, Path("out"))
+        prepare_test(test, schema(test.data), data.encoders, Path("out"))
     what, do = "tag 'NEW' is not one of the run's (D, N, V)", "Remove the sentence, or train on examples of it"
     assert str(error.value) == f"t.conll:3: {what}. {do}."
 
@@ -231,8 +231,8 @@ def test_a_tag_that_the_run_never_saw_has_a_place() -> None:
 def test_a_file_to_test_on_is_told_in_the_runs_words() -> None:
     data = made(SENTENCES)
     saved("t.conll", [*SENTENCES[:2], [("Ωmega", "N")]])
-    test = DataSource.to_test(experiment({"task": "tag"}).data, READS, ["t.conll"])
-    read = prepare_to_test(test, schema(test.data), data.encoders, Path("out"))
+    test = DataSource.for_testing(experiment({"task": "tag"}).data, DATA_SPEC, ["t.conll"])
+    read = prepare_test(test, schema(test.data), data.encoders, Path("out"))
     assert list(read.splits) == [TEST]
     assert told(read, read.splits[TEST]) == [*SENTENCES[:2], [("Ωmega", "N")]]
     (number,) = read.splits[TEST][FORMS][2]

@@ -8,15 +8,15 @@ import pytest
 
 from seqloom.core.problem import DataError
 from seqloom.data import prepare as module
-from seqloom.data.examples import Place
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
-from seqloom.data.row_store import Within
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
+from seqloom.data.records import Location
+from seqloom.data.row_store import SourceFile
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.tasks.registry import experiment
 from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, sides
-from seqloom.tasks.translate.config import READS
+from seqloom.tasks.translate.config import DATA_SPEC
 from seqloom.tasks.translate.data import schema
 
 Row = tuple[str, str]
@@ -37,7 +37,7 @@ def saved(name: str, rows: list[Row]) -> str:
 
 def source_of(**data: Any) -> DataSource:
     chosen = experiment({"task": "translate", "data": {"train": "a.tsv", "vocabulary": 400, **data}})
-    return DataSource.resolve(chosen.data, READS).hashed()
+    return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
 
 
 def prepared(**data: Any) -> Dataset:
@@ -61,7 +61,7 @@ def target(data: Dataset) -> Tokenizer:
 def odd(data: Dataset, *names: str) -> tuple[int, str | None, int]:
     """How many pairs are odd, where the first stands, and how many are dropped."""
     at = data.notes["odd_at"]
-    place = None if at is None else str(Place(Within(*at[0]).name(names), at[1]))
+    place = None if at is None else str(Location(SourceFile(*at[0]).name(names), at[1]))
     return data.notes["odd"], place, data.notes["dropped"]
 
 
@@ -191,8 +191,8 @@ def test_files_to_test_on_are_told_in_the_runs_tokens(files: list[str]) -> None:
     asked = experiment(
         {"task": "translate", "data": {"on_ratio": "drop", "max_ratio": 2, "shared_vocabulary": False}}
     ).data
-    test = DataSource.to_test(asked, READS, files)
-    read = prepare_to_test(test, schema(test.data), data.encoders, Path("out"))
+    test = DataSource.for_testing(asked, DATA_SPEC, files)
+    read = prepare_test(test, schema(test.data), data.encoders, Path("out"))
     assert list(read.splits) == [TEST]
     assert told(read.splits[TEST]) == [("text 5", "texte 5"), LONG]
     assert (source(read), target(read)) == (source(data), target(data))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from random import Random
 
-from seqloom.data.examples import Place, Record
+from seqloom.data.records import Location, Record
 
 LENGTH, LINES, SENTENCES = 12, 20_000, 10_000
 PAIRS = ("()", "[]", "{}", "<>")
@@ -35,7 +35,7 @@ def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[R
     1 1 1 1 1 2 2 1
     """
     for number, word in enumerate(drawn(seed, length or LENGTH, examples or SENTENCES), start=1):
-        yield Record((tuple(word), depths(word)), Place("brackets", number))
+        yield Record((tuple(word), depths(word)), Location("brackets", number))
 
 
 def depths(word: str) -> tuple[str, ...]:

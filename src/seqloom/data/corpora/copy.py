@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 from string import ascii_lowercase
 
-from seqloom.data.examples import Place, Record
+from seqloom.data.records import Location, Record
 
 LENGTH, LINES, SENTENCES, PAIRS = 8, 20_000, 10_000, 10_000
 MARK, BLANK, NOTHING = ">", "_", "-"
@@ -36,18 +36,18 @@ def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[R
     for number, letters in enumerate(drawn(seed, length or LENGTH, examples or SENTENCES), start=1):
         size = len(letters)
         words, tags = (*letters, MARK, *[BLANK] * size), (*[NOTHING] * (size + 1), *letters)
-        yield Record((words, tags), Place("copy", number))
+        yield Record((words, tags), Location("copy", number))
 
 
 def pairs(seed: int, length: int | None, examples: int | None) -> Iterator[Record]:
     """Letters with spaces between them, on both sides the same.
 
     >>> next(pairs(0, 5, 1))
-    Record(values=('t k g n', 't k g n'), place=Place(file='copy', line=1))
+    Record(values=('t k g n', 't k g n'), location=Location(file='copy', line=1))
     """
     for number, letters in enumerate(drawn(seed, length or LENGTH, examples or PAIRS), start=1):
         spaced = " ".join(letters)
-        yield Record((spaced, spaced), Place("copy", number))
+        yield Record((spaced, spaced), Location("copy", number))
 
 
 def drawn(seed: int, length: int, examples: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from num2words import num2words
 
 from seqloom.core.config.data import FAMILIAR
 from seqloom.core.problem import KeyName, UserError
-from seqloom.data.examples import Place, Record
+from seqloom.data.records import Location, Record
 
 DIGITS, MOST_DIGITS = 4, 9
 TEXTS, MOST_TEXTS = 12_000, 1_000_000
@@ -41,7 +41,7 @@ def labelled(
     texts = list(distinct(numbers, languages).items())
     random.shuffle(texts)
     return (
-        Record((text, (language,)), Place("numbers", number))
+        Record((text, (language,)), Location("numbers", number))
         for number, (text, language) in enumerate(texts[:wanted], start=1)
     )
 
@@ -63,7 +63,7 @@ def pairs(
     numbers = [number for number in spread(random, digits, wanted) for _ in range(COPIES.get(len(str(number)), 1))]
     random.shuffle(numbers)
     return (
-        Record((in_words(number, source_language), in_words(number, target_language)), Place("numbers", line))
+        Record((in_words(number, source_language), in_words(number, target_language)), Location("numbers", line))
         for line, number in enumerate(numbers[:wanted], start=1)
     )
 

@@ -26,7 +26,7 @@ from random import Random
 from typing import NamedTuple
 
 from seqloom.core.problem import KeyName, UserError
-from seqloom.data.examples import Place, Record
+from seqloom.data.records import Location, Record
 
 # Not what an interactive session or `site` (quit, license) adds.
 BUILTINS = frozenset(
@@ -109,7 +109,7 @@ def tokens_from(text: list[str], number: int) -> Iterator[Token]:
 
 
 def between(text: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """What stands from one place to another."""
+    """What stands from one location to another."""
     rows = text[start[0] - 1 : end[0]]
     rows[-1] = rows[-1][: end[1]]
     rows[0] = rows[0][start[1] :]
@@ -235,7 +235,7 @@ def sentences(seed: int, length: int | None, examples: int | None) -> Iterator[R
             if len(words) < 2 or cut in seen:
                 continue
             seen.add(cut)
-            yield Record((cut, tags[:longest]), Place("python", len(seen)))
+            yield Record((cut, tags[:longest]), Location("python", len(seen)))
             if len(seen) == enough:
                 break
         if len(seen) == wanted:

@@ -15,7 +15,7 @@ from jaxtyping import Float, UInt8
 from numpy import ndarray
 
 from seqloom.core.problem import KeyName, UserError
-from seqloom.data.examples import Place, Record
+from seqloom.data.records import Location, Record
 
 Plane = Float[ndarray, "size size"]
 Shape = Callable[[Plane, Plane], Plane]
@@ -169,7 +169,7 @@ class Scene:
     def boxes(self) -> dict[int, Box]:
         """For each noun, by the number of its word in the caption (from 0), where what it names is."""
         apart = 4 + len(self.relation.split())
-        return {3 + apart * place: thing.box for place, thing in enumerate(self.things)}
+        return {3 + apart * location: thing.box for location, thing in enumerate(self.things)}
 
     def image(self, side: int = SIDE) -> UInt8[ndarray, "3 side side"]:
         """Drawn at this size: on a grey that brightens to one side, all with a little noise."""
@@ -198,7 +198,7 @@ def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[R
         )
     random = Random(seed)
     scenes = (arranged(random, number, random.randint(1, most), seed) for number in range(1, wanted + 1))
-    return (Record((scene, scene.caption), Place(NAME, scene.number)) for scene in scenes)
+    return (Record((scene, scene.caption), Location(NAME, scene.number)) for scene in scenes)
 
 
 def arranged(random: Random, number: int, count: int, seed: int) -> Scene:
@@ -211,9 +211,9 @@ def arranged(random: Random, number: int, count: int, seed: int) -> Scene:
         half, reach = halves[before + 1], along[before + 1] - along[before] - CLEAR
         across.append(random.uniform(max(half, across[-1] - reach), min(1 - half, across[-1] + reach)))
     relation = random.choice(RELATIONS)
-    places = zip(along, across, strict=True) if relation == "left of" else zip(across, along, strict=True)
+    locations = zip(along, across, strict=True) if relation == "left of" else zip(across, along, strict=True)
     things = []
-    for size, half, (x, y) in zip(sizes, halves, places, strict=True):
+    for size, half, (x, y) in zip(sizes, halves, locations, strict=True):
         colour, shape = random.choice(list(COLOURS)), random.choice(list(SHAPES))
         red, green, blue = (random.uniform(share - SHADE, share + SHADE) for share in COLOURS[colour])
         things.append(Thing(size, colour, Figure(shape, x, y, half, (red, green, blue))))
@@ -224,7 +224,7 @@ def spaced(random: Random, halves: list[float]) -> list[float]:
     """Centres of boxes in a row between 0 and 1, of which no two touch; what room is left is shared out at random."""
     room = 1 - 2 * sum(halves) - GAP * (len(halves) - 1)
     starts = sorted(random.uniform(0, room) for _ in halves)
-    before = [sum(halves[:place]) * 2 + GAP * place for place in range(len(halves))]
+    before = [sum(halves[:location]) * 2 + GAP * location for location in range(len(halves))]
     return [start + taken + half for start, taken, half in zip(starts, before, halves, strict=True)]
 
 

@@ -17,8 +17,8 @@ from numpy import ndarray
 
 from seqloom.core.plurals import counted
 from seqloom.core.problem import Problem
-from seqloom.data.examples import Place
-from seqloom.data.inspection.report import FEW, Inspection, Tally, share
+from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, percent
+from seqloom.data.records import Location
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
 
 SEPARATOR = "\x1f"
@@ -33,7 +33,7 @@ class Locations:
     """Numbers for locations, so that millions of them fit in memory.
 
     >>> locations = Locations()
-    >>> locations[locations.number(Place("train.tsv", 7366))]
+    >>> locations[locations.stable_hash(Location("train.tsv", 7366))]
     'train.tsv:7366'
     """
 
@@ -41,7 +41,7 @@ class Locations:
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
 
-    def number(self, location: Place) -> int:
+    def stable_hash(self, location: Location) -> int:
         """A location as a number, in the order of files as they came and then of lines."""
         file = self.numbers.get(location.file)
         if file is None:
@@ -50,10 +50,10 @@ class Locations:
         return file << LINE_BITS | location.line
 
     def __getitem__(self, number: int) -> str:
-        return str(Place(self.names[number >> LINE_BITS], number & ((1 << LINE_BITS) - 1)))
+        return str(Location(self.names[number >> LINE_BITS], number & ((1 << LINE_BITS) - 1)))
 
 
-class Contents:
+class TextIndex:
     """Each text's hash, split, answer (what a model is to say of it) and location, and how many each split has."""
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class Contents:
         self.hashes, self.answers, self.numbers = array("Q"), array("I"), array("q")
         self.sizes = dict.fromkeys(SPLITS, 0)
 
-    def add(self, text: str, split: str, answer: Sequence[str], location: Place) -> None:
+    def add(self, text: str, split: str, answer: Sequence[str], location: Location) -> None:
         """Add a text of a split's files."""
         self.hashes.append(hash_of(text))
         self.answers.append(short_hash(tuple(answer)) << 2 | SPLITS.index(split))
-        self.numbers.append(self.locations.number(location))
+        self.numbers.append(self.locations.stable_hash(location))
         self.sizes[split] += 1
 
     def repeated(self) -> "Repeated":
@@ -87,7 +87,7 @@ class Contents:
 class Repeated:
     """Texts that are there more than once, equal ones together (`group`), each group in reading order (`row`)."""
 
-    contents: Contents
+    contents: TextIndex
     row: Int[ndarray, " rows"]
     group: Int[ndarray, " rows"]
     answer: UInt[ndarray, " rows"]
@@ -121,7 +121,7 @@ class Repeated:
     def _examples(self, starts: Int[ndarray, " groups"]) -> Int[ndarray, " examples"]:
         """Of the first groups that disagree, a text and the first with another answer."""
         chosen: list[int] = []
-        for start in starts[np.argsort(self.row[starts])[: FEW // 2]]:
+        for start in starts[np.argsort(self.row[starts])[: MAX_LOCATIONS // 2]]:
             other = start + 1
             while self.answer[other] == self.answer[start]:
                 other += 1
@@ -129,7 +129,7 @@ class Repeated:
         return np.array(chosen, dtype=np.int32)
 
     def _tally(self, rows: Int[ndarray, " chosen"]) -> Tally:
-        few = np.sort(np.partition(rows, FEW)[:FEW] if len(rows) > FEW else rows)
+        few = np.sort(np.partition(rows, MAX_LOCATIONS)[:MAX_LOCATIONS] if len(rows) > MAX_LOCATIONS else rows)
         numbers, locations = self.contents.numbers, self.contents.locations
         return Tally(len(rows), [locations[numbers[row]] for row in few])
 
@@ -156,7 +156,7 @@ def short_hash(answer: tuple[str, ...]) -> int:
     return hash_of(SEPARATOR.join(answer)) >> 34
 
 
-def report_repeats(repeated: Repeated, noun: str, inspection: Inspection, which: str = "") -> None:
+def report_duplicates(repeated: Repeated, noun: str, inspection: Inspection, which: str = "") -> None:
     """Findings about texts that repeat an earlier one of the files of their split.
 
     seqloom's own split goes by content, so that equal texts are in one split: they are looked at by their files.
@@ -166,7 +166,9 @@ def report_repeats(repeated: Repeated, noun: str, inspection: Inspection, which:
         again, size = repeated.within(split), contents.sizes[split]
         many = again.count > MANY * size
         repeat = "repeats" if again.count == 1 else "repeat"
-        message = f"{counted(again.count, noun)}{which} of {split} ({share(again.count, size)}) {repeat} an earlier one"
+        message = (
+            f"{counted(again.count, noun)}{which} of {split} ({percent(again.count, size)}) {repeat} an earlier one"
+        )
         advice = "Remove them, unless they should count more" if many else "Nothing to do, if they are meant"
         inspection.add("warning" if many else "note", again, Problem("repeated", message, advice))
 
@@ -177,7 +179,7 @@ def report_overlap(repeated: Repeated, noun: str, inspection: Inspection, which:
     for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
         both, size = repeated.shared(split, other), contents.sizes[split]
         are = "is" if both.count == 1 else "are"
-        message = f"{counted(both.count, noun)}{which} of {split} ({share(both.count, size)}) {are} in {other} too"
+        message = f"{counted(both.count, noun)}{which} of {split} ({percent(both.count, size)}) {are} in {other} too"
         advice = f"Remove from {other} what {split} has, or scores on {split} will be too good"
         inspection.add("warning" if both.count > LEAK * size else "note", both, Problem("shared", message, advice))
 
@@ -192,7 +194,7 @@ def report_contradictions(repeated: Repeated, noun: str, answers: str, inspectio
     have = "has" if against.count == 1 else "have"
     message = (
         f"{counted(against.count, noun)}{which} {have} different {answers}, so that at least "
-        f"{wrong:,} of {total:,} ({share(wrong, total)}) can't be predicted correctly"
+        f"{wrong:,} of {total:,} ({percent(wrong, total)}) can't be predicted correctly"
     )
     advice = f"Check which of the {answers} are meant"
     inspection.add("warning" if wrong > WRONG * total else "note", against, Problem("contradictions", message, advice))

@@ -10,7 +10,7 @@ from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
 
-FEW = 5  # locations that are kept of each finding
+MAX_LOCATIONS = 5  # locations that are kept of each finding
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Tally:
     def add(self, location: object, times: int = 1) -> None:
         """Count it once more, or so many times more, at this location."""
         self.count += times
-        if len(self.locations) < FEW:
+        if len(self.locations) < MAX_LOCATIONS:
             self.locations.append(str(location))
 
     def finding(self, kind: Kind, problem: Problem) -> Finding:
@@ -103,7 +103,7 @@ class FindingJson(TypedDict):
     code: str
     what: str
     count: int
-    places: list[str]
+    locations: list[str]
     do: str
 
 
@@ -144,7 +144,7 @@ class Inspection:
         if tally.count:
             self.others.append(tally.finding(kind, problem))
 
-    def refuse(self, error: UserError) -> None:
+    def add_error(self, error: UserError) -> None:
         """Add an error that training would end with."""
         location = error.template.location
         self.others.append(Finding("error", error.template, 1, (location,) if location else ()))
@@ -173,7 +173,7 @@ class Inspection:
                 "code": finding.problem.code,
                 "what": named(finding.template.message, naming),
                 "count": finding.count,
-                "places": list(finding.locations),
+                "locations": list(finding.locations),
                 "do": named(finding.template.advice, naming),
             }
             for finding in self.findings
@@ -211,10 +211,10 @@ def verdict(findings: list[Finding]) -> str:
     return f"{total}: {'training would refuse these data' if counts['error'] else 'these data can be trained on'}"
 
 
-def share(count: int, total: int) -> str:
+def percent(count: int, total: int) -> str:
     """A part of a whole in hundredths, with as many digits as it takes to tell it from nothing and from all.
 
-    >>> share(1, 3), share(1, 5000), share(4999, 5000), share(0, 0)
+    >>> percent(1, 3), percent(1, 5000), percent(4999, 5000), percent(0, 0)
     ('33.3%', '0.02%', '99.98%', '0%')
     """
     if not total or count in (0, total):
@@ -225,10 +225,10 @@ def share(count: int, total: int) -> str:
     return f"{hundredths:.2f}%" if hundredths < 0.1 or hundredths > 99.9 else f"{hundredths:.1f}%"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def quote_list(names: Sequence[str], most: int = 5) -> str:
     """The first few, in quotes.
 
-    >>> listed(["a", "b", "c"], most=2)
+    >>> quote_list(["a", "b", "c"], most=2)
     "'a', 'b' and 1 other"
     """
     few = ", ".join(repr(name if len(name) <= 40 else f"{name[:40]}…") for name in names[:most])

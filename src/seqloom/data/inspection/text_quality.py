@@ -6,8 +6,8 @@ from collections import Counter
 
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
-from seqloom.data.examples import Place
-from seqloom.data.inspection.report import Inspection, Kind, Tally, share
+from seqloom.data.inspection.report import Inspection, Kind, Tally, percent
+from seqloom.data.records import Location
 
 TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # about what the word tokenizer tells apart
 FAR = 20  # times the 99th percentile: so long that it may be a mistake
@@ -76,7 +76,7 @@ ANY = re.compile(
 )
 
 
-class Odd:
+class OddCharacters:
     """How many texts (or lines) have each kind of odd character, and how many are written in which normal form."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Odd:
         self.decomposed = Tally()
         self.composed = 0
 
-    def add(self, text: str, location: Place) -> None:
+    def add(self, text: str, location: Location) -> None:
         """Look at a text."""
         if ANY.search(text):
             for name, (_, pattern, _, _) in ODD.items():
@@ -93,7 +93,7 @@ class Odd:
         if not text.isascii():
             self._add_form(text, location)
 
-    def _add_form(self, text: str, location: Place) -> None:
+    def _add_form(self, text: str, location: Location) -> None:
         if not unicodedata.is_normalized("NFC", text):
             self.decomposed.add(location)
         elif not unicodedata.is_normalized("NFD", text):
@@ -178,21 +178,21 @@ def count_tokens(text: str, tokenizer: str | None) -> int:
             return sum(1 for _ in TOKEN.finditer(text))
 
 
-class Cut:
+class TruncatedTexts:
     """Texts that have more tokens than data.max_length."""
 
     def __init__(self, max_length: int | None, tokenizer: str | None) -> None:
         self.max_length, self.tokenizer = max_length, tokenizer
         self.seen, self.tally = 0, Tally()
 
-    def add(self, text: str, location: Place) -> None:
+    def add(self, text: str, location: Location) -> None:
         """Look at a text; no token is shorter than a byte, so that most need not be tokenized."""
         self.seen += 1
         most = self.max_length
         if most is not None and 4 * len(text) > most and count_tokens(text, self.tokenizer) > most:
             self.tally.add(location)
 
-    def add_words(self, words: int, location: Place) -> None:
+    def add_words(self, words: int, location: Location) -> None:
         """Look at a sentence whose tokens are its words."""
         self.seen += 1
         if self.max_length is not None and words > self.max_length:
@@ -202,19 +202,19 @@ class Cut:
         """A finding, if there are any."""
         count = self.tally.count
         message = (
-            f"{counted(count, noun)} ({share(count, self.seen)}) longer than {counted(self.max_length or 0, 'token')}"
+            f"{counted(count, noun)} ({percent(count, self.seen)}) longer than {counted(self.max_length or 0, 'token')}"
         )
         advice = f"Pass a larger {KeyName('data.max_length')}, or let their ends be cut off"
         inspection.add("warning" if count > MANY * self.seen else "note", self.tally, Problem("cut", message, advice))
 
 
-class Longest:
+class LongestText:
     """The longest text, and its location."""
 
     def __init__(self) -> None:
         self.characters, self.location = 0, ""
 
-    def add(self, characters: int, location: Place) -> None:
+    def add(self, characters: int, location: Location) -> None:
         """Look at a text."""
         if characters > self.characters:
             self.characters, self.location = characters, str(location)
@@ -233,10 +233,10 @@ class TextQuality:
 
     def __init__(self, noun: str, max_length: int | None, tokenizer: str | None) -> None:
         self.noun = noun
-        self.characters, self.words, self.longest = Lengths(), Lengths(), Longest()
-        self.cut, self.odd, self.blank = Cut(max_length, tokenizer), Odd(), Tally()
+        self.characters, self.words, self.longest = Lengths(), Lengths(), LongestText()
+        self.cut, self.odd, self.blank = TruncatedTexts(max_length, tokenizer), OddCharacters(), Tally()
 
-    def add(self, text: str, location: Place) -> None:
+    def add(self, text: str, location: Location) -> None:
         """Look at a text."""
         words = len(text.split())
         self.characters.add(len(text))

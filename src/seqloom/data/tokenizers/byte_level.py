@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
-from tokenizers import Tokenizer as HFTokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as HFTokenizer
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from seqloom.core.problem import KeyName, UserError
 from seqloom.data.tokenizers.library import Learned, LibraryTokenizer, by_id, numbered, parts, pieces

@@ -5,7 +5,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Regex, Tokenizer as HFTokenizer, decoders, models, pre_tokenizers
+from tokenizers import Regex, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer as HFTokenizer
 
 from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, numbered
 from seqloom.data.tokenizers.tokenizer import Ids

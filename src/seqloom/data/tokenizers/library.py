@@ -5,7 +5,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
-from tokenizers import Tokenizer as HFTokenizer, normalizers
+from tokenizers import Tokenizer as HFTokenizer
+from tokenizers import normalizers
 
 from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokenizer, refuse_surrogates
 
@@ -67,8 +68,8 @@ class LibraryTokenizer(Tokenizer):
         refuse_surrogates(text)
         looked_at = text if self.kind == "word" else "".join(dict.fromkeys(text))
         seen = self.library.encode(looked_at)
-        places = (place for token, place in zip(seen.ids, seen.offsets, strict=True) if token == self.unknown)
-        return list(dict.fromkeys(looked_at[start:end] for start, end in places))
+        locations = (location for token, location in zip(seen.ids, seen.offsets, strict=True) if token == self.unknown)
+        return list(dict.fromkeys(looked_at[start:end] for start, end in locations))
 
     def lowered(self, text: str) -> str:
         """What the library makes of capitals: each by itself, where Python looks at its neighbours (Σ, ς)."""

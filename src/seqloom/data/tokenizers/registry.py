@@ -19,49 +19,49 @@ TOKENIZERS: Registry[type[Tokenizer]] = Registry(names.TOKENIZERS, {kind.kind: k
 LARGEST = 64 * 2**20
 
 
-def read(text: str, place: object) -> Tokenizer:
+def read(text: str, location: object) -> Tokenizer:
     """The tokenizer that `to_json` wrote; of the file nothing is used but what its kind learned."""
     if len(text) > LARGEST:
-        raise damaged(place, f"a tokenizer of more than {LARGEST // 2**20} MiB")
+        raise damaged(location, f"a tokenizer of more than {LARGEST // 2**20} MiB")
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):
-        raise damaged(place, "a tokenizer that is not JSON") from None
+        raise damaged(location, "a tokenizer that is not JSON") from None
     if not isinstance(told, dict):
-        raise damaged(place, "not a tokenizer of a kind that this version of seqloom makes")
+        raise damaged(location, "not a tokenizer of a kind that this version of seqloom makes")
     if "tokenizer" in told:
-        return read_own(told["tokenizer"], told.get("state"), place)
+        return read_own(told["tokenizer"], told.get("state"), location)
     kind = next((kind for kind in BUILTIN if kind.is_said_by(told)), None)
     if kind is None:
-        raise damaged(place, "not a tokenizer of a kind that this version of seqloom makes")
+        raise damaged(location, "not a tokenizer of a kind that this version of seqloom makes")
     try:
         return kind.from_state(told)
     except ValueError as flaw:
-        raise damaged(place, f"a {kind.kind} tokenizer with a flaw: {flaw}") from None
+        raise damaged(location, f"a {kind.kind} tokenizer with a flaw: {flaw}") from None
 
 
-def damaged(place: object, message: str) -> DataError:
+def damaged(location: object, message: str) -> DataError:
     """The error for a file that is not as it was written."""
     advice = "Train again, or copy the file anew from where it was made"
-    return DataError(place, message, advice, code="damaged-tokenizer")
+    return DataError(location, message, advice, code="damaged-tokenizer")
 
 
-def read_own(name: object, state: object, place: object) -> Tokenizer:
+def read_own(name: object, state: object, location: object) -> Tokenizer:
     """A user-defined tokenizer."""
     origin = TOKENIZERS.names.origin(name) if isinstance(name, str) else None
     if origin is None:
         what = f"a tokenizer of the kind {shown(name)}, which is not registered"
-        raise DataError(place, what, "Register it, as when the run was made", code="tokenizer-missing")
+        raise DataError(location, what, "Register it, as when the run was made", code="tokenizer-missing")
     kind = TOKENIZERS[str(name)]
     if not isinstance(state, dict):
-        raise damaged(place, f"a {name} tokenizer without a state")
+        raise damaged(location, f"a {name} tokenizer without a state")
     try:
         made = kind.from_state(state)
     except SeqloomError:
         raise
     except Exception as error:
         what = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
-        raise damaged(place, what.replace(".)", ")")) from None
+        raise damaged(location, what.replace(".)", ")")) from None
     if not isinstance(made, kind):
         reason = f"made {shown(made)} from its state"
         raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")

@@ -104,11 +104,11 @@ class Tokenizer(ABC):
         return json.dumps({"tokenizer": self.kind, "state": self.state()}, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str, place: object = "tokenizer.json") -> "Tokenizer":
-        """What `to_json` wrote, of any kind; a `DataError` that begins with `place` for anything else."""
+    def from_json(cls, text: str, location: object = "tokenizer.json") -> "Tokenizer":
+        """What `to_json` wrote, of any kind; a `DataError` that begins with `location` for anything else."""
         from seqloom.data.tokenizers.registry import read  # which knows every kind, and so imports this file
 
-        return read(text, place)
+        return read(text, location)
 
 
 def refuse_surrogates(text: str) -> None:

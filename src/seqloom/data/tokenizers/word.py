@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 import numpy as np
-from tokenizers import Regex, Tokenizer as HFTokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as HFTokenizer
 
 from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, by_id, numbered, pieces
 from seqloom.data.tokenizers.tokenizer import Ids

@@ -6,12 +6,12 @@ from pathlib import Path
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
-from seqloom.data.examples import Place
-from seqloom.data.image_store import Drawing, RealPaths, image_path
+from seqloom.data.image_store import DrawnImage, RealPaths, image_path
 from seqloom.data.images import read_source
-from seqloom.data.inspection.duplicates import Contents, report_overlap
+from seqloom.data.inspection.duplicates import TextIndex, report_overlap
 from seqloom.data.inspection.report import BadLines, Inspection
 from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.tasks.caption.config import CaptionData
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
@@ -23,11 +23,11 @@ def check(source: DataSource, inspection: Inspection) -> None:
     """One reading of everything, and of each image."""
     data = keys(source.data, CaptionData)
     rows: Counter[str] = Counter()
-    contents, images, drawn = Contents(), Images(), 0
+    contents, images, drawn = TextIndex(), Images(), 0
     captions = TextQuality("caption", data.max_length, data.tokenizer)
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
         image, caption = values
-        if isinstance(image, Drawing):
+        if isinstance(image, DrawnImage):
             drawn += 1  # nothing is wrong with it
             continue
         if (name := images.name(image, location)) is None:
@@ -57,7 +57,7 @@ class Images:
         self.names: dict[str, str | None] = {}
         self.bad = BadLines()
 
-    def name(self, image: str, location: Place) -> str | None:
+    def name(self, image: str, location: Location) -> str | None:
         """The path of an example's image as a row first wrote it, which it is split by; None if it can't be read."""
         path = image_path(image, location)
         real = self.real[str(path)]
@@ -65,7 +65,7 @@ class Images:
             self.names[real] = image if self._readable(path, image, location) else None
         return self.names[real]
 
-    def _readable(self, path: Path, image: str, location: Place) -> bool:
+    def _readable(self, path: Path, image: str, location: Location) -> bool:
         try:
             read_source(path, SMALL)
         except DataError as error:

@@ -11,22 +11,22 @@ from seqloom.core.config.data import TokenizedData
 from seqloom.core.config.section import Section, Values, key, keys
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Registry
-from seqloom.data import fields
-from seqloom.data.reads import EmbeddedCorpus, Reads, Role
-from seqloom.data.table_config import TableData, column_key
+from seqloom.data import records
+from seqloom.data.formats import TableData, column_key
+from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.encoder_decoder import NO_ENCODER
 from seqloom.models.family import Family, Width
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
 
-def image_path(field: fields.Field, data: object) -> str:
+def image_path(field: records.Field, data: object) -> str:
     """The path of an image, always written in the same way."""
-    path = fields.stripped_text(field, data)
+    path = records.parse_stripped_text(field, data)
     return str(PurePath(path)) if path else ""
 
 
-READS = Reads(
+DATA_SPEC = DataSpec(
     "caption",
     "TSV, CSV or JSONL, with an image's path and its caption",
     ("table",),
@@ -44,7 +44,7 @@ READS = Reads(
             "target",
             ("caption", "description", "text", "sentence", "comment", "target", "title"),
             languages=True,
-            parse=fields.stripped_text,
+            parse=records.parse_stripped_text,
             required=True,
         ),
     ),
@@ -97,7 +97,7 @@ class ImageKeys(Section):
 class Config(GenerationConfig):
     """Describe an image in words."""
 
-    reads = READS
+    data_spec = DATA_SPEC
     answer = "caption"
     help = Help(
         "Learns to describe pictures. Reads a table with the path of an image and a caption in each row "

@@ -16,7 +16,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted, named
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
 from seqloom.data.image_store import Images
-from seqloom.data.images import MOST_VALUES, normalised, read_source
+from seqloom.data.images import MOST_VALUES, normalize_images, read_source
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TEST, TRAIN, VALID
@@ -142,7 +142,7 @@ class Pictures(Source):
     def together(self, pictures: Sequence[Picture]) -> Read:
         """Pictures as one tensor: images of one size, or regions in a row, zeros after them."""
         if not self.features:
-            return Read(torch.from_numpy(normalised(np.stack(pictures))), None)
+            return Read(torch.from_numpy(normalize_images(np.stack(pictures))), None)
         flat = [torch.from_numpy(np.array(picture)).flatten(0, 1) for picture in pictures]
         lengths = torch.tensor([len(regions) for regions in flat])
         return Read(torch.nn.utils.rnn.pad_sequence(flat, batch_first=True), lengths)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from seqloom.core.config.section import keys
-from seqloom.data.image_store import ImageExamples, ImageStore, fill_store, store_images
+from seqloom.data.image_store import ImageReader, ImageStore, fill_store, store_images
 from seqloom.data.images import write_png
-from seqloom.data.prepare import Dataset, prepare, prepare_to_test
+from seqloom.data.prepare import Dataset, prepare, prepare_test
 from seqloom.data.schema import Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import VALID
@@ -47,10 +47,10 @@ class Caption(GenerationTask):
     def read(self, files: Sequence[str], folder: Path) -> None:
         assert isinstance(self.source, Pictures)
         self._data_source = source = self.source_to_test(files)
-        examples = ImageExamples(source)
+        examples = ImageReader(source)
         fill_store(examples, folder, image_options(keys(self.experiment.data, CaptionData), self.source.features))
         store = ImageStore.within(folder, examples, "")
-        data = prepare_to_test(source, self.schema(self.experiment), self.encoders, folder, store.numbered)
+        data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.numbered)
         self._data = noting(data, store)
         self.source.look_at(store.images, data, source.names())
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
-from seqloom.data.examples import Place
-from seqloom.data.inspection.duplicates import Contents, report_contradictions, report_overlap, report_repeats
-from seqloom.data.inspection.report import Inspection, Tally, listed, share
+from seqloom.data.inspection.duplicates import TextIndex, report_contradictions, report_duplicates, report_overlap
+from seqloom.data.inspection.report import Inspection, Tally, percent, quote_list
 from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.tasks.classify.config import ClassifyData
@@ -26,9 +26,9 @@ def check(source: DataSource, inspection: Inspection) -> None:
     """One reading of everything, and two more where training moves or leaves out examples because of their labels."""
     data = keys(source.data, ClassifyData)
     labels = TextLabels(data.label_separator is not None)
-    contents = Contents()
+    contents = TextIndex()
     texts, padded = TextQuality("text", data.max_length, data.tokenizer or "word"), Tally()
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
         text, answers = values
         labels.add(source.split_of(text, file_split), answers, location)
         texts.add(text, location)
@@ -46,7 +46,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     report_labels(labels, source, inspection)
     report_empty_splits(labels.rows, "example", source, inspection)
     repeated = contents.repeated()
-    report_repeats(repeated, "text", inspection)
+    report_duplicates(repeated, "text", inspection)
     report_overlap(repeated, "text", inspection)
     report_contradictions(repeated, "text", "labels", inspection)
     inspection.summarize("characters", texts.characters.describe())
@@ -54,7 +54,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     texts.report_blank(inspection)
     texts.report(inspection)
     total = texts.characters.counts.total()
-    message = f"{counted(padded.count, 'text')} ({share(padded.count, total)}) with white space at an end"
+    message = f"{counted(padded.count, 'text')} ({percent(padded.count, total)}) with white space at an end"
     inspection.add(
         "note",
         padded,
@@ -74,7 +74,7 @@ class TextLabels(LabelCounts):
         self.several = several
         self.left_out: frozenset[str] = frozenset()
 
-    def add(self, split: str, labels: Sequence[str], location: Place) -> None:
+    def add(self, split: str, labels: Sequence[str], location: Location) -> None:
         """Count the labels of a text."""
         self.several |= len(labels) != 1
         super().add(split, labels, location)
@@ -111,7 +111,7 @@ def summarize_labels(labels: TextLabels, inspection: Inspection) -> None:
     measured = VALID if labels.rows[VALID] else TRAIN
     if largest:
         right = labels.seen[largest[0][0]].splits[measured]
-        accuracy = f"{share(right, labels.rows[measured])} of {measured}"
+        accuracy = f"{percent(right, labels.rows[measured])} of {measured}"
         inspection.summarize("baseline", f"always saying {largest[0][0]!r} is right on {accuracy}")
 
 
@@ -178,7 +178,7 @@ def report_alike(labels: TextLabels, inspection: Inspection) -> None:
         forms.setdefault(" ".join(label.casefold().split()), []).append(label)
     same = [group for group in forms.values() if len(group) > 1]
     if same:
-        message = f"labels that differ in capitals or spaces alone: {listed(same[0])}"
+        message = f"labels that differ in capitals or spaces alone: {quote_list(same[0])}"
         tally = labels.tally(label for group in same for label in group)
         inspection.add("warning", tally, Problem("labels-alike", message, "Write them the same way"))
 
@@ -193,7 +193,7 @@ def report_uneven(labels: TextLabels, inspection: Inspection) -> None:
     if most < UNEVEN * least:
         return
     very = most >= VERY_UNEVEN * least or most > OVERWHELMING * total
-    shares = f"{large!r} is {share(most, total)} of the training split and {small!r} {share(least, total)}"
+    shares = f"{large!r} is {percent(most, total)} of the training split and {small!r} {percent(least, total)}"
     advice = "Look at macro F1 as well as accuracy, and add examples of the rare ones if you can"
     inspection.add(
         "warning" if very else "note", Tally(1, []), Problem("uneven-labels", f"labels are uneven: {shares}", advice)

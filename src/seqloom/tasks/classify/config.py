@@ -9,9 +9,9 @@ from seqloom.core.config.section import Section, Values, key, keys
 from seqloom.core.config.train import ComparedTrain
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Registry
-from seqloom.data.fields import labels
-from seqloom.data.reads import EmbeddedCorpus, Reads, Role
-from seqloom.data.table_config import TableData, column_key, table_formats
+from seqloom.data.formats import TableData, column_key, table_formats
+from seqloom.data.records import parse_labels
+from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.family import Family, Probability, Use
 from seqloom.tasks.experiment import Experiment, Help
 
@@ -70,13 +70,13 @@ LABEL_NAMES = (
     "output",
 )
 
-READS = Reads(
+DATA_SPEC = DataSpec(
     "classify",
     "CSV, TSV, JSONL, or a folder with one sub-folder or one file per class",
     ("table", "folder"),
     roles=(
         Role("text", "text", TEXT_NAMES, guess="text"),
-        Role("label", "label", LABEL_NAMES, guess="label", parse=labels),
+        Role("label", "label", LABEL_NAMES, guess="label", parse=parse_labels),
     ),
     corpora=Registry(
         "corpus",
@@ -138,7 +138,7 @@ class ClassifyTrain(ComparedTrain):
 class Config(Experiment):
     """Choose a label for a text."""
 
-    reads = READS
+    data_spec = DATA_SPEC
     help = Help(
         "Learns to choose a label for a text (or several). Reads CSV, TSV or JSONL, whose columns are "
         "guessed and shown, or a folder with one file or one sub-folder per class; a tenth is held back, "

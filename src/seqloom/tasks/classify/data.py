@@ -35,9 +35,9 @@ class LabelledTexts(Schema):
             raise DataError.of(replace(problem, location=examples.source.name))
         if unseen := never_in_train(examples.source, kept):
             problem = not_in_train("label", unseen, "example")
-            raise DataError.of(replace(problem, location=str(examples.place_of(unseen[0]))))
+            raise DataError.of(replace(problem, location=str(examples.first_location(unseen[0]))))
         if rare and self.on_rare_label == "refuse":
-            raise DataError.of(replace(seen_once(rare), location=str(examples.place_of(rare[0]))))
+            raise DataError.of(replace(seen_once(rare), location=str(examples.first_location(rare[0]))))
         return left_out
 
 
@@ -59,7 +59,7 @@ def schema(data: ClassifyData) -> Schema:
 
 def guess_tokenizer(source: DataSource) -> str:
     """What a token is, by the first texts: one word says little, its characters more."""
-    if source.corpus and (suited := source.reads.corpora[source.corpus].tokenizer):
+    if source.corpus and (suited := source.data_spec.corpora[source.corpus].tokenizer):
         return suited
     words = sorted(len(example.values[TEXT].split()) for example in source.first())
     return "character" if words[len(words) // 2 : len(words) // 2 + 1] <= [1] else "word"

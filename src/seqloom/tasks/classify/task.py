@@ -12,12 +12,12 @@ from numpy import ndarray
 
 from seqloom.core.config.section import keys
 from seqloom.core.problem import ConfigError, DataError, KeyName
-from seqloom.data.examples import Record
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_to_test
+from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
+from seqloom.data.records import Record
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.data.text_io import Bad
+from seqloom.data.text_io import OnBadLine
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.nn.heads.per_token import HEADS
@@ -93,17 +93,19 @@ class Classify(RowTask[Model]):
     def read(self, files: Sequence[str], folder: Path) -> None:
         self._data_source = source = self.source_to_test(files)
 
-        def counted(bad: Bad) -> Iterator[tuple[str, Record]]:
-            return ((split, self.counted(example)) for split, example in source.examples(bad))
+        def counted(on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
+            return ((split, self.counted(example)) for split, example in source.examples(on_bad_line))
 
-        self._data = prepare_to_test(source, self.schema(self.experiment), self.encoders, folder, counted)
+        self._data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, counted)
 
     def counted(self, example: Record) -> Record:
         """An example with as many labels as this run's have: exactly one, or any number."""
         labels = example.values[LABELS]
         if not self.several and len(labels) != 1:
             message = f"{len(labels) or 'no'} labels, and this run gives each text one"
-            raise DataError(example.place, message, "Leave the example out, or train on such ones", code="label-count")
+            raise DataError(
+                example.location, message, "Leave the example out, or train on such ones", code="label-count"
+            )
         return example
 
     def told_in(self) -> str:

@@ -10,11 +10,11 @@ from seqloom.core.config.section import Section, Values, key, keys
 from seqloom.core.config.train import Train
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Registry
-from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.data.spec import DataSpec, EmbeddedCorpus
 from seqloom.models.family import Family, Use, tied_conflicts
 from seqloom.tasks.experiment import Experiment, Help
 
-READS = Reads(
+DATA_SPEC = DataSpec(
     "language",
     "plain text",
     ("text",),
@@ -68,7 +68,7 @@ class LanguageTrain(Train):
 class Config(Experiment):
     """Predict the next token."""
 
-    reads = READS
+    data_spec = DATA_SPEC
     help = Help(
         "Learns to predict the next token of a text from those before it, and so to write texts like it. "
         "Reads plain text; the last tenth is held back, to choose the best model by. The measure is "

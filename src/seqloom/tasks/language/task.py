@@ -15,10 +15,10 @@ from seqloom.core import names
 from seqloom.core.config.decode import DecodeSection
 from seqloom.core.config.section import keys
 from seqloom.core.problem import NotFinite, UserError
-from seqloom.data.batches import CarriedEpoch, ShuffledEpoch, Stretch
+from seqloom.data.batches import Chunk, ShuffledEpoch, StreamEpoch
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.text_stream import TOKENIZER_FILE, Streams, prepare_stream, stream_to_test
+from seqloom.data.text_stream import TOKENIZER_FILE, TokenStreams, prepare_stream, prepare_test_stream
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.decode import collect, decode, write
 from seqloom.decoding.detokenize import reading
@@ -35,17 +35,17 @@ from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput, Task
 UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
 
 
-class Language(Task[Model, Stretch]):
+class Language(Task[Model, Chunk]):
     """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
 
     chosen_by, higher_is_better = "loss", False
 
-    def __init__(self, experiment: Experiment, tokenizer: Tokenizer, data: Streams | None = None) -> None:
+    def __init__(self, experiment: Experiment, tokenizer: Tokenizer, data: TokenStreams | None = None) -> None:
         super().__init__(experiment)
         self.tokenizer, self._data = tokenizer, data
 
     @property
-    def data(self) -> Streams:
+    def data(self) -> TokenStreams:
         """What was read; a task that only predicts has none."""
         if self._data is None:
             raise UserError("this task was opened to predict, and has read no data", location="language")
@@ -67,22 +67,22 @@ class Language(Task[Model, Stretch]):
         return tuple(self.data.tokens)
 
     def read(self, files: Sequence[str], folder: Path) -> None:
-        source = DataSource.to_test(self.experiment.data, self.experiment.reads, files)
-        self._data = stream_to_test(source, self.tokenizer, folder)
+        source = DataSource.for_testing(self.experiment.data, self.experiment.data_spec, files)
+        self._data = prepare_test_stream(source, self.tokenizer, folder)
 
     def describe(self) -> str:
         told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
         counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
         return f"{counts} (characters; {len(self.tokenizer):,} different {self.tokenizer.kind} tokens)"
 
-    def epoch(self, number: int) -> Sequence[Stretch]:
+    def epoch(self, number: int) -> Sequence[Chunk]:
         train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
         size, k = len(self.data.tokens[TRAIN]), train.bptt
         if train.carry:
-            return CarriedEpoch(size, train.batch, k, drawn=train.bptt_drawn, seed=seed, epoch=number)
+            return StreamEpoch(size, train.batch, k, drawn=train.bptt_drawn, seed=seed, epoch=number)
         return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
 
-    def batch(self, item: Stretch) -> Batch:
+    def batch(self, item: Chunk) -> Batch:
         return stretch(self.data.tokens[TRAIN], item)
 
     def show(self, batch: Batch) -> Iterator[str]:
@@ -118,7 +118,7 @@ class Language(Task[Model, Stretch]):
             batch = stretch(whole, item)
             unknown += self.unknown_among(batch.target)
             batch = batch.to(device)
-            y, after = model(batch.source, None, state if item.goes_on else None)
+            y, after = model(batch.source, None, state if item.continues else None)
             state = after if keys(self.experiment.train, LanguageTrain).carry else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
@@ -226,28 +226,28 @@ class Language(Task[Model, Stretch]):
         return self.tokenizer.decode(collect(written, 1)[0])
 
 
-def stretch(tokens: Integer[ndarray, " n"], item: Stretch) -> Batch:
+def stretch(tokens: Integer[ndarray, " n"], item: Chunk) -> Batch:
     """The tokens of a stretch, and those that follow each."""
     rows = np.stack([tokens[start : start + item.steps + 1] for start in item.starts]).astype(np.int64)
     both: Tensor = torch.from_numpy(rows)
-    return Batch(both[:, :-1], both[:, 1:], goes_on=item.goes_on)
+    return Batch(both[:, :-1], both[:, 1:], continues=item.continues)
 
 
-def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Stretch]:
+def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Chunk]:
     """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
     train = keys(experiment.train, LanguageTrain)
     k = train.bptt
     if train.carry:
-        streams = CarriedEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
+        streams = StreamEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
         yield from streams
         done = streams.rows * streams.length
     else:
         whole = (tokens - 1) // k
         for start in range(0, whole, train.batch):
-            yield Stretch(np.arange(start, min(start + train.batch, whole)) * k, k, False)
+            yield Chunk(np.arange(start, min(start + train.batch, whole)) * k, k, False)
         done = whole * k
     for start in range(done, tokens - 1, k):
-        yield Stretch(np.array([start]), min(k, tokens - 1 - start), False)
+        yield Chunk(np.array([start]), min(k, tokens - 1 - start), False)
 
 
 TASK = Language

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
-from seqloom.data.examples import Place
 from seqloom.data.inspection.duplicates import (
     SEPARATOR,
-    Contents,
+    TextIndex,
     report_contradictions,
+    report_duplicates,
     report_overlap,
-    report_repeats,
 )
-from seqloom.data.inspection.report import Inspection, Tally, share
-from seqloom.data.inspection.text_quality import Cut, Lengths, Longest, Odd
+from seqloom.data.inspection.report import Inspection, Tally, percent
+from seqloom.data.inspection.text_quality import Lengths, LongestText, OddCharacters, TruncatedTexts
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.tasks.label_check import Answered, LabelCounts, ignore, not_in_train, only_one, subject
@@ -39,10 +39,10 @@ INSIDE, OPEN = frozenset("IELM"), frozenset("BIM")
 
 def check(source: DataSource, inspection: Inspection) -> None:
     """One reading of everything, and two more where training moves examples because of their tags."""
-    tags, contents = LabelCounts(), Contents()
+    tags, contents = LabelCounts(), TextIndex()
     data = keys(source.data, TagData)
     words, spans, sentences = Words(data.lowercase), Spans(), Sentences(data.max_length)
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
         of_words, of_tags = values
         text = " ".join(of_words)
         split = source.split_of(text, file_split)
@@ -63,7 +63,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     report_empty_splits(tags.rows, "sentence", source, inspection)
     words.report(inspection)
     repeated, which = contents.repeated(), f" (of {SHORT} words or more)"
-    report_repeats(repeated, "sentence", inspection, which)
+    report_duplicates(repeated, "sentence", inspection, which)
     report_overlap(repeated, "sentence", inspection, which)
     report_contradictions(repeated, "sentence", "tags", inspection, which)
     spans.report(tags.seen, inspection)
@@ -88,7 +88,7 @@ def report_tags(tags: LabelCounts, source: DataSource, inspection: Inspection) -
         inspection.add("error", Tally(1, [source.name]), only_one("tag", learnt, ANOTHER_COLUMN))
     else:
         tag, most = learnt.most_common(1)[0]
-        accuracy = f"{share(most, learnt.total())} of train"
+        accuracy = f"{percent(most, learnt.total())} of train"
         inspection.summarize("baseline", f"always saying {tag!r} is right on {accuracy}")
     unseen = [tag for tag in tags.seen if not learnt[tag]]
     inspection.add("error", tags.tally(unseen), not_in_train("tag", unseen, "sentence"))
@@ -138,12 +138,12 @@ class Words:
         among = sum(self.learnt[number] for number in several)
         known, total = len(self.numbers), self.totals[TRAIN]
         size = f"{counted(known, 'word')}{' or more' if self.full else ''}"
-        ambiguous = f"{share(len(several), known)} of them, {share(among, total)} of the text, with several tags"
+        ambiguous = f"{percent(len(several), known)} of them, {percent(among, total)} of the text, with several tags"
         inspection.summarize("vocabulary", f"{size}; {ambiguous}")
         if self.full or not self.totals[VALID]:
             return
         new = sum(n for n, learnt in zip(self.measured, self.learnt, strict=True) if not learnt)
-        message = f"{share(new, self.totals[VALID])} of validation words are not in training"
+        message = f"{percent(new, self.totals[VALID])} of validation words are not in training"
         inspection.summarize("new words", message)
         if new > NEW * self.totals[VALID] >= NEW * ENOUGH:
             helps = f"More training data help, and so does {KeyName('model.characters')}"
@@ -157,7 +157,7 @@ class Spans:
     def __init__(self) -> None:
         self.astray, self.begun, self.needless = Tally(), 0, 0
 
-    def add(self, tags: Sequence[str], location: Place) -> None:
+    def add(self, tags: Sequence[str], location: Location) -> None:
         """Look at the tags of a sentence, whose first word is at the location."""
         self.begun += sum(tag[:2] == "B-" for tag in tags)
         wrong, needless = 0, 0
@@ -197,11 +197,11 @@ class Sentences:
     """What can be said of each sentence by itself."""
 
     def __init__(self, max_length: int | None) -> None:
-        self.odd, self.cut = Odd(), Cut(max_length, "word")
-        self.words, self.characters, self.longest = Lengths(), Lengths(), Longest()
+        self.odd, self.cut = OddCharacters(), TruncatedTexts(max_length, "word")
+        self.words, self.characters, self.longest = Lengths(), Lengths(), LongestText()
         self.single = Tally()
 
-    def add(self, words: Sequence[str], text: str, location: Place) -> None:
+    def add(self, words: Sequence[str], text: str, location: Location) -> None:
         """Look at a sentence; its text is the words with spaces between them."""
         self.words.add(len(words))
         self.characters.add(len(text))
@@ -219,7 +219,7 @@ class Sentences:
         self.longest.report(self.characters, "sentence", inspection)
         self.odd.report("sentence", inspection)
         total, single = self.words.counts.total(), self.single.count
-        message = f"{counted(single, 'sentence')} of one word ({share(single, total)})"
+        message = f"{counted(single, 'sentence')} of one word ({percent(single, total)})"
         if single > MANY * total:
             inspection.add(
                 "warning", self.single, Problem("one-word-sentences", message, "Is a blank line after each word?")

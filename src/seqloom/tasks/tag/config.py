@@ -9,11 +9,11 @@ from seqloom.core.config.section import AllBut, Section, Values, key, keys
 from seqloom.core.config.train import ComparedTrain
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Registry
-from seqloom.data.reads import EmbeddedCorpus, Reads
+from seqloom.data.spec import DataSpec, EmbeddedCorpus
 from seqloom.models.family import NOT_FOR_CONVOLUTIONS, Family, Probability, Use, Width
 from seqloom.tasks.experiment import Experiment, Help
 
-READS = Reads(
+DATA_SPEC = DataSpec(
     "tag",
     "CoNLL-U (.conllu), or one word and its tag per line (.conll)",
     ("conll",),
@@ -66,7 +66,7 @@ class TagTrain(ComparedTrain):
 class Config(Experiment):
     """Give each word of a sentence a tag."""
 
-    reads = READS
+    data_spec = DATA_SPEC
     help = Help(
         "Learns to give each word of a sentence a tag: its part of speech, or whether a name begins or "
         "continues there. Reads CoNLL-U, or files with a word and its tag on each line and a blank line "

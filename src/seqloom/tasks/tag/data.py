@@ -12,8 +12,8 @@ from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
 from seqloom.core.problem import DataError, KeyName, RunError
-from seqloom.data.examples import Place
 from seqloom.data.prepare import SplitExamples, never_in_train
+from seqloom.data.records import Location
 from seqloom.data.row_store import Ragged, Writer, read
 from seqloom.data.schema import (
     AnswerColumn,
@@ -121,7 +121,7 @@ class FormEncoder(ColumnEncoder):
         self.spellings = spellings
         self.forms: dict[str, int] = {}
 
-    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Place]) -> Sequence[Integer[ndarray, " _"]]:
+    def encode(self, values: Sequence[Sequence[str]], places: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
         forms = self.forms
         return [np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64) for words in values]
 
@@ -164,7 +164,7 @@ class TaggedSentences(Schema):
             raise DataError.of(replace(only_one("tag", known, ANOTHER_COLUMN), location=examples.source.name))
         if unseen:
             problem = not_in_train("tag", unseen, "sentence")
-            raise DataError.of(replace(problem, location=str(examples.place_of(unseen[0]))))
+            raise DataError.of(replace(problem, location=str(examples.first_location(unseen[0]))))
         return ()
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from seqloom.core.config.section import keys
-from seqloom.data.batches import by_length
+from seqloom.data.batches import batches_by_length
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
@@ -106,7 +106,7 @@ class Tag(RowTask[Model]):
     def all_of(self, part: Split) -> Iterator[Batch]:
         """All words of a part: a long sentence in pieces."""
         pieces = Pieces.of(part["forms"].lengths(), self.most)
-        for some in by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+        for some in batches_by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
             yield self.pieces_of(part, pieces.rows[some], pieces.starts[some])
 
     def narrow(self, source: Int[torch.Tensor, "batch time letters"]) -> Int[torch.Tensor, "batch time *letters"]:
@@ -201,7 +201,7 @@ class Tag(RowTask[Model]):
         pieces = Pieces.of(np.array([len(words) for words in sentences], dtype=np.int64), self.most)
         tags: list[list[str]] = [[""] * len(words) for words in sentences]
         sure: list[list[float]] = [[0.0] * len(words) for words in sentences]
-        for some in by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+        for some in batches_by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
             places = [(int(pieces.rows[i]), slice(start := int(pieces.starts[i]), start + self.most)) for i in some]
             answers = self.answers(model, [sentences[row][piece] for row, piece in places], device)
             for (row, piece), (best, p) in zip(places, answers, strict=True):

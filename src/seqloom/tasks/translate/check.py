@@ -5,10 +5,10 @@ from collections import Counter
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
-from seqloom.data.examples import Place
-from seqloom.data.inspection.duplicates import Contents, report_overlap, report_repeats
-from seqloom.data.inspection.report import Inspection, Tally, share
+from seqloom.data.inspection.duplicates import TextIndex, report_duplicates, report_overlap
+from seqloom.data.inspection.report import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import TextQuality, count_tokens
+from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.tasks.row_check import report_empty_splits, summarize_splits
 from seqloom.tasks.translate.config import TranslateData
@@ -21,9 +21,9 @@ def check(source: DataSource, inspection: Inspection) -> None:
     """One reading of everything."""
     data = keys(source.data, TranslateData)
     rows: Counter[str] = Counter()
-    contents, matches = Contents(), Matches(data)
+    contents, matches = TextIndex(), Matches(data)
     sources, targets = (TextQuality(noun, data.max_length, data.tokenizer) for noun in ("source", "target"))
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.refuse):
+    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
         text, translation = values
         rows[source.split_of(text, file_split)] += 1
         contents.add(text, file_split, (translation,), location)
@@ -35,7 +35,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     summarize_splits(rows, "pair", source, inspection)
     report_empty_splits(rows, "pair", source, inspection)
     repeated = contents.repeated()
-    report_repeats(repeated, "source", inspection)
+    report_duplicates(repeated, "source", inspection)
     report_overlap(repeated, "source", inspection)
     several, _ = repeated.contradictions()
     have = "has" if several.count == 1 else "have"
@@ -59,7 +59,7 @@ class Matches:
         self.tokenizer = data.tokenizer if data.tokenizer in UNITS else "character"
         self.odd, self.same = Tally(), Tally()
 
-    def add(self, text: str, translation: str, location: Place) -> None:
+    def add(self, text: str, translation: str, location: Location) -> None:
         """Look at a pair."""
         short, long = sorted((count_tokens(text, self.tokenizer), count_tokens(translation, self.tokenizer)))
         if long > self.max_ratio * max(1, short):
@@ -74,10 +74,10 @@ class Matches:
         ratio = f"over {self.max_ratio:g} times the {unit} on one side"
         drop = KeyName("data.on_ratio", "drop")
         keep = "The training split leaves such out" if self.drops else f"Pass {drop} to leave such out"
-        message = f"{counted(odd, 'pair')} ({share(odd, total)}) with {ratio}"
+        message = f"{counted(odd, 'pair')} ({percent(odd, total)}) with {ratio}"
         advice = "Check whether both sides belong together"
         inspection.add("warning", self.odd, Problem("length-ratio", message, f"{advice}. {keep}"))
-        message = f"{counted(same, 'pair')} ({share(same, total)}) with the same text on both sides"
+        message = f"{counted(same, 'pair')} ({percent(same, total)}) with the same text on both sides"
         if same > MANY * total:
             inspection.add(
                 "warning",

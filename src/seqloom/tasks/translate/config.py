@@ -7,15 +7,15 @@ from seqloom.core.config.data import NO_FILES, Language, TokenizedData
 from seqloom.core.config.section import Values, key, keys
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Registry
-from seqloom.data.fields import stripped_text
-from seqloom.data.reads import EmbeddedCorpus, Reads, Role
-from seqloom.data.table_config import TableData, column_key
+from seqloom.data.formats import TableData, column_key
+from seqloom.data.records import parse_stripped_text
+from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.encoder_decoder import NO_ENCODER, EncoderDecoderKeys
 from seqloom.models.family import Family
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
-READS = Reads(
+DATA_SPEC = DataSpec(
     "translate",
     "TSV, CSV, JSONL, or two text files, line by line",
     ("table", "parallel"),
@@ -25,7 +25,7 @@ READS = Reads(
             "source",
             ("source", "src", "input", "from", "original", "question", "text"),
             languages=True,
-            parse=stripped_text,
+            parse=parse_stripped_text,
             required=True,
         ),
         Role(
@@ -33,7 +33,7 @@ READS = Reads(
             "target",
             ("target", "tgt", "trg", "output", "to", "translation", "answer"),
             languages=True,
-            parse=stripped_text,
+            parse=parse_stripped_text,
             required=True,
         ),
     ),
@@ -79,7 +79,7 @@ class TranslateData(TokenizedData, TableData):
 class Config(GenerationConfig):
     """Turn a text into another."""
 
-    reads = READS
+    data_spec = DATA_SPEC
     answer = "translation"
     help = Help(
         "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a "

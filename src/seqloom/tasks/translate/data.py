@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from jaxtyping import Shaped
 from numpy import ndarray
 
-from seqloom.data.examples import Place
-from seqloom.data.row_store import Within
+from seqloom.data.records import Location
+from seqloom.data.row_store import SourceFile
 from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
@@ -34,9 +34,9 @@ class RatioFilter(RowFilter):
     def __init__(self, source: DataSource, max_ratio: float, drop: bool) -> None:
         self.source, self.max_ratio, self.drop = source, max_ratio, drop
         self.count = self.dropped = 0
-        self.first: Place | None = None
+        self.first: Location | None = None
 
-    def keeps(self, split: str, place: Place, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+    def keeps(self, split: str, place: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
         """Whether a pair is learnt from; what is measured on stays as it is."""
         short, long = sorted((len(row["source"]), len(row["target"])))
         if long <= self.max_ratio * max(1, short):
@@ -50,7 +50,7 @@ class RatioFilter(RowFilter):
     def notes(self) -> Notes:
         """How many, how many of them are dropped, and where the first stood."""
         numbered = {name: number for number, name in enumerate(self.source.names())}
-        at = self.first and (Within.of(self.first.file, numbered), self.first.line)
+        at = self.first and (SourceFile.of(self.first.file, numbered), self.first.line)
         return {"odd": self.count, "odd_at": at, "dropped": self.dropped, "max_ratio": self.max_ratio}
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from seqloom.core.problem import DataError
 from seqloom.data.binary_files import check_text
-from seqloom.data.text_io import Skipped, read_chunks, read_lines
+from seqloom.data.text_io import SkipBadLines, read_chunks, read_lines
 
 TEXT = b"text,label\nfine,a\n" * 9
 
@@ -78,7 +78,7 @@ def test_what_it_is_and_what_to_do(tmp_path: Path, name: str, read) -> None:
 def test_no_line_of_it_is_taken_where_bad_lines_are_skipped(tmp_path: Path) -> None:
     (file := tmp_path / "a.csv").write_bytes(png())
     with pytest.raises(DataError, match="a PNG image"):
-        list(read_lines(file, bad=Skipped()))
+        list(read_lines(file, on_bad_line=SkipBadLines()))
 
 
 def test_gzip_under_another_name_is_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seqloom.core.problem import DataError
 from seqloom.data import text_io as module
-from seqloom.data.text_io import Skipped, read_chunks, read_lines
+from seqloom.data.text_io import SkipBadLines, read_chunks, read_lines
 
 # Not "\ufeff": as a first character it is a BOM.
 some_lines = st.lists(
@@ -143,7 +143,7 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
 
 @given(width=st.integers(1, 30), most=st.integers(1, 30), letter=st.sampled_from("xé€🎈"), block=blocks)
 def test_characters_are_counted_not_bytes(file: Path, width: int, most: int, letter: str, block: int) -> None:
-    skipped = Skipped()
+    skipped = SkipBadLines()
     with patch.object(module, "BLOCK", block):
         read = list(read_lines(write(file, f"a\n{letter * width}\nb\n"), most, skipped))
     assert read == [(1, "a"), *([(2, letter * width)] if width <= most else []), (3, "b")]
@@ -152,7 +152,7 @@ def test_characters_are_counted_not_bytes(file: Path, width: int, most: int, let
 
 def test_bad_lines_can_be_skipped_and_are_counted(file: Path) -> None:
     file.write_bytes(b"one\n\xff\n\0\n" + b"x" * 50 + b"\nfive\n" + b"\xff\n" * 200)
-    skipped = Skipped()
+    skipped = SkipBadLines()
     assert list(read_lines(file, 10, skipped)) == [(1, "one"), (5, "five")]
     assert (skipped.count, len(skipped.errors)) == (203, 100)
     numbers = [re.search(r":(\d+): ", str(error))[1] for error in skipped.errors[:4]]

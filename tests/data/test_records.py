@@ -6,12 +6,11 @@ import pytest
 
 from seqloom.core.config.data import DataSection
 from seqloom.core.problem import DataError
-from seqloom.data.examples import Place
-from seqloom.data.fields import Field, check_encodable, labels, stripped_text, text
-from seqloom.data.reads import Parse
+from seqloom.data.records import Field, Location, check_encodable, parse_labels, parse_stripped_text, parse_text
+from seqloom.data.spec import Parse
 from seqloom.tasks.registry import experiment
 
-PLACE = Place("films.jsonl", 2)
+PLACE = Location("films.jsonl", 2)
 
 
 def section(separator: str | None = None) -> DataSection:
@@ -40,19 +39,19 @@ def message(parse: Parse, value: object, separator: str | None = None) -> str:
     ],
 )
 def test_labels(value: str, names: tuple[str, ...]) -> None:
-    assert labels(Field(json.loads(value), "label", PLACE), section()) == names
+    assert parse_labels(Field(json.loads(value), "label", PLACE), section()) == names
 
 
 @pytest.mark.parametrize(
     ("cell", "names"), [("a|b", ("a", "b")), ("x|y", ("x", "y")), ("", ()), ("x| x", ("x",)), (" z ", ("z",))]
 )
 def test_a_separator_splits_strings(cell: str, names: tuple[str, ...]) -> None:
-    assert labels(Field(cell, "label", PLACE), section("|")) == names
+    assert parse_labels(Field(cell, "label", PLACE), section("|")) == names
 
 
 def test_a_label_between_separators_is_not_empty() -> None:
     do = "Fill it in, remove the line, or pass data.on_bad_line skip."
-    assert message(labels, "x||y", "|") == f"films.jsonl:2: one of the labels in 'x||y' is empty. {do}"
+    assert message(parse_labels, "x||y", "|") == f"films.jsonl:2: one of the labels in 'x||y' is empty. {do}"
 
 
 @pytest.mark.parametrize(
@@ -68,10 +67,10 @@ def test_a_label_between_separators_is_not_empty() -> None:
     ],
 )
 def test_what_can_not_be_a_label_is_refused(value: str, expected: str) -> None:
-    assert message(labels, json.loads(value)).startswith(f"films.jsonl:2: {expected}")
+    assert message(parse_labels, json.loads(value)).startswith(f"films.jsonl:2: {expected}")
 
 
-@pytest.mark.parametrize("parse", [text, stripped_text])
+@pytest.mark.parametrize("parse", [parse_text, parse_stripped_text])
 @pytest.mark.parametrize(
     ("value", "kind"), [(5, "a number"), (None, "null"), (True, "true or false"), ([], "an array"), ({}, "an object")]
 )
@@ -82,8 +81,8 @@ def test_a_text_is_a_string(parse: Parse, value: object, kind: str) -> None:
 
 def test_white_space_at_the_ends() -> None:
     field = Field(" a dog\u00a0", "text", PLACE)
-    assert text(field) == " a dog\u00a0"
-    assert stripped_text(field) == "a dog"
+    assert parse_text(field) == " a dog\u00a0"
+    assert parse_stripped_text(field) == "a dog"
 
 
 @pytest.mark.parametrize("value", ["x \ud800", ["a", "x \ud800"]])

@@ -1,0 +1,210 @@
+"""What a task can read: kinds of files, columns by their roles, embedded corpora. Does not import torch."""
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Literal
+
+from seqloom.core.config.data import DataSection
+from seqloom.core.names import TOKENIZERS
+from seqloom.core.part_checks import as_function, each, misfit
+from seqloom.core.part_origin import Origin
+from seqloom.core.problem import UserError
+from seqloom.core.registry import Registry, shown
+from seqloom.data.records import Field, Location, Record, parse_stripped_text, parse_text
+
+CorpusFunction = Callable[..., Iterator[Any]]
+Parse = Callable[[Field, Any], object]
+"""From a field of a record and the data section of the config to the value of an example."""
+
+EDITIONS = {"numbers": 2}  # of an embedded corpus; raise it whenever the same seed gives other examples
+
+
+@dataclass(frozen=True)
+class Role:
+    """A column that a task reads from tables.
+
+    name: in messages
+    key: of the data section, by which a person names the column; data.text
+    synonyms: names of such columns in public datasets, the likeliest first
+    guess: how the column is found where no name tells: by its values ("text": the longest, "label": the fewest
+        distinct ones), or by its position among the columns that are left ("order")
+    languages: whether the column may be named after a language
+    parse: from a field to a value
+    required: whether an empty text is refused
+    """
+
+    name: str
+    key: str
+    synonyms: tuple[str, ...] = ()
+    guess: Literal["text", "label", "order"] = "order"
+    languages: bool = False
+    parse: Parse = parse_text
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class EmbeddedCorpus:
+    """A corpus that needs no file: the function that generates it, and its extra config keys.
+
+    The function is called with data.seed, data.length, data.examples and the values of `keys`.
+
+    function: as `module:function`; for a user-defined corpus the function itself
+    tokenizer: the kind that suits it, where the task leaves that to the data
+    """
+
+    function: str | CorpusFunction
+    keys: tuple[str, ...] = ()
+    tokenizer: str | None = None
+
+    @property
+    def summary(self) -> str:
+        """The docstring of its module, or of a user-defined function, as one line."""
+        documented = self.function if callable(self.function) else import_module(self.function.partition(":")[0])
+        return " ".join((documented.__doc__ or "").split())
+
+    def load(self) -> CorpusFunction:
+        if callable(self.function):
+            return self.function
+        module, _, name = self.function.partition(":")
+        function: CorpusFunction = getattr(import_module(module), name)
+        return function
+
+    def generate(self, data: DataSection) -> Iterator[Any]:
+        """Its examples (for language models: its text in chunks)."""
+        return self.load()(data.seed, data.length, data.examples, *(getattr(data, key) for key in self.keys))
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """All that a task can read.
+
+    task: its name, in messages
+    description: of its files, in messages: "TSV, CSV, JSONL, or two text files, line by line"
+    kinds: of the formats that it reads (`Format.kind`): table, folder, parallel, conll, text
+    roles: of the columns of a table
+    corpora: by name; the first is the default where no file is given
+    suffix: of a typical file, in messages
+    """
+
+    task: str
+    description: str
+    kinds: tuple[str, ...]
+    roles: tuple[Role, ...] = ()
+    corpora: Registry[EmbeddedCorpus] = field(default_factory=lambda: Registry("corpus", {}))
+    suffix: str = ".txt"
+
+    @property
+    def default_corpus(self) -> str:
+        if not self.corpora:
+            message = f"no file is named, and {self.task} has no corpus that needs none"
+            raise UserError(message, f"Name a file: {self.task} reads {self.description}", code="no-data")
+        return next(iter(self.corpora))
+
+    def corpus_versions(self, corpus: str | None) -> dict[str, str]:
+        """What decides the content of a corpus besides its seed: versions, or the file of a user-defined one."""
+        origin = None if corpus is None else self.corpora.names.origin(corpus)
+        return embedded_versions(corpus) if origin is None else {origin.file or origin.module: origin.sha256}
+
+
+def embedded_versions(corpus: str | None) -> dict[str, str]:
+    """Versions that decide the content of an embedded corpus besides its seed.
+
+    >>> embedded_versions("copy"), list(embedded_versions("python"))
+    ({'edition': '1'}, ['edition', 'python'])
+    """
+    if corpus is None:
+        return {}
+    versions = {"edition": str(EDITIONS.get(corpus, 1))}
+    if corpus == "python":
+        versions["python"] = platform.python_version()
+    if corpus == "numbers":
+        versions["num2words"] = version("num2words")
+    return versions
+
+
+# User-defined corpora ------------------------------------------------------------------------------------------------
+
+
+def register_corpus(name: str, part: object, specs: Sequence[DataSpec], tokenizer: str | None) -> None:
+    """Add a user-defined corpus for several tasks: for all of them, or for none."""
+    function = as_function("corpus", name, part, "seed", "length", "examples")
+    if tokenizer is not None and tokenizer not in TOKENIZERS:
+        advice = f"Give one of {', '.join(TOKENIZERS)}, or register it first"
+        raise misfit("corpus", name, part, f"has the tokenizer {tokenizer!r}, which is not registered", advice)
+    for spec in sorted(specs, key=lambda spec: name not in spec.corpora):  # a name that is taken fails first
+        corpus = EmbeddedCorpus(_checked(name, function, spec), tokenizer=tokenizer)
+        spec.corpora.register(name, corpus, Origin.registered(part))
+
+
+def _checked(name: str, function: Callable[..., object], spec: DataSpec) -> CorpusFunction:
+    """A corpus whose examples are checked: an example that the task can't read is an error."""
+
+    @wraps(function)
+    def checked(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
+        empty = True
+        for example in each("corpus", name, function, lambda: function(seed, length, examples)):
+            if (expected := expected_example(example, spec)) is not None:
+                reason = f"gave {shown(example)}, and {spec.task} reads {expected}"
+                raise misfit("corpus", name, function, reason, "Give that")
+            empty = False
+            yield example
+        if empty:
+            raise misfit("corpus", name, function, "gave no examples", "Yield some")
+
+    return checked
+
+
+def expected_example(example: object, spec: DataSpec) -> str | None:
+    """A description of the examples that a task reads, if this is none; None if it is one."""
+    if "text" in spec.kinds:
+        return None if are_texts([example]) else "texts, chunk by chunk"
+    match example:
+        case Record(values=tuple() as values, location=Location(file=str(), line=int())):
+            pass
+        case _:
+            return "Record(values, Location(name, number)), its values a tuple"
+    if not spec.roles:
+        expected = [expected_values(kind, values) for kind in spec.kinds]
+        return None if None in expected else expected[0]
+    if len(values) != len(spec.roles):
+        return f"{len(spec.roles)} values ({', '.join(role.name for role in spec.roles)})"
+    for role, value in zip(spec.roles, values, strict=True):
+        if role.guess == "label" and not (isinstance(value, tuple) and are_texts(value)):
+            return f"the {role.name} as a tuple of texts, of one or several"
+        if role.parse in (parse_text, parse_stripped_text) and not are_texts([value]):
+            return f"the {role.name} as a text"
+    return None
+
+
+VALUES = {
+    "conll": "words and as many tags: two tuples of texts",
+    "folder": "a text and a tuple of labels",
+    "parallel": "two texts",
+}
+"""Of an example, by the kind of its file."""
+
+
+def expected_values(kind: str, values: Sequence[object]) -> str | None:
+    """A description of the values that a kind of file has, if these are none; None if they are."""
+    match kind, tuple(values):
+        case "conll", (list() | tuple() as words, list() | tuple() as tags):
+            valid = are_texts([*words, *tags]) and len(words) == len(tags) > 0
+        case "folder", (str() as text, list() | tuple() as labels):
+            valid = are_texts([text, *labels])
+        case "parallel", (str() as source, str() as target):
+            valid = are_texts([source, target])
+        case _:
+            valid = kind not in VALUES
+    return None if valid else VALUES[kind]
+
+
+def are_texts(values: Sequence[object]) -> bool:
+    """Whether all are strings that UTF-8 can hold: without halves of surrogate pairs."""
+    try:
+        return all(isinstance(value, str) and value.encode() is not None for value in values)
+    except UnicodeEncodeError:
+        return False
