@@ -1,4 +1,4 @@
-"""A check of data before training: what they are, what training would refuse, what else a person should know."""
+"""A check of data before training: what they are, what training would refuse, and what else is worth knowing."""
 
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import UserError
@@ -10,7 +10,7 @@ from seqloom.tasks.registry import TASKS
 
 
 def check_data(experiment: Experiment) -> Inspection:
-    """All that there is to find in an experiment's data; nothing in them makes this raise.
+    """Everything found in an experiment's data; invalid data never raise an error.
 
     >>> from seqloom.tasks.registry import experiment
     >>> path = getfixture("tmp_path") / "reviews.tsv"
@@ -20,24 +20,16 @@ def check_data(experiment: Experiment) -> Inspection:
     >>> inspection.ok, inspection.findings[0].problem.message
     (False, '3 fields, expected 2 (text, label); 10 lines like this')
     """
-    task = TASKS[experiment.task]
     data = experiment.data
     skips = isinstance(data, RowData) and data.on_bad_line == "skip"
     inspection = Inspection(experiment.task, "warning" if skips else "error")
     if isinstance(data, RowData):
-        data = data.model_copy(update={"on_bad_line": "skip"})  # reading goes on after one
+        data = data.model_copy(update={"on_bad_line": "skip"})  # reading continues after a bad line
     source = DataSource.resolve(data, experiment.data_spec, inspection.add_error)
     try:
         source = source.hashed()
-    except UserError as problem:
-        inspection.add_error(problem)
-    summarize_source(source, inspection)
-    task.check(source, inspection)
-    return inspection
-
-
-def summarize_source(source: DataSource, inspection: Inspection) -> None:
-    """The corpus, or the files with their formats; the columns that are read."""
+    except UserError as error:
+        inspection.add_error(error)
     if source.corpus:
         inspection.summarize("corpus", f"{source.corpus} (embedded)")
     for split in SPLITS:
@@ -48,3 +40,5 @@ def summarize_source(source: DataSource, inspection: Inspection) -> None:
             inspection.summarize(f"{split} files", f"{first} ({formats})")
     if source.columns is not None:
         inspection.summarize("columns", source.columns.describe())
+    TASKS[experiment.task].check(source, inspection)
+    return inspection

@@ -1,17 +1,22 @@
-"""What training refuses about labels of texts or tags of words, and what a check says of it."""
+"""Labels of texts and tags of words: what training refuses about them, and the part of `seqloom check` they percent."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
-from seqloom.core.problem import KeyName, Problem, UserError
-from seqloom.data.inspection.report import MAX_LOCATIONS, Tally, quote_list
-from seqloom.data.prepare import missing_from_train
+from seqloom.core.problem import DataError, KeyName, Problem, UserError
+from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, quote_list
+from seqloom.data.prepare import SplitExamples, missing_from_train
 from seqloom.data.records import Location
+from seqloom.data.schema import as_content
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
+from seqloom.tasks.row_check import RowCheck
 
 MESSAGE_LABELS = 3  # labels in a message
+MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
+SUMMARY_LABELS = 20  # labels in the summary
 
 
 def subject(noun: str, labels: Sequence[str]) -> str:
@@ -24,51 +29,62 @@ def subject(noun: str, labels: Sequence[str]) -> str:
     return f"{noun}{plural} {quote_list(labels, MESSAGE_LABELS)} {verb}"
 
 
-def only_one(noun: str, labels: Iterable[str], advice: str) -> Problem:
+# What training refuses ----------------------------------------------------------------------------------------------
+
+
+def single_label(noun: str, labels: Iterable[str], advice: str) -> Problem:
     """All examples have the same label, or none has any."""
     message = f"only one {noun}, {next(iter(labels), 'none')!r}, so there is nothing to distinguish"
     return Problem("one-label", message, advice)
 
 
 def not_in_train(noun: str, labels: Sequence[str], example: str) -> Problem:
-    """Labels that only other splits have; `example` is what has one."""
+    """Only other splits have these labels; `example` is what has a label."""
     them = "it" if len(labels) == 1 else "them"
     advice = f"Add {example}s with {them}, or remove {them}"
     return Problem("not-in-train", f"{subject(noun, labels)} not in the training split", advice)
 
 
 def seen_once(labels: Sequence[str]) -> Problem:
-    """Labels of texts with one example."""
+    """These labels of texts have one example each."""
     they = "it" if len(labels) == 1 else "they"
     message = f"{subject('label', labels)} seen once, so {they} can't be both learnt and measured"
-    return Problem(
-        "label-seen-once", message, f"Add examples, or pass {KeyName('data.on_rare_label', 'skip')} (or keep)"
-    )
+    advice = f"Add examples, or pass {KeyName('data.on_rare_label', 'skip')} (or keep)"
+    return Problem("label-seen-once", message, advice)
 
 
-MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory
-SUMMARY_LABELS = 20  # labels in the summary
+def refuse_labels(problem: Problem, examples: SplitExamples, labels: Sequence[str] = ()) -> None:
+    """Raise the problem, located at the first of the labels, or at the data as a whole."""
+    location = examples.first_location(labels[0]) if labels else examples.source.name
+    raise DataError.of(replace(problem, location=str(location)))
 
-Answered = tuple[str, str, tuple[str, ...]]  # the split of the file, what the example is split by, its labels
+
+# What a check counts -------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class SeenLabel:
-    """How often a label is in each split, and where it was first."""
+    """How often a label is in each split, and its first location."""
 
     location: str
     splits: Counter[str] = field(default_factory=Counter)
 
 
-class LabelCounts:
-    """How often each label is in each split, and how many examples each split has."""
+class LabelCheck(RowCheck):
+    """Adds how often each label is in each split, counted as training counts.
 
-    def __init__(self) -> None:
+    seen: by label
+    too_many: whether there are labels that are not counted
+    """
+
+    label_noun: ClassVar[str]
+
+    def __init__(self, source: DataSource, inspection: Inspection) -> None:
+        super().__init__(source, inspection)
         self.seen: dict[str, SeenLabel] = {}
-        self.rows: Counter[str] = Counter()
-        self.too_many = False  # whether there were labels that are not counted
+        self.too_many = False
 
-    def add(self, split: str, labels: Sequence[str], location: Location) -> None:
+    def add_labels(self, split: str, labels: Sequence[str], location: Location) -> None:
         """Count the labels of an example."""
         self.rows[split] += 1
         for label in labels:
@@ -79,55 +95,55 @@ class LabelCounts:
                 self.seen[label] = SeenLabel(str(location))
             self.seen[label].splits[split] += 1
 
-    def of_split(self, split: str) -> Counter[str]:
-        """The counts of one split."""
+    def count_in(self, split: str) -> Counter[str]:
+        """How often each label is in a split."""
         return Counter({label: seen.splits[split] for label, seen in self.seen.items() if seen.splits[split]})
 
     def tally(self, labels: Iterable[str]) -> Tally:
-        """Some labels, at the locations where each is first."""
-        chosen = list(labels)
-        return Tally(len(chosen), [self.seen[label].location for label in chosen[:MAX_LOCATIONS]])
+        """The number of some labels, and the first locations of the first few."""
+        labels = list(labels)
+        return Tally(len(labels), [self.seen[label].location for label in labels[:MAX_LOCATIONS]])
 
-    def move_missing(
-        self, source: DataSource, again: Callable[[], Iterator[Answered]], left_out: frozenset[str] = frozenset()
-    ) -> None:
-        """Count as training does: it learns from the examples of labels that its own split kept back whole.
+    def count_as_training(self, left_out: frozenset[str] = frozenset()) -> None:
+        """Move the examples of labels that the split by content kept back whole into train, as training does.
 
-        again: reads all examples once more
         left_out: labels whose examples training leaves out
         """
-        missing = missing_from_train(
-            source, {label: seen.splits for label, seen in self.seen.items() if label not in left_out}
-        )
+        counts = {label: seen.splits for label, seen in self.seen.items() if label not in left_out}
+        missing = missing_from_train(self.source, counts)
         for label in missing:
             splits: Counter[str] = Counter()
             for split, count in self.seen[label].splits.items():
-                splits[split if source.has(split) else TRAIN] += count
+                splits[split if self.source.has(split) else TRAIN] += count
             self.seen[label].splits = splits
         if missing or left_out:
-            self.rows = rows_after(source, again, missing, left_out)
+            # Two more readings, as examples with equal contents move together.
+            moved = {
+                content
+                for file_split, content, labels in self.read_again()
+                if file_split == TRAIN
+                and missing.intersection(labels)
+                and self.source.split_of(content, file_split) != TRAIN
+            }
+            self.rows = Counter(
+                TRAIN if file_split == TRAIN and content in moved else self.source.split_of(content, file_split)
+                for file_split, content, labels in self.read_again()
+                if not left_out.intersection(labels)
+            )
 
-    def describe(self, counts: Counter[str], noun: str) -> str:
-        """The most frequent labels with their counts, for the summary."""
-        shown = ", ".join(f"{label[:20]} ({n:,})" for label, n in counts.most_common(SUMMARY_LABELS))
-        return shown + (f", … ({len(counts):,} {noun}s)" if len(counts) > SUMMARY_LABELS else "")
+    def read_again(self) -> Iterator[tuple[str, str, Sequence[str]]]:
+        """Of all examples the file's split, the content and the labels; problems are reported by the first reading."""
+        for file_split, (values, _) in self.source.examples(ignore, ignore):
+            content, labels = values
+            yield file_split, as_content(content), labels
 
-
-def rows_after(
-    source: DataSource, again: Callable[[], Iterator[Answered]], missing: set[str], left_out: frozenset[str]
-) -> Counter[str]:
-    """How many examples each split has in the end, by two more readings: equal contents move together."""
-    moved = {
-        content
-        for split, content, labels in again()
-        if split == TRAIN and missing.intersection(labels) and source.split_of(content, split) != TRAIN
-    }
-    rows: Counter[str] = Counter()
-    for split, content, labels in again():
-        if not left_out.intersection(labels):
-            rows[TRAIN if split == TRAIN and content in moved else source.split_of(content, split)] += 1
-    return rows
+    def summarize_labels(self, counts: Mapping[str, int]) -> None:
+        """The most frequent labels with their counts."""
+        frequent = Counter(counts).most_common(SUMMARY_LABELS)
+        text = ", ".join(f"{label[:20]} ({count:,})" for label, count in frequent)
+        more = f", … ({len(counts):,} {self.label_noun}s)" if len(counts) > SUMMARY_LABELS else ""
+        self.inspection.summarize(f"{self.label_noun}s", text + more or "none")
 
 
 def ignore(_: UserError) -> None:
-    """What to do about a problem that has been reported."""
+    """Pass over a problem that is reported already."""

@@ -1,70 +1,110 @@
-"""What `seqloom check` looks for in the rows of any task; of a task without a check of its own, this is all."""
+"""What `seqloom check` looks for in the rows of any task; a task may derive its own check from it."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from seqloom.core.plurals import counted
-from seqloom.data.inspection.duplicates import TextIndex, report_duplicates, report_overlap
-from seqloom.data.inspection.report import Inspection, Tally
+from seqloom.core.problem import Problem
+from seqloom.data.inspection.duplicates import Repeated, TextIndex, report_duplicates, report_overlap
+from seqloom.data.inspection.report import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.records import Location, Value
 from seqloom.data.schema import as_content
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
 
 Check = Callable[[DataSource, Inspection], None]
-"""A task's look at its data: it reads them, and adds to the summary and the findings."""
-
-NOUN = "example"
+"""A task's check of its data: it reads them, and adds to the summary and the findings."""
 
 
 def check(source: DataSource, inspection: Inspection) -> None:
-    """Sizes of the splits, texts that are there more than once, and the quality of each column of texts.
+    RowCheck(source, inspection).run()
 
-    Examples are split by the value of their first role.
+
+class RowCheck:
+    """Reads all examples once; reports the sizes of splits, repeated contents, and the quality of texts.
+
+    noun: what an example is called
+    content_noun: what the value is called that examples are split by
+    rows: how many examples each split has
     """
-    max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokenizer"))
-    rows: Counter[str] = Counter()
-    contents = TextIndex()
-    columns: dict[str, TextQuality] = {}
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
+
+    noun: ClassVar[str] = "example"
+    content_noun: ClassVar[str] = "example"
+
+    def __init__(self, source: DataSource, inspection: Inspection) -> None:
+        self.source, self.inspection = source, inspection
+        self.rows: Counter[str] = Counter()
+        self.contents = TextIndex()
+        self.texts: dict[str, TextQuality] = {}
+
+    def run(self) -> None:
+        for file_split, (values, location) in self.source.examples(
+            self.inspection.bad_lines, self.inspection.add_error
+        ):
+            self.add(file_split, values, location)
+        self.report()
+
+    def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
+        """Add an example of a split's files."""
         content = as_content(values[0])
-        rows[source.split_of(content, file_split)] += 1
-        contents.add(content, file_split, (), location)
-        for role, value in zip(source.data_spec.roles, values, strict=False):
+        self.rows[self.source.split_of(content, file_split)] += 1
+        self.contents.add(content, file_split, self.answer(values), location)
+        for role, value in zip(self.source.data_spec.roles, values, strict=False):
             if isinstance(value, str):
-                if role.name not in columns:
-                    columns[role.name] = TextQuality(role.name, max_length, tokenizer)
-                columns[role.name].add(value, location)
-    if not rows:
-        return  # an error already: no file could be read
-    summarize_splits(rows, NOUN, source, inspection)
-    report_empty_splits(rows, NOUN, source, inspection)
-    repeated = contents.repeated()
-    report_duplicates(repeated, NOUN, inspection)
-    report_overlap(repeated, NOUN, inspection)
-    for column in columns.values():
-        column.summarize(inspection)
-        column.report_blank(inspection)
-        column.report(inspection)
+                self.add_text(role.name, value, location)
 
+    def answer(self, values: Sequence[Value]) -> Sequence[str]:
+        """What a model should predict from the content, where contradictions are looked for."""
+        return ()
 
-def summarize_splits(rows: Counter[str], noun: str, source: DataSource, inspection: Inspection) -> None:
-    """How many examples each split has, and where they come from."""
-    for split in SPLITS:
-        if rows[split]:
-            inspection.summarize(split, counted(rows[split], noun) + origin(split, source))
+    def add_text(self, noun: str, text: str, location: Location) -> None:
+        if noun not in self.texts:
+            max_length, tokenizer = (getattr(self.source.data, name, None) for name in ("max_length", "tokenizer"))
+            self.texts[noun] = TextQuality(noun, max_length, tokenizer)
+        self.texts[noun].add(text, location)
 
+    def report(self) -> None:
+        """Add to the summary and the findings; without any example there is an error already."""
+        if self.rows:
+            self.report_splits()
+            self.report_contents(self.contents.repeated())
+            self.report_texts()
 
-def origin(split: str, source: DataSource) -> str:
-    """Where a split without files of its own comes from, for the summary."""
-    if split == TRAIN or source.has(split):
-        return ""
-    return f" (kept back from the training files: {source.share(split):.0%}, by content)"
+    def report_splits(self) -> None:
+        """The sizes of the splits, and errors about splits that are empty; not where a file's error says why."""
+        for split in SPLITS:
+            if self.rows[split]:
+                self.inspection.summarize(split, self.size_of(split) + self.origin_of(split))
+        refused = self.inspection.refused
+        for split in (TRAIN, VALID):
+            if not self.rows[split] and not (refused and getattr(self.source.data, split)):
+                self.add_error(empty_split(self.noun, split))
 
+    def size_of(self, split: str) -> str:
+        return counted(self.rows[split], self.noun)
 
-def report_empty_splits(rows: Counter[str], noun: str, source: DataSource, inspection: Inspection) -> None:
-    """Errors about splits that training needs; where files hold nothing there has been an error already."""
-    refused = inspection.refused
-    for split in (TRAIN, VALID):
-        if not rows[split] and not (refused and getattr(source.data, split)):
-            inspection.add("error", Tally(1, [source.name]), empty_split(noun, split))
+    def origin_of(self, split: str) -> str:
+        """Where a split without files of its own comes from."""
+        if split == TRAIN or self.source.has(split):
+            return ""
+        return f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
+
+    def report_contents(self, repeated: Repeated) -> None:
+        report_duplicates(repeated, self.content_noun, self.inspection)
+        report_overlap(repeated, self.content_noun, self.inspection)
+
+    def report_texts(self) -> None:
+        for text in self.texts.values():
+            text.summarize(self.inspection)
+            text.report_blank(self.inspection)
+            text.report(self.inspection)
+
+    def add_error(self, problem: Problem) -> None:
+        """Add an error about the data as a whole."""
+        self.inspection.add("error", Tally(1, [self.source.name]), problem)
+
+    def add_finding(self, kind: Kind, tally: Tally, code: str, message: str, advice: str) -> None:
+        """Add a finding, if anything was counted."""
+        self.inspection.add(kind, tally, Problem(code, message, advice))

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data.inspection.report import Inspection
-from seqloom.data.records import Location
-from seqloom.tasks.tag.check import Spans
+from seqloom.tasks.tag.check import SpanTags
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"word{number} NOUN\nruns VERB\n. PUNCT\n\n" for number in range(40))
@@ -66,7 +65,7 @@ SCHEME = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
 @given(st.lists(st.lists(st.sampled_from(SCHEME), min_size=1, max_size=6), min_size=1, max_size=5))
 def test_spans_that_never_began(sentences: list[list[str]]) -> None:
-    spans, found = Spans(), Inspection("any")
+    spans, found = SpanTags(), Inspection("any")
     wrong = 0
     for number, tags in enumerate([["B-PER", "O"], *sentences], 1):
         spans.add(tags, Location("t.conll", number))

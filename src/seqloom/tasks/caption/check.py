@@ -1,75 +1,72 @@
 """What `seqloom check` looks for in images with captions."""
 
-from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
 
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
 from seqloom.data.image_store import DrawnImage, RealPaths, image_path
 from seqloom.data.images import read_source
-from seqloom.data.inspection.duplicates import TextIndex, report_overlap
+from seqloom.data.inspection.duplicates import Repeated, report_overlap
 from seqloom.data.inspection.report import BadLines, Inspection
-from seqloom.data.inspection.text_quality import TextQuality
-from seqloom.data.records import Location
+from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.tasks.caption.config import CaptionData
-from seqloom.tasks.row_check import report_empty_splits, summarize_splits
+from seqloom.tasks.row_check import RowCheck
 
-SMALL = 8  # pixels: whether an image can be read does not depend on the size that it is brought to
+SMALL = 8  # pixels: whether an image can be read does not depend on the size that it is resized to
 
 
 def check(source: DataSource, inspection: Inspection) -> None:
-    """One reading of everything, and of each image."""
-    data = keys(source.data, CaptionData)
-    rows: Counter[str] = Counter()
-    contents, images, drawn = TextIndex(), Images(), 0
-    captions = TextQuality("caption", data.max_length, data.tokenizer)
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
+    CaptionCheck(source, inspection).run()
+
+
+class CaptionCheck(RowCheck):
+    """Adds whether each image can be read.
+
+    images: by its real path, the path of an image as a row first writes it; None if it can't be read
+    """
+
+    noun = content_noun = "caption"
+
+    def __init__(self, source: DataSource, inspection: Inspection) -> None:
+        super().__init__(source, inspection)
+        self.real_paths = RealPaths()
+        self.images: dict[str, str | None] = {}
+        self.bad_images = BadLines()
+        self.drawn = 0
+
+    def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
         image, caption = values
         if isinstance(image, DrawnImage):
-            drawn += 1  # nothing is wrong with it
-            continue
-        if (name := images.name(image, location)) is None:
-            continue
-        rows[source.split_of(name, file_split)] += 1
-        captions.add(caption, location)
-        contents.add(images.real[str(image_path(image, location))], file_split, (), location)
-    if drawn:
-        inspection.summarize("scenes", f"{drawn:,}")
-    inspection.others += images.bad.findings("warning" if data.on_bad_image == "skip" else "error")
-    if not rows:
-        return
-    summarize_splits(rows, "caption", source, inspection)
-    inspection.summarize("images", f"{len(images.names):,}, with {counted(sum(rows.values()), 'caption')}")
-    if not source.corpus:
-        report_empty_splits(rows, "caption", source, inspection)
-    report_overlap(contents.repeated(), "caption", inspection)
-    captions.summarize(inspection)
-    captions.report(inspection)
+            self.drawn += 1  # the corpus drew it, so it can be read
+            return
+        real_path = self.real_paths[str(image_path(image, location))]
+        if real_path not in self.images:
+            self.images[real_path] = image if self.is_readable(image, location) else None
+        name = self.images[real_path]
+        if name is not None:
+            self.rows[self.source.split_of(name, file_split)] += 1
+            self.contents.add(real_path, file_split, (), location)
+            self.add_text("caption", caption, location)
 
-
-class Images:
-    """Images, each looked at once: its path as it was written first, by its real path; None if it can't be read."""
-
-    def __init__(self) -> None:
-        self.real = RealPaths()
-        self.names: dict[str, str | None] = {}
-        self.bad = BadLines()
-
-    def name(self, image: str, location: Location) -> str | None:
-        """The path of an example's image as a row first wrote it, which it is split by; None if it can't be read."""
-        path = image_path(image, location)
-        real = self.real[str(path)]
-        if real not in self.names:
-            self.names[real] = image if self._readable(path, image, location) else None
-        return self.names[real]
-
-    def _readable(self, path: Path, image: str, location: Location) -> bool:
+    def is_readable(self, image: str, location: Location) -> bool:
         try:
-            read_source(path, SMALL)
+            read_source(image_path(image, location), SMALL)
         except DataError as error:
             message = f"{image!r} {error.template.message}"
-            self.bad(DataError(location, message, "Replace it, or leave it out", code=error.template.code))
+            self.bad_images(DataError(location, message, "Replace it, or leave it out", code=error.template.code))
             return False
         return True
+
+    def report(self) -> None:
+        if self.drawn:
+            self.inspection.summarize("scenes", f"{self.drawn:,}")
+        skips = keys(self.source.data, CaptionData).on_bad_image == "skip"
+        self.inspection.others += self.bad_images.findings("warning" if skips else "error")
+        super().report()
+
+    def report_contents(self, repeated: Repeated) -> None:
+        captions = counted(self.rows.total(), "caption")
+        self.inspection.summarize("images", f"{len(self.images):,}, with {captions}")
+        report_overlap(repeated, "caption", self.inspection)  # an image may have several captions

@@ -3,113 +3,136 @@
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
 from seqloom.data.inspection.duplicates import (
     SEPARATOR,
-    TextIndex,
+    Repeated,
     report_contradictions,
     report_duplicates,
     report_overlap,
 )
 from seqloom.data.inspection.report import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import Lengths, LongestText, OddCharacters, TruncatedTexts
-from seqloom.data.records import Location
+from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS, TRAIN, VALID
-from seqloom.tasks.label_check import Answered, LabelCounts, ignore, not_in_train, only_one, subject
-from seqloom.tasks.row_check import origin, report_empty_splits
+from seqloom.data.split import TRAIN, VALID
+from seqloom.tasks.label_check import LabelCheck, not_in_train, single_label, subject
 from seqloom.tasks.tag.config import TagData
 from seqloom.tasks.tag.data import ANOTHER_COLUMN
 
 SHORT = 5  # words: a shorter sentence ("Thank you .") may well be in many files
-MANY = 0.25  # of sentences with one word: more are a warning
+MANY_SINGLE = 0.25  # of sentences with one word: more are a warning
 
-MOST = 1_000_000  # distinct words that are counted: about 150 MB
-NEW = 0.3  # share of validation words that training never sees: more is a warning
-ENOUGH = 100  # words: of fewer a share says little
+MOST_WORDS = 1_000_000  # distinct words that are counted: about 150 MB
+MANY_NEW = 0.3  # percent of validation words that training never sees: more is a warning
+ENOUGH = 100  # words: a percent of fewer says little
 SEVERAL = -1  # instead of the one tag of a word
 
 SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
-INSIDE, OPEN = frozenset("IELM"), frozenset("BIM")
+CONTINUES, OPEN = frozenset("IELM"), frozenset("BIM")  # tags that continue a span, and those that leave one open
 
 
 def check(source: DataSource, inspection: Inspection) -> None:
-    """One reading of everything, and two more where training moves examples because of their tags."""
-    tags, contents = LabelCounts(), TextIndex()
-    data = keys(source.data, TagData)
-    words, spans, sentences = Words(data.lowercase), Spans(), Sentences(data.max_length)
-    for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
-        of_words, of_tags = values
-        text = " ".join(of_words)
-        split = source.split_of(text, file_split)
-        tags.add(split, of_tags, location)
-        words.add(split, of_words, of_tags)
-        spans.add(of_tags, location)
-        sentences.add(of_words, text, location)
-        if len(of_words) >= SHORT:
-            contents.add(SEPARATOR.join(of_words), file_split, of_tags, location)
-    if not tags.rows:
-        return  # an error already: no file could be read
-    tags.move_missing(source, lambda: read_again(source))
-    for split in SPLITS:
-        if tags.rows[split]:
-            sizes = f"{counted(tags.rows[split], 'sentence')}, {counted(words.totals[split], 'word')}"
-            inspection.summarize(split, sizes + origin(split, source))
-    report_tags(tags, source, inspection)
-    report_empty_splits(tags.rows, "sentence", source, inspection)
-    words.report(inspection)
-    repeated, which = contents.repeated(), f" (of {SHORT} words or more)"
-    report_duplicates(repeated, "sentence", inspection, which)
-    report_overlap(repeated, "sentence", inspection, which)
-    report_contradictions(repeated, "sentence", "tags", inspection, which)
-    spans.report(tags.seen, inspection)
-    sentences.report(inspection)
+    TagCheck(source, inspection).run()
 
 
-def read_again(source: DataSource) -> Iterator[Answered]:
-    """All sentences once more; problems have been reported by the first reading."""
-    for split, (values, _) in source.examples(ignore, ignore):
+class TagCheck(LabelCheck):
+    """Adds what training refuses about tags, the words with their tags, spans, and the quality of sentences."""
+
+    noun, label_noun = "sentence", "tag"
+
+    def __init__(self, source: DataSource, inspection: Inspection) -> None:
+        super().__init__(source, inspection)
+        config = keys(source.data, TagData)
+        self.words, self.spans = WordCounts(config.lowercase), SpanTags()
+        self.odd, self.cut, self.longest = OddCharacters(), TruncatedTexts(config.max_length, "word"), LongestText()
+        self.word_lengths, self.character_lengths, self.single = Lengths(), Lengths(), Tally()
+
+    def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
         words, tags = values
-        yield split, " ".join(words), tags
+        text = " ".join(words)
+        split = self.source.split_of(text, file_split)
+        self.add_labels(split, tags, location)
+        self.words.add(split, words, tags)
+        self.spans.add(tags, location)
+        if len(words) >= SHORT:
+            self.contents.add(SEPARATOR.join(words), file_split, tags, location)
+        self.word_lengths.add(len(words))
+        self.character_lengths.add(len(text))
+        self.longest.add(len(text), location)
+        self.cut.add_words(len(words), location)
+        self.odd.add(text, location)
+        if len(words) == 1:
+            self.single.add(location)
+
+    def report(self) -> None:
+        self.count_as_training()
+        super().report()
+
+    def size_of(self, split: str) -> str:
+        return f"{super().size_of(split)}, {counted(self.words.totals[split], 'word')}"
+
+    def report_splits(self) -> None:
+        super().report_splits()
+        self.report_tags()
+        self.words.report(self.inspection)
+
+    def report_tags(self) -> None:
+        """The tags with their counts; what training refuses about them, and those with one example."""
+        counts = {tag: seen.splits.total() for tag, seen in self.seen.items()}
+        self.summarize_labels(counts)
+        train = self.count_in(TRAIN)
+        if not train:
+            return  # an error elsewhere: the training split is empty
+        if len(train) == 1:
+            self.add_error(single_label("tag", train, ANOTHER_COLUMN))
+        else:
+            tag, most = train.most_common(1)[0]
+            accuracy = f"{percent(most, train.total())} of train"
+            self.inspection.summarize("baseline", f"always saying {tag!r} is right on {accuracy}")
+        unseen = [tag for tag in self.seen if not train[tag]]
+        self.inspection.add("error", self.tally(unseen), not_in_train("tag", unseen, "sentence"))
+        once = [tag for tag, count in counts.items() if count == 1 and train[tag]]
+        advice = "Check whether it is a typing mistake; it can't be learnt from one example"
+        self.add_finding("warning", self.tally(once), "tag-seen-once", f"{subject('tag', once)} seen once", advice)
+
+    def report_contents(self, repeated: Repeated) -> None:
+        which = f" (of {SHORT} words or more)"
+        report_duplicates(repeated, "sentence", self.inspection, which)
+        report_overlap(repeated, "sentence", self.inspection, which)
+        report_contradictions(repeated, "sentence", "tags", self.inspection, which)
+        self.spans.report(self.seen, self.inspection)
+
+    def report_texts(self) -> None:
+        self.inspection.summarize("characters", self.character_lengths.describe())
+        self.inspection.summarize("words", self.word_lengths.describe())
+        self.cut.report("sentence", self.inspection)
+        self.longest.report(self.character_lengths, "sentence", self.inspection)
+        self.odd.report("sentence", self.inspection)
+        count, total = self.single.count, self.word_lengths.counts.total()
+        many = count > MANY_SINGLE * total
+        message = f"{counted(count, 'sentence')} of one word ({percent(count, total)})"
+        advice = "Is a blank line after each word?" if many else "Nothing to do, if they are headings and the like"
+        self.add_finding("warning" if many else "note", self.single, "one-word-sentences", message, advice)
 
 
-def report_tags(tags: LabelCounts, source: DataSource, inspection: Inspection) -> None:
-    """The tags with their counts; what training would refuse about them, and those seen once."""
-    counts = Counter({tag: seen.splits.total() for tag, seen in tags.seen.items()})
-    inspection.summarize("tags", tags.describe(counts, "tag"))
-    learnt = tags.of_split(TRAIN)
-    if not learnt:
-        return  # an error elsewhere: the training split is empty
-    if len(learnt) == 1:
-        inspection.add("error", Tally(1, [source.name]), only_one("tag", learnt, ANOTHER_COLUMN))
-    else:
-        tag, most = learnt.most_common(1)[0]
-        accuracy = f"{percent(most, learnt.total())} of train"
-        inspection.summarize("baseline", f"always saying {tag!r} is right on {accuracy}")
-    unseen = [tag for tag in tags.seen if not learnt[tag]]
-    inspection.add("error", tags.tally(unseen), not_in_train("tag", unseen, "sentence"))
-    once = [tag for tag, count in counts.items() if count == 1 and learnt[tag]]
-    advice = "Check whether it is a typing mistake; it can't be learnt from one example"
-    inspection.add("warning", tags.tally(once), Problem("tag-seen-once", f"{subject('tag', once)} seen once", advice))
-
-
-class Words:
-    """Of each distinct word: its one tag (or that it has several), and how often it is in each split."""
+class WordCounts:
+    """For each distinct word its one tag (or that it has several), and how often it is in train and valid."""
 
     def __init__(self, lowercase: bool) -> None:
         self.lowercase = lowercase
         self.numbers: dict[str, int] = {}
-        self.tag, self.learnt, self.measured = array("i"), array("l"), array("l")
+        self.tag, self.train, self.valid = array("i"), array("l"), array("l")  # by the number of a word
         self.totals: Counter[str] = Counter()
 
     @property
     def full(self) -> bool:
         """Whether there are more words than are counted."""
-        return len(self.numbers) >= MOST
+        return len(self.numbers) >= MOST_WORDS
 
     def add(self, split: str, words: Sequence[str], tags: Sequence[str]) -> None:
         """Count the words of a sentence."""
@@ -117,63 +140,68 @@ class Words:
         for word, tag in zip(words, tags, strict=True):
             form = word.lower() if self.lowercase else word
             number = self.numbers.get(form)
-            code = hash(tag) & 0x7FFFFFFF  # Python's own, as it is only compared with others of this run
+            code = hash(tag) & 0x7FFFFFFF  # Python's own hash, as it is compared only within this process
             if number is None:
                 if self.full:
                     continue
                 number = self.numbers[form] = len(self.numbers)
                 self.tag.append(code)
-                self.learnt.append(0)
-                self.measured.append(0)
+                self.train.append(0)
+                self.valid.append(0)
             elif self.tag[number] != code:
                 self.tag[number] = SEVERAL
             if split == TRAIN:
-                self.learnt[number] += 1
+                self.train[number] += 1
             elif split == VALID:
-                self.measured[number] += 1
+                self.valid[number] += 1
 
     def report(self, inspection: Inspection) -> None:
-        """How many words there are, with several tags, and new in validation; a warning where many are new."""
-        several = [number for number, tag in enumerate(self.tag) if tag == SEVERAL]
-        among = sum(self.learnt[number] for number in several)
-        known, total = len(self.numbers), self.totals[TRAIN]
-        size = f"{counted(known, 'word')}{' or more' if self.full else ''}"
-        ambiguous = f"{percent(len(several), known)} of them, {percent(among, total)} of the text, with several tags"
-        inspection.summarize("vocabulary", f"{size}; {ambiguous}")
-        if self.full or not self.totals[VALID]:
+        """Words with several tags, and words new in validation; a warning where many are new."""
+        ambiguous = [number for number, tag in enumerate(self.tag) if tag == SEVERAL]
+        occurrences = sum(self.train[number] for number in ambiguous)
+        vocabulary, total = len(self.numbers), self.totals[TRAIN]
+        size = f"{counted(vocabulary, 'word')}{' or more' if self.full else ''}"
+        shares = f"{percent(len(ambiguous), vocabulary)} of them, {percent(occurrences, total)} of the text"
+        inspection.summarize("vocabulary", f"{size}; {shares}, with several tags")
+        total = self.totals[VALID]
+        if self.full or not total:
             return
-        new = sum(n for n, learnt in zip(self.measured, self.learnt, strict=True) if not learnt)
-        message = f"{percent(new, self.totals[VALID])} of validation words are not in training"
+        new = sum(count for count, train in zip(self.valid, self.train, strict=True) if not train)
+        message = f"{percent(new, total)} of validation words are not in training"
         inspection.summarize("new words", message)
-        if new > NEW * self.totals[VALID] >= NEW * ENOUGH:
+        if new > MANY_NEW * total >= MANY_NEW * ENOUGH:
             helps = f"More training data help, and so does {KeyName('model.characters')}"
             advice = f"Are the splits from the same source? {helps}"
             inspection.add("warning", Tally(new, []), Problem("new-words", message, advice))
 
 
-class Spans:
-    """Spans written as tags, B-X I-X O: tags that continue a span which has not begun."""
+class SpanTags:
+    """Spans written as tags, B-X I-X O.
+
+    astray: tags that continue a span that has not begun
+    begins: tags B-X
+    needless: tags B-X that do not follow a span of the same kind
+    """
 
     def __init__(self) -> None:
-        self.astray, self.begun, self.needless = Tally(), 0, 0
+        self.astray, self.begins, self.needless = Tally(), 0, 0
 
     def add(self, tags: Sequence[str], location: Location) -> None:
-        """Look at the tags of a sentence, whose first word is at the location."""
-        self.begun += sum(tag[:2] == "B-" for tag in tags)
-        wrong, needless = 0, 0
-        for before, tag in zip(("O", *tags), tags, strict=False):
-            wrong += goes_astray(before, tag)
-            needless += tag[:2] == "B-" and before[2:] != tag[2:]
-        self.needless += needless
-        if wrong:
-            self.astray.add(location, wrong)
+        """Count the tags of a sentence, whose first word is at the location."""
+        astray = 0
+        for previous, tag in zip(("O", *tags), tags, strict=False):
+            astray += goes_astray(previous, tag)
+            self.begins += tag[:2] == "B-"
+            self.needless += tag[:2] == "B-" and previous[2:] != tag[2:]
+        if astray:
+            self.astray.add(location, astray)
 
     def report(self, tags: Iterable[str], inspection: Inspection) -> None:
-        """A note, if the tags are of this kind at all and if spans begin with B."""
-        known = set(tags)
-        if not all(SPAN_TAG.fullmatch(tag) for tag in known) or known <= {"O"}:
+        """A note, if the tags mark spans at all."""
+        distinct = set(tags)
+        if not all(SPAN_TAG.fullmatch(tag) for tag in distinct) or distinct <= {"O"}:
             return
-        if not self.begun or not self.needless:  # B only between neighbours, or not at all: the first form, IOB1
+        if not self.begins or not self.needless:  # B only between neighbors, or not at all: the first form, IOB1
             message = "spans begin with I- (the form IOB1)"
             advice = "Nothing: spans are scored so; others may expect B- (IOB2)"
         else:
@@ -182,51 +210,12 @@ class Spans:
         inspection.add("note", self.astray, Problem("spans", message, advice))
 
 
-def goes_astray(before: str, tag: str) -> bool:
-    """Whether a tag continues a span that the one before is not in.
+def goes_astray(previous: str, tag: str) -> bool:
+    """Whether a tag continues a span that the previous tag is not in.
 
     >>> goes_astray("O", "I-PER"), goes_astray("B-LOC", "I-PER"), goes_astray("B-PER", "I-PER")
     (True, True, False)
     """
-    if tag[1:2] != "-" or tag[0] not in INSIDE:
+    if tag[1:2] != "-" or tag[0] not in CONTINUES:
         return False
-    return before[:1] not in OPEN or before[1:] != tag[1:]
-
-
-class Sentences:
-    """What can be said of each sentence by itself."""
-
-    def __init__(self, max_length: int | None) -> None:
-        self.odd, self.cut = OddCharacters(), TruncatedTexts(max_length, "word")
-        self.words, self.characters, self.longest = Lengths(), Lengths(), LongestText()
-        self.single = Tally()
-
-    def add(self, words: Sequence[str], text: str, location: Location) -> None:
-        """Look at a sentence; its text is the words with spaces between them."""
-        self.words.add(len(words))
-        self.characters.add(len(text))
-        self.longest.add(len(text), location)
-        self.cut.add_words(len(words), location)
-        self.odd.add(text, location)
-        if len(words) == 1:
-            self.single.add(location)
-
-    def report(self, inspection: Inspection) -> None:
-        """Lengths for the summary, and findings."""
-        inspection.summarize("characters", self.characters.describe())
-        inspection.summarize("words", self.words.describe())
-        self.cut.report("sentence", inspection)
-        self.longest.report(self.characters, "sentence", inspection)
-        self.odd.report("sentence", inspection)
-        total, single = self.words.counts.total(), self.single.count
-        message = f"{counted(single, 'sentence')} of one word ({percent(single, total)})"
-        if single > MANY * total:
-            inspection.add(
-                "warning", self.single, Problem("one-word-sentences", message, "Is a blank line after each word?")
-            )
-        else:
-            inspection.add(
-                "note",
-                self.single,
-                Problem("one-word-sentences", message, "Nothing to do, if they are headings and the like"),
-            )
+    return previous[:1] not in OPEN or previous[1:] != tag[1:]

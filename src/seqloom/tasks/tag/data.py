@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import SupportsIndex
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.core.problem import DataError, KeyName, RunError
+from seqloom.core.problem import KeyName, RunError
 from seqloom.data.prepare import SplitExamples, never_in_train
 from seqloom.data.records import Location
 from seqloom.data.row_store import Ragged, Writer, read
@@ -27,7 +27,7 @@ from seqloom.data.schema import (
 )
 from seqloom.data.split import batched
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.tasks.label_check import not_in_train, only_one
+from seqloom.tasks.label_check import not_in_train, refuse_labels, single_label
 from seqloom.tasks.tag.config import TagData
 
 WORDS, TAGS = 0, 1  # which value of an example
@@ -160,11 +160,10 @@ class TaggedSentences(Schema):
 
     def check_answers(self, examples: SplitExamples, counts: Counts, single: bool) -> Collection[str]:
         unseen = never_in_train(examples.source, counts)
-        if len(known := set(counts) - set(unseen)) < 2:
-            raise DataError.of(replace(only_one("tag", known, ANOTHER_COLUMN), location=examples.source.name))
+        if len(trained := set(counts) - set(unseen)) < 2:
+            refuse_labels(single_label("tag", trained, ANOTHER_COLUMN), examples)
         if unseen:
-            problem = not_in_train("tag", unseen, "sentence")
-            raise DataError.of(replace(problem, location=str(examples.first_location(unseen[0]))))
+            refuse_labels(not_in_train("tag", unseen, "sentence"), examples, unseen)
         return ()
 
 
