@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from seqloom.core.problem import RunError
-from seqloom.core.run_format import check
+from seqloom.core.run_format import verify
 from seqloom.runs.folder import claim, create, free_name, keep_best, refuse_taken
 from tests.training.small import tiny
 
@@ -20,7 +20,7 @@ def made(folder: Path) -> Path:
 
 
 def test_a_new_run_is_whole_and_has_no_weights(tmp_path: Path) -> None:
-    manifest = check(made(tmp_path / "run"))
+    manifest = verify(made(tmp_path / "run"))
     assert (manifest.task, manifest.model, manifest.parameters) == ("tag", None, 0)
     assert set(manifest.files) == {"experiment.toml", "vocabulary/words.json", "vocabulary/tags.json"}
     assert {"python", "seqloom", "torch"} <= set(manifest.versions)
@@ -48,17 +48,17 @@ def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> Non
 
 def test_an_empty_folder_will_do(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    check(made(tmp_path / "run"))
+    verify(made(tmp_path / "run"))
 
 
 def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> None:
     folder, model = made(tmp_path / "run"), nn.Linear(3, 2)
     keep_best(folder, model)
-    first = check(folder)
+    first = verify(folder)
     with torch.no_grad():
         model.weight += 1
     keep_best(folder, model)
-    second = check(folder)
+    second = verify(folder)
     assert second.model is not None
     assert first.model != second.model
     assert [file.name for file in folder.glob("model-*")] == [second.model]
@@ -66,7 +66,7 @@ def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> Non
     assert second.parameters == 8
     assert load_file(folder / second.model)["weight"].equal(model.weight)
     keep_best(folder, model)  # the same once more
-    assert check(folder) == second
+    assert verify(folder) == second
 
 
 def test_a_free_name_is_free(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from seqloom.api import resume, start
 from seqloom.core.problem import RunError
-from seqloom.core.run_format import check
+from seqloom.core.run_format import verify
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
 from seqloom.training.checkpoints import WEIGHTS, mean, place
@@ -92,7 +92,7 @@ def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_say
     assert isinstance(scores, dict)
     assert scores["averaged"] == {"steps": [4, 6, 8], "score": event["scores"]["loss"], "kept": kept}
     assert scores["valid"]["loss"] == pytest.approx(min([*before, event["scores"]["loss"]]))
-    model = check(folder).model
+    model = verify(folder).model
     assert model is not None
     means = mean([place(before_the_end, step) for step in (4, 6, 8)])
     weights = load_file(folder / model)

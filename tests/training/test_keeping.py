@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seqloom.api import resume, start
-from seqloom.core.run_format import check
+from seqloom.core.run_format import verify
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
 from seqloom.training.checkpointer import RunCheckpointer, Stopped
@@ -128,6 +128,6 @@ def test_the_log_holds_no_ticks_and_is_cut_back(tmp_path: Path) -> None:
 def test_there_are_only_the_best_weights_and_the_manifest_knows_them(tmp_path: Path) -> None:
     start(chosen(validate_every=1), tmp_path / "run")
     (best,) = (tmp_path / "run").glob("model-*.safetensors")
-    assert check(tmp_path / "run").model == best.name
+    assert verify(tmp_path / "run").model == best.name
     assert not list((tmp_path / "run").rglob(".making-*"))
     assert not [file for file in (tmp_path / "run").rglob("*") if file.suffix in (".pt", ".pth", ".pkl", ".bin")]

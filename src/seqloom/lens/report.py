@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
-from seqloom.core.run_format import MANIFEST, REPORT, are_parts, parts_of
+from seqloom.core.run_format import MANIFEST, REPORT, read_parts
 from seqloom.core.safe_open import open_regular
 from seqloom.lens.run_files import Ending, History, Outcome, Sample, Score, Skip, outcome, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
@@ -79,8 +79,8 @@ class Report:
     @property
     def resume(self) -> str:
         """The command that continues the run."""
-        parts = self.manifest.get("parts", [])
-        files = dict.fromkeys(part.file for part in (parts_of(parts) if are_parts(parts) else ()) if part.file)
+        parts = read_parts(self.manifest.get("parts", [])) or ()
+        files = dict.fromkeys(part.file for part in parts if part.file)
         return shlex.join(
             ["seqloom", "resume", str(self.folder), *(word for file in files for word in ("--code", file))]
         )
@@ -172,9 +172,9 @@ def report(folder: str | Path) -> Report:
 
 def part_notes(parts: object, folder: Path) -> list[str]:
     """What to know of the run's user-defined parts, each a warning too: they are not registered, or they changed."""
-    if not are_parts(parts):
+    known = read_parts(parts)
+    if known is None:
         return [f"{MANIFEST} has a list of parts that can't be read, and is left out."]
-    known = parts_of(parts)
     found = (missing_parts(known, folder), changed_parts(known, folder))
     return [warn(problem) for problem in found if problem is not None]
 

@@ -18,9 +18,9 @@ from seqloom.core.run_format import (
     VOCABULARY,
     Manifest,
     Part,
+    package_versions,
     read_manifest,
     sha256,
-    versions,
 )
 from seqloom.core.run_format import write_manifest as commit
 from seqloom.tasks.experiment import Experiment
@@ -94,7 +94,7 @@ def create(
             names.append(f"{VOCABULARY}/{name}")
         files = {name: sha256(making / name) for name in names}
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        commit(making, Manifest(experiment.task, created, versions=versions(), files=files, parts=parts))
+        commit(making, Manifest(experiment.task, created, versions=package_versions(), files=files, parts=parts))
 
 
 def keep_best(folder: Path, model: "nn.Module") -> None:
@@ -111,7 +111,7 @@ def keep_best(folder: Path, model: "nn.Module") -> None:
         atomic_io.replace(making, folder / name)
     files = {each: known for each, known in manifest.files.items() if not each.startswith("model-")}
     size = sum(weight.numel() for weight in model.parameters())
-    commit(folder, manifest.having({**files, name: code}, size))
+    commit(folder, manifest.with_files({**files, name: code}, size))
     for old in folder.glob("model-*.safetensors"):
         if old.name != name:
             atomic_io.remove(old)

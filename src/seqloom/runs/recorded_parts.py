@@ -10,7 +10,7 @@ from seqloom.core.part_origin import Origin
 from seqloom.core.plurals import listed
 from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
 from seqloom.core.registry import Names
-from seqloom.core.run_format import Manifest, Part, check
+from seqloom.core.run_format import Manifest, Part, verify
 from seqloom.data.source import DataSource
 from seqloom.models.layer_builder import Build, name_of
 from seqloom.tasks.experiment import Experiment
@@ -55,7 +55,7 @@ def open_manifest_to_resume(folder: Path, build: Build | None = None) -> Manifes
 
 def check_manifest(folder: Path, build: Build | None = None) -> Manifest:
     """The manifest of a run whose files are whole, and whose parts and task are there."""
-    manifest = check(folder)
+    manifest = verify(folder)
     problem = missing_parts(manifest.parts, folder) or missing_build(manifest.parts, folder, build)
     if problem is not None:
         raise RunError.of(problem)

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from seqloom.core.problem import KeyName, RunError
-from seqloom.core.run_format import EXPERIMENT, unreadable
+from seqloom.core.run_format import EXPERIMENT, cannot_read
 
 
 def restore(model: nn.Module, path: Path, device: torch.device) -> None:
@@ -23,7 +23,7 @@ def restore(model: nn.Module, path: Path, device: torch.device) -> None:
         message = "no longer there, since the run is learning and has found better"
         raise RunError(message, "Try again", location=path) from None
     except OSError as wrong:
-        raise unreadable(path, wrong) from None
+        raise cannot_read(path, wrong) from None
     except (SafetensorError, RuntimeError) as wrong:
         why = str(wrong).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
         raise unfit(path, why) from None

@@ -12,7 +12,7 @@ import torch
 
 from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
-from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, check, read_json, read_manifest
+from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, read_json, read_manifest, verify
 from seqloom.data.source import DataSource
 from seqloom.nn.model import GenerativeModel
 from seqloom.runs.devices import determinism, device_of, seed
@@ -98,7 +98,7 @@ def go_to_the_end(session: Session, config: Experiment, folder: Path, listeners:
         with disk.signals(), determinism(train), tracked(trainer, folder):
             trainer.run(disk)
             averaged = average(trainer, disk, folder)
-            run = Run(folder, str(session.device), check(folder), config)
+            run = Run(folder, str(session.device), verify(folder), config)
             finish(run, session, trainer, averaged)
             tidy(folder, session.experiment.train.keep)
     return run
