@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import tests.shapes  # noqa: F401 (the hook below finds it by name)
+from tests.temporary_parts import temporary_parts
 
 jaxtyping.install_import_hook("seqloom", "tests.shapes.check")  # before anything imports seqloom
 torch.set_num_threads(1)  # a worker a core
@@ -50,12 +51,10 @@ def names(doctest_namespace: dict[str, object]) -> None:
 
 @pytest.fixture
 def forget_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Parts that a test registers, and modules that it imports from its folder, are forgotten after it."""
-    registry = importlib.import_module("seqloom.core.registry")
-    parts, modules, folder = registry.user_defined(), set(sys.modules), str(tmp_path_factory.getbasetemp())
-    yield
-    for names, name in registry.user_defined() - parts:
-        names.remove(name)
+    """Parts that a test registers, and modules that it imports from its folder, are removed after it."""
+    modules, folder = set(sys.modules), str(tmp_path_factory.getbasetemp())
+    with temporary_parts():
+        yield
     for name in set(sys.modules) - modules:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
             del sys.modules[name]

@@ -34,7 +34,7 @@ from markdown_it import MarkdownIt
 from matplotlib import pyplot
 
 from seqloom.cli.main import main
-from seqloom.core.registry import user_defined
+from seqloom.core.registry import user_defined_parts
 
 matplotlib.use("Agg")
 
@@ -91,12 +91,12 @@ def working_in(folder: Path) -> Iterator[None]:
     """Within: the folder is the current one, and modules are imported from it. After: they, and the parts that were
     registered, are forgotten.
     """
-    parts, modules = user_defined(), set(sys.modules)
+    parts, modules = user_defined_parts(), set(sys.modules)
     with contextlib.chdir(folder), patch.object(sys, "path", [str(folder), *sys.path]):
         try:
             yield
         finally:
-            for names, name in user_defined() - parts:
+            for names, name in user_defined_parts() - parts:
                 names.remove(name)
             for name in set(sys.modules) - modules:
                 if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):

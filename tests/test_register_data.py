@@ -21,6 +21,7 @@ from seqloom.data.spec import DataSpec
 from seqloom.data.text_io import OnBadLine, read_lines
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.row_task import RowTask
+from tests.temporary_parts import temporary_parts
 from tests.toys import word_count
 
 TINY: dict[str, Any] = {"size": "tiny", "train": {"steps": 2, "device": "cpu"}}
@@ -28,9 +29,8 @@ TINY: dict[str, Any] = {"size": "tiny", "train": {"steps": 2, "device": "cpu"}}
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """What a test registers is forgotten after it."""
-    corpora = [TASKS[task].data_spec.corpora.temporarily() for task in ("language", "classify", "tag", "translate")]
-    with TASKS.temporarily(), FORMATS.temporarily(), corpora[0], corpora[1], corpora[2], corpora[3]:
+    """Remove what a test registers."""
+    with temporary_parts():
         monkeypatch.chdir(tmp_path)
         yield
 
@@ -110,7 +110,7 @@ def nothing(paths: object, data: object, on_bad_line: object) -> None: ...
         (fails, "raised KeyError: 'nowhere'. Correct it."),
         (bare, "gave ['text', 'label'], not (Location(file, line), a list of cells). Give that for each record."),
         (one_text, "gave (Location(file='films.bars', line=1), 'text'), not (Location(file, line)"),
-        (nothing, "returned None, nothing to go through. Write a generator: yield."),
+        (nothing, "returned None, which can't be iterated over. Write a generator: yield."),
     ],
 )
 def test_a_reader_that_fails_is_one_sentence(part: Callable[..., object], message: str) -> None:

@@ -17,6 +17,7 @@ from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.data.tokenizers.word import Word
 from seqloom.decoding.detokenize import reading as reading_of
 from seqloom.tasks.registry import experiment
+from tests.temporary_parts import temporary_parts
 from tests.toys import blanks
 from tests.toys.blanks import Blanks, Letters
 
@@ -27,7 +28,7 @@ TEXTS = ["a dog runs\n", "a cat  runs home\n"]
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Both, for one test."""
-    with TOKENIZERS.temporarily():
+    with temporary_parts():
         blanks.register()
         monkeypatch.chdir(tmp_path)
         yield

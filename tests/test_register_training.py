@@ -22,6 +22,7 @@ from seqloom.tasks.metrics.registry import METRICS, MetricInputs
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
 from seqloom.training.optimization import OPTIMIZERS, SCHEDULES
+from tests.temporary_parts import temporary_parts
 from tests.toys import training_parts
 
 TINY: dict[str, Any] = {
@@ -43,7 +44,7 @@ TINY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """All of them, for one test."""
-    with OPTIMIZERS.temporarily(), SCHEDULES.temporarily(), METRICS.temporarily():
+    with temporary_parts():
         training_parts.register()
         monkeypatch.chdir(tmp_path)
         yield

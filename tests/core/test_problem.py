@@ -13,10 +13,10 @@ from seqloom.core.problem import (
     TextError,
     as_key,
     conflict,
-    ended,
+    end_sentence,
     format_problem,
-    named,
-    rendered,
+    name_keys,
+    render,
 )
 
 
@@ -92,12 +92,12 @@ def test_nothing_from_outside_acts_on_a_terminal(hostile: str) -> None:
     sentence = str(DataError(f"{hostile}.csv:3", f"label {hostile}", f"Remove {hostile}", code="a"))
     assert sentence.isprintable()
     assert sentence.count("\\") == 3
-    assert named(hostile) == hostile  # for a program
+    assert name_keys(hostile) == hostile  # for a program
 
 
 @given(st.text())
 def test_every_text_can_be_shown(text: str) -> None:
-    shown = rendered(text)
+    shown = render(text)
     assert not any(character in shown for character in "\n\r\x1b\u202e")
     assert shown.encode().decode() == shown
     if text.isprintable() and text.isascii():
@@ -106,11 +106,11 @@ def test_every_text_can_be_shown(text: str) -> None:
 
 def test_text_from_outside_is_no_key() -> None:
     """The marks around a key's name are characters that no text may have; alone they are shown as what they are."""
-    assert rendered("\ufdd0x") == "\\ufdd0x"
+    assert render("\ufdd0x") == "\\ufdd0x"
 
 
 def test_ended_and_named() -> None:
-    assert [ended(text) for text in ("", "a", "a.", "a?", "a? (b)", "a (b)")] == [
+    assert [end_sentence(text) for text in ("", "a", "a.", "a?", "a? (b)", "a (b)")] == [
         "",
         "a.",
         "a.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.core.problem import ConfigError, DataError, rendered
+from seqloom.core.problem import ConfigError, DataError, render
 from seqloom.data import columns as module
 from seqloom.data.columns import Columns, read_rows
 from seqloom.data.formats import FORMATS, TableData, column_key, format_of
@@ -125,12 +125,12 @@ def test_columns_that_are_named_are_read(
 ) -> None:
     found = find("title,text,label,kind\na,b,c,d\n", **named)
     assert (*found.indices, found.header) == (text, label, header)
-    assert rendered(found.describe()) == described
+    assert render(found.describe()) == described
 
 
 def test_a_header_that_is_guessed_away_says_so() -> None:
     said = "(header guessed; data.header true and data.header false say)"
-    assert rendered(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {said}"
+    assert render(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {said}"
 
 
 def test_other_files_can_be_read_as_the_first() -> None:
@@ -177,7 +177,7 @@ def test_keys_of_json_are_columns() -> None:
     ]
     lines = "\n".join(map(json.dumps, records))
     guess = find(lines, "a.jsonl")
-    assert rendered(guess.describe()) == "text: 'said', label: 'about' (guessed; data.text and data.label name others)"
+    assert render(guess.describe()) == "text: 'said', label: 'about' (guessed; data.text and data.label name others)"
     assert find(lines, "a.jsonl", text="said", label="about").guessed == ()
     assert "The nearest is 'about'" in message(lines, "a.jsonl", label="abuot")
     assert message('{"text": "x"}', "a.jsonl").startswith("a.jsonl: there is only one key ('text')")
@@ -247,7 +247,7 @@ def test_codes_that_are_words_name_no_columns_of_a_dictionary(first: str) -> Non
 
 def test_a_header_that_is_guessed_says_so() -> None:
     def describe(text: str, **values: object) -> str:
-        return rendered(find_columns(save(text, "a.tsv"), "translate", **values).describe())
+        return render(find_columns(save(text, "a.tsv"), "translate", **values).describe())
 
     guessed = "source: 'en', target: 'de' (header guessed; data.header true and data.header false say"
     assert describe(f"en\tde\n{PAIRS}", source=1, target=2) == f"{guessed})"
@@ -276,7 +276,7 @@ def test_a_person_has_the_last_word() -> None:
 
 def test_images_and_captions_have_other_names() -> None:
     assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
-    assert rendered(find_columns(Path("a.tsv"), "caption").describe()) == (
+    assert render(find_columns(Path("a.tsv"), "caption").describe()) == (
         "image: 'image', caption: 'caption' (header guessed; data.header true and data.header false say; "
         "data.source and data.target name others)"
     )
@@ -287,7 +287,7 @@ def test_sides_that_were_found_can_be_named() -> None:
     first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").named_in(data)
     assert first == section("translate", source="en", target="de", header=True)
     columns = find_columns(save(PAIRS, "b.tsv"), "translate", source="2", target="1")
-    assert rendered(columns.describe()) == "source: column 2, target: column 1, no header"
+    assert render(columns.describe()) == "source: column 2, target: column 1, no header"
 
 
 def test_files_without_sides() -> None:

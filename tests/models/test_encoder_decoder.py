@@ -1,7 +1,7 @@
 """From config to encoder-decoder: every combination is built, learns and writes; sizes are those of the papers."""
 
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -84,7 +84,7 @@ def refused(**model: Any) -> str:
     return str(caught.value)
 
 
-SUMMARIES = [(summary, feed) for summary in names.SUMMARIES for feed in ("every", "first") if summary != "none"]
+SUMMARIES = [(summary, feed) for summary in get_args(names.Summary) for feed in ("every", "first") if summary != "none"]
 
 
 @pytest.mark.parametrize(("summary", "feed"), SUMMARIES)

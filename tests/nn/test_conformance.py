@@ -6,7 +6,6 @@ from torch import Tensor, nn
 
 from seqloom import register
 from seqloom.core.problem import PartError
-from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Cell, Recurrent
 from seqloom.nn.activations import ACTIVATIONS, activation
 from seqloom.nn.cells import CELLS
@@ -24,6 +23,7 @@ from seqloom.nn.scores import SCORES, Dot, Score
 from seqloom.nn.state import State
 from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import experiment
+from tests.temporary_parts import temporary_parts
 
 SIZE = 5
 
@@ -325,7 +325,7 @@ class Raises(Unsteady):
 
 
 def test_a_breach_is_one_sentence_with_its_location() -> None:
-    with CELLS.temporarily(), ARCHITECTURES.temporarily():
+    with temporary_parts():
         register.cell("mine", Unsteady)
         register.cell("raises", Raises)
         register.cell("forgets", GRU)

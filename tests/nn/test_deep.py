@@ -1,5 +1,7 @@
 """What `recurrent_stack` builds. What it computes is asked by the conformance suite."""
 
+from typing import get_args
+
 import pytest
 import torch
 from hypothesis import given
@@ -21,8 +23,8 @@ def dropouts(layer: torch.nn.Module) -> list[float]:
     cell=st.sampled_from(["rnn", "lstm", "gru", "gru-after"]),
     depth=st.integers(1, 4),
     bidirectional=st.booleans(),
-    connection=st.sampled_from(names.CONNECTIONS),
-    kind=st.sampled_from(names.DROPOUTS),
+    connection=st.sampled_from(get_args(names.Connection)),
+    kind=st.sampled_from(get_args(names.DropoutKind)),
     dropout=st.sampled_from([0.0, 0.3]),
     input_dropout=st.sampled_from([0.0, 0.2]),
     input_size=st.integers(1, 5),
@@ -96,8 +98,8 @@ def test_dropout_beside_a_residual_is_of_the_kind_asked_for() -> None:
 
 
 def test_registries_hold_the_names_that_a_config_may_use() -> None:
-    assert tuple(CONNECTIONS) == names.CONNECTIONS
-    assert tuple(DROPOUTS) == names.DROPOUTS
+    assert tuple(CONNECTIONS) == get_args(names.Connection)
+    assert tuple(DROPOUTS) == get_args(names.DropoutKind)
 
 
 @pytest.mark.parametrize(

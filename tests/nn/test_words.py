@@ -1,9 +1,11 @@
 """Words and letters: what the suite does not ask. (The stem itself is in the catalogue.)"""
 
+from typing import get_args
+
 import pytest
 import torch
 
-from seqloom.core.names import CHARACTER_ENCODERS as NAMES
+from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.word_embedding import CHARACTER_ENCODERS, CharacterCNN, CharacterEncoder, CharacterLSTM, WordEmbedding
 
@@ -11,7 +13,7 @@ KINDS = [CharacterLSTM, CharacterCNN]
 
 
 def test_names_are_those_of_the_config() -> None:
-    assert tuple(CHARACTER_ENCODERS) == NAMES
+    assert tuple(CHARACTER_ENCODERS) == get_args(names.CharacterEncoder)
 
 
 @pytest.mark.parametrize("kind", KINDS)

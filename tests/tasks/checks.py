@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from seqloom.core.problem import rendered
+from seqloom.core.problem import render
 from seqloom.data.inspection.report import Finding, Inspection
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.registry import experiment
@@ -21,12 +21,12 @@ def check(task: str, **data: object) -> Inspection:
 def only(found: Inspection | Iterable[Finding], words: str) -> Finding:
     """The one finding that says these words."""
     findings = found.findings if isinstance(found, Inspection) else found
-    (one,) = [finding for finding in findings if words in rendered(finding.problem.message)]
+    (one,) = [finding for finding in findings if words in render(finding.problem.message)]
     return one
 
 
 def says(found: Inspection, words: str) -> bool:
-    return any(words in rendered(finding.problem.message) for finding in found.findings)
+    return any(words in render(finding.problem.message) for finding in found.findings)
 
 
 def names(places: Iterable[str]) -> list[str]:

@@ -21,6 +21,7 @@ from seqloom.nn.stack import Stack
 from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.experiment import Experiment, Help
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
+from tests.temporary_parts import temporary_parts
 
 
 class Bigram(Family):
@@ -78,7 +79,7 @@ class Config(Experiment):
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     """Both, for one test."""
-    with TASKS.temporarily(), ARCHITECTURES.temporarily():
+    with temporary_parts():
         TASKS.register("count", TaskEntry(__name__, "count the words of a text"))
         ARCHITECTURES.register("bigram", Architecture(__name__, "each token and the one before it"))
         yield
@@ -152,7 +153,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
 
 
 def test_what_was_added_can_be_forgotten() -> None:
-    with TASKS.temporarily():
+    with temporary_parts():
         TASKS.register("another", TaskEntry(__name__, "the same again"))
         assert "another" in all_keys()["data.unit"].tasks
     assert "another" not in all_keys()["data.unit"].tasks

@@ -16,7 +16,6 @@ from seqloom.cli.main import main
 from seqloom.core.config.data import RowData
 from seqloom.core.config.section import Values, key
 from seqloom.core.problem import ConfigError
-from seqloom.data.formats import FORMATS
 from seqloom.data.records import Location
 from seqloom.data.text_io import OnBadLine, read_lines
 from seqloom.models.family import Family, Width
@@ -26,6 +25,7 @@ from seqloom.nn.dropout import Dropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.stack import Stack
 from seqloom.tasks.registry import TASKS
+from tests.temporary_parts import temporary_parts
 from tests.toys import word_count
 
 TINY = {"size": "tiny", "train": {"steps": 12, "validate_every": 4, "checkpoint_every": 4, "device": "cpu", "lr": 0.01}}
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """All three, for one test."""
-    with TASKS.temporarily(), FORMATS.temporarily(), ARCHITECTURES.temporarily():
+    with temporary_parts():
         register()
         monkeypatch.chdir(tmp_path)
         yield

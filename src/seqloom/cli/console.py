@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seqloom.cli.errors import usual_naming
-from seqloom.core.problem import rendered
+from seqloom.core.problem import render
 
 if TYPE_CHECKING:
     from seqloom.tasks.report import Shown
@@ -53,7 +53,7 @@ def is_live(console: Console) -> bool:
 
 def say(console: Console, word: str, told: str | Text, style: str = "bold cyan") -> None:
     """`corpus   9,000 texts to learn from`: what goes on is set under the beginning, where a person reads it."""
-    text = told if isinstance(told, Text) else Text(rendered(told, usual_naming))
+    text = told if isinstance(told, Text) else Text(render(told, usual_naming))
     if not console.is_terminal:
         console.print(Text.assemble((f"{word:<{INDENT - 1}} ", style), text))
         return
@@ -66,7 +66,7 @@ def say(console: Console, word: str, told: str | Text, style: str = "bold cyan")
 
 def say_exactly(console: Console, word: str, told: str) -> None:
     """The same for what is copied: a command or a path stays in one piece, however narrow the terminal is."""
-    console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), rendered(told)), soft_wrap=True)
+    console.print(Text.assemble((f"{word:<{INDENT - 1}} ", "bold cyan"), render(told)), soft_wrap=True)
 
 
 def show(console: Console, shown: "Shown", widest: int = 120) -> None:

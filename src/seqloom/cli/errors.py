@@ -19,8 +19,8 @@ from seqloom.core.problem import (
     as_key,
     describe_exception,
     format_problem,
-    is_memory,
-    rendered,
+    is_out_of_memory,
+    render,
 )
 
 LISTS_ALL = "({} --help lists all)"
@@ -74,11 +74,11 @@ def nearest_option(wrong: str, options: Iterable[str]) -> str | None:
     >>> nearest_option("--dry-rum", ["--dry-run", "--out"])
     '--dry-run'
     """
-    from seqloom.core.did_you_mean import near
+    from seqloom.core.did_you_mean import closest_name
     from seqloom.tasks.config_keys import all_keys, nearest
 
     there = list(options)
-    if match := near(wrong, there):
+    if match := closest_name(wrong, there):
         return match
     name = wrong.lstrip("-").lower()
     key = nearest(name.removeprefix("no-").replace("-", "_"))
@@ -181,7 +181,7 @@ def failure(wrong: BaseException) -> Failure:
         case click.exceptions.Abort() | KeyboardInterrupt():
             return Failure("interrupted.", INTERRUPTED)
         case click.ClickException():
-            return Failure(rendered(usage_sentence(wrong)), MISTAKE)
+            return Failure(render(usage_sentence(wrong)), MISTAKE)
         case BrokenPipeError():
             return Failure(None, NO_READER)
         case SeqloomError() if isinstance(wrong, FROM_THE_USER):
@@ -191,10 +191,10 @@ def failure(wrong: BaseException) -> Failure:
             number = getattr(wrong, "number", None)  # a signal's
             return Failure(sentence(wrong), 128 + number if isinstance(number, int) else FAILURE)
         case OSError() if wrong.strerror and wrong.filename:
-            return Failure(rendered(f"{wrong.filename}: {wrong.strerror.lower()}."), MISTAKE)
+            return Failure(render(f"{wrong.filename}: {wrong.strerror.lower()}."), MISTAKE)
         case OSError() if wrong.errno == errno.ENOSPC:
             return Failure("no space left on the device. Make room and run again.", FAILURE)
-        case _ if is_memory(wrong):
+        case _ if is_out_of_memory(wrong):
             return Failure("out of memory. Lower --train.batch, or take a smaller --size.", FAILURE)
     return Failure(internal(wrong), FAILURE)
 
@@ -214,4 +214,4 @@ def internal(wrong: BaseException) -> str:
     """An error that nobody expected; its traceback only for those who ask."""
     show_traceback(wrong)
     advice = "Run again with SEQLOOM_DEBUG=1 for the traceback, and report it"
-    return rendered(f"internal error: {describe_exception(wrong)}. {advice}.")
+    return render(f"internal error: {describe_exception(wrong)}. {advice}.")

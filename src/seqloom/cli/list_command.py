@@ -24,10 +24,10 @@ def listing(kind: str | None) -> None:
       $ seqloom list parts --code my_parts.py
       $ seqloom train language --data.corpus brackets
     """
-    from seqloom.core.registry import user_defined
+    from seqloom.core.registry import user_defined_parts
 
     console, kinds = output(), {"tasks": tasks, "models": models, "corpora": corpora, "parts": parts}
-    for number, name in enumerate([kind] if kind else KINDS if user_defined() else KINDS[:-1]):
+    for number, name in enumerate([kind] if kind else KINDS if user_defined_parts() else KINDS[:-1]):
         if number:
             click.echo()
         kinds[name](console)

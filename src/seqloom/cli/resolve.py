@@ -16,8 +16,8 @@ from seqloom.cli.errors import usual_option
 from seqloom.core.code_file import load_code
 from seqloom.core.config.section import merged
 from seqloom.core.config.toml import line_of, placed, read_values, text_of
-from seqloom.core.did_you_mean import near
-from seqloom.core.plurals import listed
+from seqloom.core.did_you_mean import closest_name
+from seqloom.core.plurals import join_words
 from seqloom.core.problem import ConfigError, PartWarning, Problem, UserError
 from seqloom.tasks.config_keys import Key, all_keys, sized_keys
 from seqloom.tasks.experiment import Experiment
@@ -128,7 +128,7 @@ class Request:
         if "task" in file:
             return str(file["task"]), self.words
         if not self.words:
-            advice = f"Name one: {listed(tuple(TASKS), 'or')} (seqloom list tasks says what each does)"
+            advice = f"Name one: {join_words(tuple(TASKS), 'or')} (seqloom list tasks says what each does)"
             raise UserError("no task is named", advice, code="no-task")
         raise UserError.of(not_a_task(self.words[0]))
 
@@ -175,10 +175,10 @@ def without_overruled(file: Values, options: Values) -> Values:
 
 def not_a_task(word: str) -> Problem:
     """The first word should have been a task."""
-    close, values = near(word, TASKS), {"value": word, "choices": list(TASKS)}
+    close, values = closest_name(word, TASKS), {"value": word, "choices": list(TASKS)}
     if not close and Path(word).exists():
-        advice = f"Name it before the file: {listed(tuple(TASKS), 'or')}"
+        advice = f"Name it before the file: {join_words(tuple(TASKS), 'or')}"
         return Problem("file-without-task", f"no task is named for {word}", advice, values=values)
     meant = f"Did you mean {close}? " if close else ""
-    advice = f"{meant}There are {listed(tuple(TASKS))} (seqloom list tasks says what each does)"
+    advice = f"{meant}There are {join_words(tuple(TASKS))} (seqloom list tasks says what each does)"
     return Problem("unknown-task", f"unknown task {word!r}", advice, values=values)

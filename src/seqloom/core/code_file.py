@@ -1,10 +1,10 @@
 """Code files that the user names (`--code my_parts.py`): each is run once, to register the parts that it defines.
 
-Only the user names them: no config and no run does, and none is taken from a run's folder.
+Only the user can name them: no config and no run can, and none is loaded from the folder of a run.
 """
 
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -12,17 +12,17 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from seqloom.core.part_checks import line_in
+from seqloom.core.part_checks import last_line_in
 from seqloom.core.part_origin import EXECUTED, code_hash
 from seqloom.core.problem import PartError, SeqloomError, UserError, describe_exception
-from seqloom.core.registry import Names, all_or_nothing, user_defined
+from seqloom.core.registry import Names, undo_on_error, user_defined_parts
 from seqloom.core.run_format import MANIFEST
 from seqloom.core.safe_open import NotRegular, open_regular
 
-LARGEST = 16 << 20  # bytes of a file
+MAX_BYTES = 16 << 20
 
-parts_by_content: dict[str, set[tuple[Names, str]]] = {}
-"""By the hash of a file: the parts that it registered."""
+parts_by_hash: dict[str, set[tuple[Names, str]]] = {}
+"""The parts that each loaded file registered, by the hash of its code."""
 
 
 def load_code(file: str | Path) -> None:
@@ -31,7 +31,8 @@ def load_code(file: str | Path) -> None:
     The file may import its neighbors. If it fails, nothing of it stays registered or imported.
     """
     path = Path(file)
-    refuse_name(path)
+    if not path.name.isprintable():  # a run records the name, in one line
+        raise UserError("the name of this file has invisible characters", "Rename it", location=path, code="code-name")
     source = read_source(path)
     refuse_run_folder(path)
     digest = code_hash(path.absolute(), source)
@@ -39,50 +40,43 @@ def load_code(file: str | Path) -> None:
         return
     refuse_other_module(path)
     code = compile_source(path, source)
-    before = user_defined()
-    with all_or_nothing(), importing(path) as module:
+    before = user_defined_parts()
+    with undo_on_error(), new_module(path) as module:
         setattr(module, EXECUTED, digest)
         run_module(code, module, path)
-        new = user_defined() - before
+        new = user_defined_parts() - before
         if not new:
             advice = "Call one of `seqloom.register` in it, such as @seqloom.register.cell('mine')"
             raise UserError("registers nothing", advice, location=path, code="code-registers-nothing")
-    parts_by_content[digest] = new
+    parts_by_hash[digest] = new
 
 
 def is_loaded(digest: str) -> bool:
-    """Whether what a file with this content registers is there already: named before, or imported by another file."""
-    registered = user_defined()
-    if digest in parts_by_content and parts_by_content[digest] <= registered:
+    """Whether the parts of a file with this hash are registered: it was loaded before, or another file imported it."""
+    registered = user_defined_parts()
+    if digest in parts_by_hash and parts_by_hash[digest] <= registered:
         return True
     origins = (names.origin(name) for names, name in registered)
     return any(origin is not None and origin.sha256 == digest for origin in origins)
 
 
-def refuse_name(path: Path) -> None:
-    """A run records the file's name, in one line."""
-    if not path.name.isprintable():
-        raise UserError("the name of this file has invisible characters", "Rename it", location=path, code="code-name")
-
-
 def read_source(path: Path) -> bytes:
-    """The file's content, in UTF-8."""
+    """The content of a file in UTF-8."""
     try:
         with open_regular(path) as stream:
-            source = stream.read(LARGEST + 1)
+            source = stream.read(MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         advice = "Check the name: --code takes a Python file"
         raise UserError("there is no such file", advice, location=path, code="code-missing") from None
     except NotRegular:
-        what = "is a folder" if path.is_dir() else "is not a plain file"
-        advice = "Name a Python file"
-        raise UserError(what, advice, location=path, code="code-not-a-file") from None
+        message = "is a folder" if path.is_dir() else "is not a plain file"
+        raise UserError(message, "Name a Python file", location=path, code="code-not-a-file") from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise UserError(f"can't be read ({reason})", "Allow it", location=path, code="code-unreadable") from None
-    if len(source) > LARGEST:
-        what = f"more than {LARGEST:,} bytes, too large for Python code"
-        raise UserError(what, "Name a Python file", location=path, code="code-too-large")
+    if len(source) > MAX_BYTES:
+        message = f"more than {MAX_BYTES:,} bytes, too large for Python code"
+        raise UserError(message, "Name a Python file", location=path, code="code-too-large")
     try:
         source.decode()
     except UnicodeDecodeError as error:
@@ -93,44 +87,43 @@ def read_source(path: Path) -> bytes:
 
 
 def refuse_run_folder(path: Path) -> None:
-    """A run may come from a stranger."""
-    real = path.resolve()
+    """A run may come from a stranger, so its folder, or one that a link leads to, can't hold code."""
     folder = path.parent.resolve()
-    for each in (*real.parents, folder, *folder.parents):
-        if (each / MANIFEST).exists():
-            what = f"lies in a run's folder ({each}), and code is never loaded from a run"
-            raise UserError(what, "Read it, and copy it elsewhere", location=path, code="code-in-run")
+    for parent in (*path.resolve().parents, folder, *folder.parents):
+        if (parent / MANIFEST).exists():
+            message = f"is in a run's folder ({parent}), and code is never loaded from a run"
+            raise UserError(message, "Read it, and copy it elsewhere", location=path, code="code-in-run")
 
 
 def refuse_other_module(path: Path) -> None:
-    """The file becomes the module of its name, so no other module may have it."""
+    """The file becomes the module of its name, which no other module may have."""
     name, folder = path.stem, path.parent.resolve()
     if name in sys.modules:
         other = getattr(sys.modules[name], "__file__", None) or "built in"
     else:
-        spec = PathFinder.find_spec(name, [each for each in sys.path if Path(each).resolve() != folder])
+        spec = PathFinder.find_spec(name, [entry for entry in sys.path if Path(entry).resolve() != folder])
         other = spec.origin if spec is not None and spec.origin is not None else str(path)
     if Path(other).resolve() != path.resolve():
-        what = f"its name is that of another module, {name} ({other})"
-        raise UserError(what, "Rename the file", location=path, code="code-name-taken")
+        message = f"its name is that of another module, {name} ({other})"
+        raise UserError(message, "Rename the file", location=path, code="code-name-taken")
 
 
 def compile_source(path: Path, source: bytes) -> CodeType:
-    """The file's code."""
     try:
         return compile(source, str(path.absolute()), "exec", dont_inherit=True)
     except SyntaxError as error:
-        where, why = f"{path}:{error.lineno}" if error.lineno else str(path), error.msg
+        location, reason = f"{path}:{error.lineno}" if error.lineno else str(path), error.msg
     except (ValueError, RecursionError, MemoryError) as error:  # null bytes, too many brackets
-        where, why = str(path), str(error) or "too deeply nested"
-    raise UserError(f"does not parse as Python ({why})", "Correct it", location=where, code="code-syntax") from None
+        location, reason = str(path), str(error) or "too deeply nested"
+    message = f"does not parse as Python ({reason})"
+    raise UserError(message, "Correct it", location=location, code="code-syntax") from None
 
 
 @contextmanager
-def importing(path: Path) -> Iterator[ModuleType]:
-    """Within: the file's module, not yet run, is imported, and its folder is first in the import path.
+def new_module(path: Path) -> Iterator[ModuleType]:
+    """The module of a file, imported but not yet run; within the block its folder is first in the import path.
 
-    After an error neither the module nor its neighbors are imported.
+    After an error, neither the module nor those that it imported from its folder stay imported.
     """
     name, file = path.stem, path.absolute()
     spec = ModuleSpec(name, SourceFileLoader(name, str(file)), origin=str(file))
@@ -141,8 +134,8 @@ def importing(path: Path) -> Iterator[ModuleType]:
     try:
         yield module
     except BaseException:
-        for each in neighbors(file.parent, set(sys.modules) - set(before)) | {name}:
-            sys.modules.pop(each, None)
+        for imported in neighbors(file.parent, sys.modules.keys() - before.keys()) | {name}:
+            sys.modules.pop(imported, None)
         sys.modules.update({name: before[name]} if name in before else {})
         raise
     finally:
@@ -150,25 +143,25 @@ def importing(path: Path) -> Iterator[ModuleType]:
             sys.path.remove(folder)
 
 
-def neighbors(folder: Path, modules: Set[str]) -> set[str]:
-    """Those of these modules that lie in the folder, with the modules of a package that does."""
-    files = {each: getattr(sys.modules[each], "__file__", None) for each in modules if "." not in each}
-    tops = {each for each, file in files.items() if file and folder in (Path(file).parent, Path(file).parent.parent)}
-    return {each for each in modules if each.partition(".")[0] in tops}
+def neighbors(folder: Path, modules: set[str]) -> set[str]:
+    """Those of these modules that are in the folder, or in a package in it."""
+    files = {name: getattr(sys.modules[name], "__file__", None) for name in modules if "." not in name}
+    tops = {name for name, file in files.items() if file and folder in (Path(file).parent, Path(file).parent.parent)}
+    return {name for name in modules if name.partition(".")[0] in tops}
 
 
 def run_module(code: CodeType, module: ModuleType, path: Path) -> None:
-    """Run the code of a module; what it raises is one sentence with the line of this file, and its cause."""
+    """Run the code of a module; an error becomes a `UserError` with the last line of this file in the traceback."""
     try:
         exec(code, vars(module))
     except (PartError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit too: only the command line ends the command
-        where = line_in({code.co_filename}, error) or str(path)
+        location = last_line_in({code.co_filename}, error) or str(path)
         if isinstance(error, SeqloomError):
             problem = error.template
             message = f"{problem.location}: {problem.message}" if problem.location else problem.message
-            raise UserError.of(replace(problem, location=where, message=message)) from error
-        what = f"importing it raised {describe_exception(error)}"
+            raise UserError.of(replace(problem, location=location, message=message)) from error
+        message = f"importing it raised {describe_exception(error)}"
         advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
-        raise UserError(what, advice, location=where, code="code-raises") from error
+        raise UserError(message, advice, location=location, code="code-raises") from error

@@ -11,21 +11,21 @@ from itertools import product
 from pathlib import Path
 from types import FrameType, FunctionType
 
-BETWEEN = ("seqloom", "jaxtyping", "beartype")
-"""Packages between who registers and this file: the two others wrap functions to check types at run time."""
+INTERNAL = ("seqloom", "jaxtyping", "beartype")
+"""Packages whose frames are not the caller's: the two others wrap functions to check types at run time."""
 EXECUTED = "__seqloom_sha256__"
-"""In a module that `--code` runs: the hash of the content that runs, whatever the file holds by now."""
+"""Set in a module that `--code` runs: the hash of its code when it was run; the file may have changed since."""
 
 
 @dataclass(frozen=True)
 class Origin:
     """Where a user-defined part comes from.
 
-    module, file: which register it: a module, and the name of its file without the folder; no file in a notebook
-    sha256: of the definition: its file and the neighbors that the file imports (`code_hash`), or its source in a
-        notebook; of what a library defines, of the file that registers it
+    module, file: of the code that registers it; the file without its folder, and empty in a notebook
+    sha256: of the file of the definition and of those that it imports from its folder (`code_hash`); of the source, in
+        a notebook; of the file that registers it, if a library defines it
     location: file and line of the definition, for messages
-    path: of the file of the definition, by which a traceback names it
+    path: of the file of the definition, as tracebacks have it
     name: of the class or function in its module
     """
 
@@ -38,7 +38,7 @@ class Origin:
 
     @staticmethod
     def of(part: object) -> "Origin":
-        """Of a class, a function or an object of a class, by its definition."""
+        """The origin of a class, a function, or an object (by its class)."""
         defined = definition(part)
         module, name = defined.__module__ or "__main__", defined.__qualname__ if defined is part else ""
         path = file_of(defined)
@@ -49,7 +49,7 @@ class Origin:
 
     @staticmethod
     def registered(part: object) -> "Origin":
-        """The same, but with the module that calls seqloom now to register the part: it may have imported it."""
+        """The origin of a part that is being registered, with the module and file of the caller."""
         origin, caller = Origin.of(part), calling_frame()
         module, path = str(caller.f_globals.get("__name__")), caller.f_globals.get("__file__")
         if path is None or not Path(path).is_file():
@@ -60,14 +60,14 @@ class Origin:
             return replace(registering, sha256=digest)
         return registering
 
-    def is_again(self, other: "Origin") -> bool:
-        """Whether the same definition is registered once more, by a cell of a notebook or a module that is reloaded."""
+    def is_redefined_by(self, other: "Origin") -> bool:
+        """Whether `other` is the same definition, run again in a notebook or in a reloaded module."""
         named = self.name and "<lambda>" not in self.name and "<locals>" not in self.name
         return bool(named) and (self.module, self.name) == (other.module, other.name)
 
 
 def location_of(part: object) -> str:
-    """File and line of a definition; of the code that now calls seqloom, for a part without a line of its own."""
+    """File and line of a definition; of the calling code, for a part that the user does not define."""
     defined = definition(part)
     path = file_of(defined)
     if not has_line(part):
@@ -82,7 +82,7 @@ def location_of(part: object) -> str:
 
 
 def has_line(part: object) -> bool:
-    """Whether a part is a class or a function that the user defines: not an object, nor one of a library's."""
+    """Whether a part is a class or function that the user defines, not an object nor a library's."""
     defined = definition(part)
     path = file_of(defined)
     own = defined.__module__ != "builtins" if path is None else not is_library(str(path))
@@ -90,7 +90,6 @@ def has_line(part: object) -> bool:
 
 
 def file_of(defined: type | FunctionType) -> Path | None:
-    """The file of a definition, if there is one."""
     try:
         path = inspect.getsourcefile(defined)
     except (OSError, TypeError):
@@ -105,8 +104,8 @@ def is_library(path: str) -> bool:
 
 @cache
 def library_folders() -> tuple[str, ...]:
-    """Where code lies that is not the user's: seqloom, Python, installed packages."""
-    from sysconfig import get_paths  # which takes a while, and the help has no use for it
+    """The folders of seqloom, Python and installed packages."""
+    from sysconfig import get_paths  # slow to import, and --help does not need it
 
     paths = get_paths()
     python = (Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -115,21 +114,21 @@ def library_folders() -> tuple[str, ...]:
 
 
 def short_path(path: str | Path) -> str:
-    """A path for messages: relative to the current folder, for a file below it."""
-    absolute, here = Path(path).absolute(), Path.cwd()
-    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
+    """A path for messages: relative, if it is below the current folder."""
+    absolute, cwd = Path(path).absolute(), Path.cwd()
+    return str(absolute.relative_to(cwd)) if absolute.is_relative_to(cwd) else str(path)
 
 
 def calling_frame() -> FrameType:
-    """The innermost frame that is not of seqloom."""
+    """The innermost frame outside seqloom."""
     frame = sys._getframe()
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in BETWEEN:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in INTERNAL:
         frame = frame.f_back
     return frame
 
 
 def definition(part: object) -> type | FunctionType:
-    """The class or function that is behind a decorated or partial function, or an object."""
+    """The class or function behind a decorated or partial function; the class of an object."""
     while isinstance(part, partial):
         part = part.func
     part = inspect.unwrap(part) if callable(part) else part
@@ -137,7 +136,7 @@ def definition(part: object) -> type | FunctionType:
 
 
 def source_hash(defined: type | FunctionType) -> str:
-    """The SHA-256 of a definition without a file; a random word if its source can't be had."""
+    """The SHA-256 of a definition that has no file; random if its source is unknown."""
     try:
         return sha256(inspect.getsource(defined).encode()).hexdigest()
     except (OSError, TypeError):
@@ -145,39 +144,39 @@ def source_hash(defined: type | FunctionType) -> str:
 
 
 def code_hash(path: Path, source: bytes | None = None, module: str = "") -> str:
-    """The SHA-256 of a Python file; of one that imports its neighbors, of all of their hashes.
+    """The SHA-256 of a Python file; if it imports files from its folder or packages, of the hashes of all of them.
 
     source: its content, if that has been read
-    module: under which name it is imported, if that is known: its packages are neighbors too
+    module: the name under which it is imported, if known, which tells its packages
     """
     path = path.absolute()
     folders = import_folders(path, module)
     contents = {path: path.read_bytes() if source is None else source}
-    waiting = [] if is_library(str(path)) else [path]
-    while waiting:
-        file = waiting.pop()
+    queue = [] if is_library(str(path)) else [path]
+    while queue:
+        file = queue.pop()
         for neighbor in imported_paths(folders, file, contents[file]):
             if neighbor not in contents and neighbor.is_file() and not is_library(str(neighbor)):
                 contents[neighbor] = neighbor.read_bytes()
-                waiting.append(neighbor)
+                queue.append(neighbor)
     hashes = [sha256(contents.pop(path)).hexdigest()]
-    hashes += sorted(f"{os.path.relpath(each, path.parent)} {sha256(contents[each]).hexdigest()}" for each in contents)
+    hashes += sorted(f"{os.path.relpath(file, path.parent)} {sha256(contents[file]).hexdigest()}" for file in contents)
     return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def import_folders(path: Path, module: str) -> tuple[Path, ...]:
-    """Where the absolute imports of a file may lead to neighbors: its folder, and that of its topmost package."""
+    """The folders in which a file's absolute imports are looked up: its own, and that of its topmost package."""
     top = path.parent
     while (top / "__init__.py").is_file() and top != top.parent:
         top = top.parent
     levels = module.count(".") + (path.name == "__init__.py")
-    named = path.parents[levels] if levels < len(path.parents) else path.parent
-    return tuple(dict.fromkeys((path.parent, top, named)))
+    by_name = path.parents[levels] if levels < len(path.parents) else path.parent
+    return tuple(dict.fromkeys((path.parent, top, by_name)))
 
 
 @lru_cache(maxsize=256)
 def imported_paths(folders: tuple[Path, ...], file: Path, source: bytes) -> tuple[Path, ...]:
-    """The files in these folders, and in packages there, to which the imports of a file may lead."""
+    """The files that the imports of a file may load from these folders."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -193,7 +192,7 @@ def imported_paths(folders: tuple[Path, ...], file: Path, source: bytes) -> tupl
             continue
         for base, name in product(bases, names):
             words = name.split(".")
-            for count in range(1, len(words) + 1):  # a.b.c, which may be a name in a.b, imports a and a.b
+            for count in range(1, len(words) + 1):  # a.b.c imports a, a.b and, if it is a module, a.b.c
                 path = base.joinpath(*words[:count])
                 paths |= dict.fromkeys((path.with_name(f"{path.name}.py"), path / "__init__.py"))
     return tuple(paths)

@@ -14,19 +14,19 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
-def named(path: str | Path) -> str:
+def printable(path: str | Path) -> str:
     """A path in a sentence: as it is, or in quotes and escaped where it would break the line or colour the terminal.
 
-    >>> print(named("my photo.jpg"), named("two\\nlines.jpg"))
+    >>> print(printable("my photo.jpg"), printable("two\\nlines.jpg"))
     my photo.jpg 'two\\nlines.jpg'
     """
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
-def listed(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Sequence[str], last: str = "and") -> str:
     """Words in a row, before the last one a word.
 
-    >>> listed(["a", "b", "c"])
+    >>> join_words(["a", "b", "c"])
     'a, b and c'
     """
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

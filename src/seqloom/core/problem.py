@@ -1,9 +1,9 @@
-"""An error as data, and the one place where it becomes a sentence. No other code puts one together or takes one apart.
+"""An error as data (`Problem`), the exceptions that carry one, and the one module that formats them.
 
     location: message. advice.
 
-A message and its advice are written beside the line that raises them. A config key within them is a `KeyName`: who
-shows the error names it as the reader does, as a key in Python and in a config file, as an option on the command line.
+A message and its advice are written beside the line that raises them. A config key in them is a `KeyName`: the code
+that shows the error names the key as its reader does, as a key in Python or as an option on the command line.
 """
 
 import re
@@ -11,32 +11,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text has, around a key's name
-MARKED = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
-ENDED = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
-# Control characters, halves of characters, what turns a line around or has no width, and noncharacters; but not the two
-# joiners, without which some scripts and emoji can't be written.
+OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # around a key's name; Unicode keeps these characters out of texts
+KEY_NAME = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
+HAS_END = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
+# Control characters, surrogates, noncharacters, and characters that reverse a line or have no width, except the two
+# joiners that some scripts and emoji need.
 INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff"
     "\U000e0000-\U000e007f]"
 )
-
-LONGEST = 300  # characters of another library's error
+MAX_EXCEPTION = 300  # characters of the text of another library's exception
 
 Naming = Callable[[str, str | None], str]
-"""From a dotted key, and the value that it is set to if any, to what the reader calls it."""
+"""From a dotted key, and the value that it is set to if any, to the reader's name for it."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """What is wrong.
 
-    code: which kind of problem, for who groups or tells them apart; every place that raises one has its own
+    code: the kind of problem, by which programs and `check` group problems
     message: what is wrong, without the full stop
     advice: what to do about it, likewise
-    location: where it is: a file, with its line if it has one
-    key: the dotted name of the config key at fault, if one is
-    values: the numbers and names within the message
+    location: a file, with its line if it has one
+    key: the dotted name of the config key at fault, if any
+    values: the numbers and names in the message
     """
 
     code: str
@@ -47,8 +46,8 @@ class Problem:
     values: Mapping[str, object] = field(default_factory=dict)
 
     def rendered(self) -> "Problem":
-        """The same as Python shows it: keys by their own names, and nothing that does something to a terminal."""
-        message, advice, location = map(rendered, (self.message, self.advice, self.location))
+        """The same with keys by their names in Python, and safe to print."""
+        message, advice, location = map(render, (self.message, self.advice, self.location))
         return replace(self, message=message, advice=advice, location=location)
 
 
@@ -57,28 +56,27 @@ def conflict(key: str, message: str, advice: str = "") -> Problem:
     return Problem("conflict", message, advice, key=key)
 
 
+# Formatting -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class KeyName:
-    """A config key within a message, and the value that it is or should be set to.
+    """A config key in a message, with the value that it is or should be set to.
 
-    >>> problem = Problem(
-    ...     "bad-row", "3 fields, expected 2", f"Remove the tab, or give {KeyName('data.on_bad_line', 'skip')}"
-    ... )
-    >>> format_problem(problem)
-    '3 fields, expected 2. Remove the tab, or give data.on_bad_line skip.'
+    >>> format_problem(Problem("bad-row", "3 fields, expected 2", f"Give {KeyName('data.on_bad_line', 'skip')}"))
+    '3 fields, expected 2. Give data.on_bad_line skip.'
     """
 
     dotted: str
     value: object = None
 
     def __str__(self) -> str:
-        value = self.value
-        text = "" if value is None else f"{SET}{str(value).lower() if isinstance(value, bool) else value}"
-        return f"{OPEN}{self.dotted}{text}{CLOSE}"
+        value = str(self.value).lower() if isinstance(self.value, bool) else self.value
+        return f"{OPEN}{self.dotted}{'' if value is None else f'{SET}{value}'}{CLOSE}"
 
 
 def as_key(dotted: str, value: str | None = None) -> str:
-    """As in Python and in a config file; what has no section is an argument of a function.
+    """A key's name in Python and in a config file. A key without a section is the argument of a function.
 
     >>> as_key("data.on_bad_line", "skip"), as_key("train.lr"), as_key("out", "another/folder")
     ('data.on_bad_line skip', 'train.lr', "out='another/folder'")
@@ -87,34 +85,43 @@ def as_key(dotted: str, value: str | None = None) -> str:
 
 
 def format_problem(problem: Problem, naming: Naming = as_key) -> str:
-    """The sentence.
+    """The problem as one line of text.
 
     >>> format_problem(Problem("fields", "3 fields, expected 2", "Remove the tab", "train.tsv:7366"))
     'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
     """
-    parts = [f"{problem.location}:" if problem.location else "", ended(problem.message), ended(problem.advice)]
-    return rendered(" ".join(part for part in parts if part), naming)
+    location = f"{problem.location}:" if problem.location else ""
+    words = location, end_sentence(problem.message), end_sentence(problem.advice)
+    return render(" ".join(filter(None, words)), naming)
 
 
-def rendered(text: str, naming: Naming = as_key) -> str:
-    """A text with the reader's names for the keys in it, and with what can't be seen, or does something to a terminal,
-    as an escape.
+def render(text: str, naming: Naming = as_key) -> str:
+    """A text for people: keys by the reader's names, invisible characters as escapes.
 
-    >>> rendered(f"Give {KeyName('train.carry', True)}", lambda key, value: f"--{key}")
+    >>> render(f"Give {KeyName('train.carry', True)}", lambda key, value: f"--{key}")
     'Give --train.carry'
-    >>> rendered("a\\x1b[31m\\nb")
+    >>> render("a\\x1b[31m\\nb")
     'a\\\\x1b[31m\\\\nb'
     """
-    return INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), named(text, naming))
+    return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), name_keys(text, naming))
 
 
-def named(text: str, naming: Naming = as_key) -> str:
-    """A text with the reader's names for the keys in it, and all else as it stands: for a program."""
-    return MARKED.sub(lambda found: naming(found[1], found[2]), text)
+def name_keys(text: str, naming: Naming = as_key) -> str:
+    """A text for programs: keys by the reader's names, and no escapes."""
+    return KEY_NAME.sub(lambda match: naming(match[1], match[2]), text)
+
+
+def end_sentence(text: str) -> str:
+    """Add a full stop, unless the text has an end.
+
+    >>> end_sentence("no such file"), end_sentence("Which? (--help lists all)"), end_sentence("bad (line 3)")
+    ('no such file.', 'Which? (--help lists all)', 'bad (line 3).')
+    """
+    return text if not text or HAS_END.search(text) else f"{text}."
 
 
 def describe_exception(error: BaseException) -> str:
-    """Type and text of an exception that is not ours, in one line.
+    """Type and text of an exception of another library, in one line.
 
     >>> describe_exception(ValueError("no such\\n  file.")), describe_exception(KeyboardInterrupt())
     ('ValueError: no such file', 'KeyboardInterrupt')
@@ -123,20 +130,15 @@ def describe_exception(error: BaseException) -> str:
         text = " ".join(str(error).split()).rstrip(".")
     except Exception:  # the exception may be of a user's own class
         text = ""
-    return f"{type(error).__name__}: {text[:LONGEST]}{'…' * (len(text) > LONGEST)}" if text else type(error).__name__
+    kind = type(error).__name__
+    return f"{kind}: {text[:MAX_EXCEPTION]}{'…' * (len(text) > MAX_EXCEPTION)}" if text else kind
 
 
-def ended(text: str) -> str:
-    """With a full stop, unless it has an end of its own.
-
-    >>> ended("no such file"), ended("Did you mean lr?"), ended("Which? (--help lists all)"), ended("bad (line 3)")
-    ('no such file.', 'Did you mean lr?', 'Which? (--help lists all)', 'bad (line 3).')
-    """
-    return text if not text or ENDED.search(text) else f"{text}."
+# Exceptions -----------------------------------------------------------------------------------------------------------
 
 
 class SeqloomError(Exception):
-    """An error that seqloom raises on purpose; its text is one sentence.
+    """An error that seqloom raises on purpose; its text is one line.
 
     >>> error = UserError("reviews.csv is empty", "Name another file", code="empty-file")
     >>> str(error), error.problem.code
@@ -145,9 +147,9 @@ class SeqloomError(Exception):
 
     default_code: ClassVar[str] = "error"
     template: Problem
-    """What is wrong, with config keys that are still to be named as the reader does."""
+    """What is wrong, with config keys that are not yet named as the reader does."""
     naming: Naming | None = None
-    """What the reader calls a config key, if who shows the error says so."""
+    """The reader's names for config keys, if the code that shows the error sets it."""
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class SeqloomError(Exception):
         key: str | None = None,
         values: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(rendered(message))
+        super().__init__(render(message))
         self.template = Problem(code or self.default_code, message, advice, str(location), key, values or {})
 
     @classmethod
@@ -176,7 +178,7 @@ class SeqloomError(Exception):
 
     @property
     def problem(self) -> Problem:
-        """What is wrong, as data: a program reads this, and not the sentence."""
+        """What is wrong, for programs."""
         return self.template.rendered()
 
     def __str__(self) -> str:
@@ -193,26 +195,20 @@ class UserError(SeqloomError, ValueError):
 
 
 class DataError(UserError):
-    """Something in a file that can't be used. Problems of one kind have one code, by which a check groups them.
+    """Invalid content of a file. Its code is the kind of problem, by which `check` groups them.
 
     >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
     'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
     """
 
     def __init__(
-        self,
-        location: object,
-        message: str,
-        advice: str,
-        *,
-        code: str,
-        values: Mapping[str, object] | None = None,
+        self, location: object, message: str, advice: str, *, code: str, values: Mapping[str, object] | None = None
     ) -> None:
         super().__init__(message, advice, code=code, location=location, values=values)
 
 
 class TextError(DataError):
-    """A text among several that can't be used; `number` says which, from 1.
+    """An invalid text in a list of texts; `number` is its position, from 1.
 
     >>> str(TextError(2, "no word that the model knows", "Give another", code="unknown-words"))
     'text 2: no word that the model knows. Give another.'
@@ -222,10 +218,10 @@ class TextError(DataError):
         super().__init__(f"text {number}", message, advice, code=code)
         self.number = number
 
-    def after(self, others: int) -> "TextError":
-        """The same, where so many texts came before."""
+    def shifted(self, count: int) -> "TextError":
+        """The error in a list with `count` more texts before this one."""
         problem = self.template
-        return TextError(others + self.number, problem.message, problem.advice, code=problem.code)
+        return TextError(count + self.number, problem.message, problem.advice, code=problem.code)
 
 
 class ConfigError(UserError):
@@ -241,7 +237,7 @@ class RunError(UserError):
 
 
 class PartError(UserError):
-    """A user-defined part that does not fit its kind, or whose name can't be its name.
+    """A user-defined part that does not fit its kind, or has a name that it can't have.
 
     >>> str(PartError("the cell 'lstm' is taken", "Give it another name", location="my_parts.py:12"))
     "my_parts.py:12: the cell 'lstm' is taken. Give it another name."
@@ -251,11 +247,11 @@ class PartError(UserError):
 
 
 class PartWarning(UserWarning):
-    """A user-defined part of a run is not registered, or not as it was when the run was made."""
+    """A user-defined part of a run is not registered, or has changed since the run was made."""
 
 
 class ArgumentError(SeqloomError, ValueError):
-    """An argument that can't be used.
+    """An invalid argument.
 
     >>> str(ArgumentError("Recurrent", "x", "width 5", "width 3 (input_size)"))
     'Recurrent: x has width 5; expected width 3 (input_size).'
@@ -263,49 +259,49 @@ class ArgumentError(SeqloomError, ValueError):
 
     default_code = "invalid-argument"
 
-    def __init__(self, where: str, argument: str, came: str, expected: str, verb: str = "has") -> None:
-        message = f"{argument} {verb} {came}; expected {expected}"
-        super().__init__(message, location=where, values={"argument": argument})
+    def __init__(self, location: str, argument: str, actual: str, expected: str, verb: str = "has") -> None:
+        message = f"{argument} {verb} {actual}; expected {expected}"
+        super().__init__(message, location=location, values={"argument": argument})
         self.argument = argument
 
 
 class NotFinite(ArgumentError):
-    """Scores of a model that are no numbers: in training it may yet recover."""
+    """Scores of a model that are not finite: training may recover from it."""
 
 
 class UnknownName(SeqloomError, KeyError):
-    """A name that a registry does not hold."""
+    """A name that is not in a registry."""
 
     default_code = "unknown-name"
 
 
 class CannotStep(SeqloomError, TypeError):
-    """A layer that reads the whole sequence was asked to go on from a carried state."""
+    """A layer that reads the whole sequence was asked to continue from a state."""
 
 
 class MissingMemory(SeqloomError, TypeError):
-    """A layer that looks at another sequence was called before it was given one."""
+    """A cross-attention layer was called without a memory to attend to."""
 
 
 class NoEquivalent(SeqloomError, TypeError):
-    """Something that can't be converted, because the other library has nothing that computes the same; and why.
+    """A module that can't be converted, because the other library has none that computes the same.
 
     >>> str(NoEquivalent("GRU", "torch.nn", "its reset gate comes before the product"))
     'GRU has no equivalent in torch.nn: its reset gate comes before the product.'
     """
 
-    default_code = "no-equivalent"
+    default_code = "no-equal"
 
-    def __init__(self, what: str, where: str, why: str) -> None:
-        super().__init__(f"{what} has no equivalent in {where}: {why}")
+    def __init__(self, name: str, library: str, reason: str) -> None:
+        super().__init__(f"{name} has no equivalent in {library}: {reason}")
 
 
 class UnavailableBackend(SeqloomError, RuntimeError):
-    """A backend asked for by name that can't run here, and why."""
+    """A backend requested by name can't run here, and why."""
 
     default_code = "unavailable-backend"
 
 
-def is_memory(error: BaseException) -> bool:
-    """Python's own error, torch's for a GPU (known by its name, so that torch is not imported), or its allocator's."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error is Python's MemoryError, torch's for a GPU (by its name, without importing torch) or a CPU."""
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "alloc_cpu" in str(error)

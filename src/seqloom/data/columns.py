@@ -50,12 +50,12 @@ class Columns:
     def describe(self) -> str:
         """One line for a person; a config key within it is a `KeyName`.
 
-        >>> from seqloom.core.problem import rendered
+        >>> from seqloom.core.problem import render
         >>> roles = Role("source", "source"), Role("target", "target")
-        >>> rendered(Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe())
+        >>> render(Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe())
         'source: column 1, target: column 2, no header (data.source and data.target name others)'
         >>> roles = Role("text", "text", guess="text"), Role("label", "label", guess="label")
-        >>> rendered(Columns(roles, (1, 0), False, ("1", "2"), ("text", "label", "header")).describe())
+        >>> render(Columns(roles, (1, 0), False, ("1", "2"), ("text", "label", "header")).describe())
         'text: column 2, label: column 1, no header (guessed; data.text and data.label name others)'
         """
         shown = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.indices]

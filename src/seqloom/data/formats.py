@@ -10,10 +10,10 @@ from typing import Any
 
 from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.config.section import key
-from seqloom.core.part_checks import as_function, each, misfit
+from seqloom.core.part_checks import as_function, iterate, misfit
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import DataError, KeyName
-from seqloom.core.registry import Registry, shown
+from seqloom.core.registry import Registry, short_repr
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.parallel_text import pair_up, read_parallel
@@ -209,18 +209,18 @@ def register(
 
     @wraps(function)
     def read(paths: Sequence[Path], data: object, on_bad_line: OnBadLine) -> Records:
-        for record in each("reader", name, part, lambda: function(paths, data, on_bad_line)):
+        for record in iterate("reader", name, part, lambda: function(paths, data, on_bad_line)):
             match record:
                 case (Location(file=str(), line=int()) as location, Mapping() as values) if keyed:
                     yield location, values
                 case (Location(file=str(), line=int()) as location, list() | tuple() as cells) if not keyed:
                     if (expected := expected_values(kind, cells)) is not None:
-                        reason = f"gave {shown(cells)}, and examples of the kind {kind} are {expected}"
+                        reason = f"gave {short_repr(cells)}, and examples of the kind {kind} are {expected}"
                         raise misfit("reader", name, part, reason, "Give that")
                     yield location, cells
                 case _:
                     expected = "a mapping" if keyed else "a list of cells"
-                    reason = f"gave {shown(record)}, not (Location(file, line), {expected})"
+                    reason = f"gave {short_repr(record)}, not (Location(file, line), {expected})"
                     raise misfit("reader", name, part, reason, "Give that for each record")
 
     FORMATS.register(name, Format(name, kind, read, tuple(suffixes), separator, keyed), Origin.registered(part))

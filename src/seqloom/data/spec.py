@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from seqloom.core.config.data import DataSection
 from seqloom.core.names import TOKENIZERS
-from seqloom.core.part_checks import as_function, each, misfit
+from seqloom.core.part_checks import as_function, iterate, misfit
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import UserError
-from seqloom.core.registry import Registry, shown
+from seqloom.core.registry import Registry, short_repr
 from seqloom.data.records import Field, Location, Record, parse_stripped_text, parse_text
 
 CorpusFunction = Callable[..., Iterator[Any]]
@@ -146,9 +146,9 @@ def _checked(name: str, function: Callable[..., object], spec: DataSpec) -> Corp
     @wraps(function)
     def checked(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
         empty = True
-        for example in each("corpus", name, function, lambda: function(seed, length, examples)):
+        for example in iterate("corpus", name, function, lambda: function(seed, length, examples)):
             if (expected := expected_example(example, spec)) is not None:
-                reason = f"gave {shown(example)}, and {spec.task} reads {expected}"
+                reason = f"gave {short_repr(example)}, and {spec.task} reads {expected}"
                 raise misfit("corpus", name, function, reason, "Give that")
             empty = False
             yield example

@@ -1,7 +1,7 @@
 """Convolutions over time with a way around each: dilated (van den Oord et al. 2016), gated (Dauphin et al. 2017)."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from seqloom.core import names
 from seqloom.core.config.section import Values, key
@@ -25,7 +25,7 @@ class Convolutional(Family):
     dilated: bool = key(
         True, description="Whether those tokens lie 1, 2, 4, …, 512 apart from layer to layer, then 1 again."
     )
-    gate: names.Gate = key("linear", description="How each layer's output is gated.")
+    gate: Literal["none", "linear", "tanh"] = key("linear", description="How each layer's output is gated.")
     activation: names.Activation = key(
         "relu", description="The activation, with gate none.", only_with={"model.gate": ("none",)}
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 from pydantic import create_model
 
 from seqloom.core.config.section import Values
-from seqloom.core.part_checks import described
+from seqloom.core.part_checks import describe_type
 from seqloom.core.part_origin import location_of
 from seqloom.core.problem import PartError, Problem, describe_exception
 from seqloom.models.family import Family, Use, cannot_generate
@@ -171,7 +171,7 @@ def as_build(build: object) -> Build:
         advice = "Register it with seqloom.register.family, and give its name"
         raise PartError(f"{build.__name__} is a model family, and no function that builds layers", advice)
     if isinstance(build, nn.Module) or not callable(build):
-        what = f"{described(build)} is no function that builds layers"
+        what = f"{describe_type(build)} is no function that builds layers"
         raise PartError(what, "Give a function build(input_size, *, causal) that returns a layer", location=location)
     try:
         inspect.signature(build).bind(32, causal=True)
@@ -220,7 +220,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
         raise PartError(f"{call} raised {describe_exception(wrong)}", advice, location=location) from wrong
     if not isinstance(layer, Layer):
         advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equal"
-        raise PartError(f"{call} returned {described(layer)}, not a layer", advice, location=location)
+        raise PartError(f"{call} returned {describe_type(layer)}, not a layer", advice, location=location)
     sizes = [getattr(layer, name, None) for name in ("input_size", "output_size")]
     if sizes[0] != width:
         what = f"{call} returned a layer of input_size {sizes[0]}"

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from seqloom.core import names
 from seqloom.core.names import SIZES
-from seqloom.core.part_checks import call, check_call, described, first_line, misfit, require_class
+from seqloom.core.part_checks import call_part, describe_type, first_line, misfit, require_class, require_signature
 from seqloom.core.part_origin import Origin
-from seqloom.core.registry import shown
+from seqloom.core.registry import short_repr
 from seqloom.models.family import Family
 from seqloom.models.layer_builder import as_build, family_of
 from seqloom.models.registry import ARCHITECTURES, RECURRENT, Architecture
@@ -32,7 +32,7 @@ WIDTH, OTHER = 32, 64  # of what is built to try a part; some want multiples of 
 def register_cell(name: str, part: object, *, summary: str, paper: str, url: str) -> None:
     """A cell, and the architecture of the recurrent family that has it."""
     kind = require_class("cell", name, part, Cell, "Derive a class from seqloom.nn.Cell")
-    check_call("cell", name, part, kind, ("input_size", "hidden_size"), ("bias",))
+    require_signature("cell", name, part, kind, ("input_size", "hidden_size"), ("bias",))
     cell = tried("cell", name, part, lambda: kind(WIDTH, OTHER, bias=True))
     if (cell.input_size, cell.hidden_size) != (WIDTH, OTHER):
         reason = f"has input_size {cell.input_size} and hidden_size {cell.hidden_size} when built with {WIDTH}, {OTHER}"
@@ -72,13 +72,13 @@ def register_architecture(name: str, part: object, architecture: Architecture) -
 def register_score(name: str, part: object) -> None:
     """A score, and whether it takes queries and keys of two widths."""
     kind = require_class("score", name, part, Score, "Derive a class from seqloom.nn.Score")
-    check_call("score", name, part, kind, ("query_size", "key_size"), ("heads", "key_heads"))
+    require_signature("score", name, part, kind, ("query_size", "key_size"), ("heads", "key_heads"))
     tried("score", name, part, lambda: scores_of(kind(WIDTH, WIDTH, heads=2, key_heads=1)))
     same_width = not takes_two_widths(kind)
     SCORES.register(name, kind, Origin.registered(part))
-    names.SAME_WIDTH.mark(name, same_width)
+    mark(names.SAME_WIDTH, name, same_width)
     plain = kind.query is Score.query and kind.key is Score.key and kind.scores is Score.scores and kind.kind == "dot"
-    names.ROTATABLE.mark(name, plain)
+    mark(names.ROTATABLE, name, plain)
 
 
 def scores_of(score: Score) -> Tensor:
@@ -101,16 +101,18 @@ def register_activation(name: str, part: object) -> None:
     """An activation: a class of modules, or a function."""
     origin = Origin.registered(part)
     if isinstance(part, type) and issubclass(part, nn.Module):
-        check_call("activation", name, part, part, ())
+        require_signature("activation", name, part, part, ())
         tried("activation", name, part, part)
         ACTIVATIONS.register(name, part, origin)
         return
     if not isinstance(part, FunctionType) and not inspect.isbuiltin(part):
         advice = "Give a function of one tensor, or a class of torch.nn.Module that is built without arguments"
-        raise misfit("activation", name, part, f"is {described(part)}", advice)
+        raise misfit("activation", name, part, f"is {describe_type(part)}", advice)
     y = tried("activation", name, part, lambda: part(torch.randn(2, 3)))
     if not isinstance(y, Tensor):
-        raise misfit("activation", name, part, f"returned {shown(y)} for a tensor", "Return a tensor of the same shape")
+        raise misfit(
+            "activation", name, part, f"returned {short_repr(y)} for a tensor", "Return a tensor of the same shape"
+        )
     ACTIVATIONS.register(name, partial(Lambda, part), origin)
 
 
@@ -118,27 +120,27 @@ def register_norm(name: str, part: object) -> None:
     """A norm, and whether it looks at later steps."""
     if not callable(part):
         advice = "Give a function or a class that is called with the width and gives a layer"
-        raise misfit("norm", name, part, f"is {described(part)}", advice)
-    check_call("norm", name, part, part, ("width",))
+        raise misfit("norm", name, part, f"is {describe_type(part)}", advice)
+    require_signature("norm", name, part, part, ("width",))
     norm = tried("norm", name, part, lambda: part(WIDTH))
     if not isinstance(norm, Layer):
-        raise misfit("norm", name, part, f"built {described(norm)}", "Build a seqloom.nn.Layer")
+        raise misfit("norm", name, part, f"built {describe_type(norm)}", "Build a seqloom.nn.Layer")
     sizes = getattr(norm, "input_size", None), getattr(norm, "output_size", None)
     if sizes != (WIDTH, WIDTH):
         reason = f"built a layer from {sizes[0]} to {sizes[1]} for the width {WIDTH}"
         raise misfit("norm", name, part, reason, "Build one that keeps the width")
     NORMS.register(name, part, Origin.registered(part))
-    names.NORMS_OVER_TIME.mark(name, not norm.traits.causal)
+    mark(names.NORMS_OVER_TIME, name, not norm.traits.causal)
 
 
 def register_head(name: str, part: object) -> None:
     """A head that chooses among classes."""
     kind = require_class("head", name, part, ClassHead, "Derive a class from seqloom.nn.heads.ClassHead")
-    check_call("head", name, part, kind, ("size", "classes"), ("smoothing",))
+    require_signature("head", name, part, kind, ("size", "classes"), ("smoothing",))
     build: Callable[..., ClassHead] = kind  # as was just checked
     exact = tried("head", name, part, lambda: is_likelihood(build(WIDTH, 3, smoothing=0.1)))
     HEADS.register(name, build, Origin.registered(part))
-    names.LIKELIHOODS.mark(name, exact)
+    mark(names.LIKELIHOODS, name, exact)
 
 
 def is_likelihood(head: ClassHead) -> bool:
@@ -154,4 +156,9 @@ def is_likelihood(head: ClassHead) -> bool:
 def tried(kind: str, name: str, part: object, run: Callable[[], Value]) -> Value:
     """What it gives; random numbers that it draws are not those of anything else."""
     with torch.random.fork_rng(devices=[]):
-        return call(kind, name, part, run)
+        return call_part(kind, name, part, run)
+
+
+def mark(members: set[str], name: str, is_member: bool) -> None:
+    """Add a name to the set of those that have a property, or remove it: an earlier part of this name may have it."""
+    (members.add if is_member else members.discard)(name)

@@ -97,7 +97,9 @@ class Transformer(Family):
             )
             raise ConfigError(message, "Change width or heads", key="model.positions", code="rotary")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
-            message = f"{KeyName('model.positions', 'rotary')} goes with the scores {' and '.join(names.ROTATABLE)}"
+            message = (
+                f"{KeyName('model.positions', 'rotary')} goes with the scores {' and '.join(sorted(names.ROTATABLE))}"
+            )
             raise ConfigError(f"{message}, not with {self.score}", key="model.positions", code="rotary")
         return self
 

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from seqloom.core.names import WEIGHTINGS
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.core.registry import unknown
+from seqloom.core.registry import unknown_name
 from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax, stored_width, widen
 from seqloom.kernels.masks import mask_padding, sequence_mask
 from seqloom.nn.dropout import check_probability
@@ -33,7 +33,7 @@ class Attention(nn.Module):
     def __init__(self, score: Score, *, weighting: str = "softmax", dropout: float = 0.0) -> None:
         super().__init__()
         if weighting not in WEIGHTINGS:
-            raise UnknownName(*unknown("weighting", weighting, WEIGHTINGS))
+            raise UnknownName(*unknown_name("weighting", weighting, WEIGHTINGS))
         check_probability("Attention", "dropout", dropout)
         self.score, self.weighting, self.dropout = score, weighting, dropout
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqloom.core.names import RECORDS
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.core.registry import unknown
+from seqloom.core.registry import unknown_name
 from seqloom.nn.state import cat_padded
 
 Values = dict[str, Tensor]
@@ -45,7 +45,7 @@ class Recording:
         if kind in RECORDS and kind not in self.kinds:
             raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}")
         if kind not in self.kinds:
-            raise UnknownName(*unknown("record", kind, self.kinds))
+            raise UnknownName(*unknown_name("record", kind, self.kinds))
         places: dict[str, list[Piece]] = {}
         for piece in self.pieces.get(kind, []):
             places.setdefault(piece.where, []).append(piece)
@@ -69,7 +69,7 @@ def record(*kinds: str) -> Iterator[Recording]:
     """
     for kind in kinds:
         if kind not in RECORDS:
-            raise UnknownName(*unknown("record", kind, RECORDS))
+            raise UnknownName(*unknown_name("record", kind, RECORDS))
     recording = Recording(kinds)
     token = _recordings.set((*_recordings.get(), recording))
     try:

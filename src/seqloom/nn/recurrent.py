@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from seqloom.core.names import INITIAL_STATES
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.core.registry import unknown
+from seqloom.core.registry import unknown_name
 from seqloom.kernels.masks import flip, mask_padding
 from seqloom.kernels.recurrence import Recurrence
 from seqloom.kernels.vendor import REFERENCE, choose_backend
@@ -57,7 +57,7 @@ class Recurrent(Layer):
         check_probability("Recurrent", "weight_drop", weight_drop)
         check_probability("Recurrent", "zoneout", zoneout)
         if initial not in INITIAL_STATES:
-            raise UnknownName(*unknown("initial state", initial, INITIAL_STATES))
+            raise UnknownName(*unknown_name("initial state", initial, INITIAL_STATES))
         self.cell = cell
         self.input_size, self.output_size = cell.input_size, cell.hidden_size
         self.weight_drop, self.zoneout, self.initial_kind = weight_drop, zoneout, initial

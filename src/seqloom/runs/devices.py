@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from seqloom.core.config.train import Train
 from seqloom.core.names import DEVICES
 from seqloom.core.problem import KeyName, UserError
-from seqloom.core.registry import unknown
+from seqloom.core.registry import unknown_name
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_device(name: str, key: str = "device") -> None:
     """Refuse a device that exists nowhere; whether this machine has it, `device_of` knows, which needs torch."""
     if name not in DEVICES:
-        raise UserError(*unknown(KeyName(key), name, DEVICES), code="unknown-name")
+        raise UserError(*unknown_name(KeyName(key), name, DEVICES), code="unknown-name")
 
 
 def device_of(name: str, key: str = "device") -> "torch.device":

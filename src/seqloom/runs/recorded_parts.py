@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqloom.core.part_origin import Origin
-from seqloom.core.plurals import listed
+from seqloom.core.plurals import join_words
 from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
 from seqloom.core.registry import Names
 from seqloom.core.run_format import Manifest, Part, verify
@@ -84,7 +84,7 @@ def missing_parts(parts: Iterable[Part], folder: Path) -> Problem | None:
         advice += "" if all(part.file for part in gone) else ", and register those of modules first"
     else:
         advice = f"Register {them} first (on the command line, from a file that --code names)"
-    message = f"made with {listed(group_by_source(gone, source))}, which {verb} not registered"
+    message = f"made with {join_words(group_by_source(gone, source))}, which {verb} not registered"
     return Problem("parts-missing", message, advice, str(folder), values={"parts": [part.name for part in gone]})
 
 
@@ -146,7 +146,7 @@ def group_by_source(parts: Iterable[Part], source: Callable[[Part], str]) -> lis
     groups: dict[str, list[str]] = {}
     for part in parts:
         groups.setdefault(source(part), []).append(f"the {part.kind} {part.name!r}")
-    return [f"{listed(names)} of {each}" for each, names in groups.items()]
+    return [f"{join_words(names)} of {each}" for each, names in groups.items()]
 
 
 def source(part: Part) -> str:

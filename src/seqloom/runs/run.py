@@ -147,7 +147,7 @@ class Run:
                 try:
                     answers += answer(texts[start : start + TOGETHER])
                 except TextError as wrong:
-                    raise wrong.after(start) from None
+                    raise wrong.shifted(start) from None
         return answers
 
     def answering(self, attention: bool, options: Mapping[str, object]) -> "Callable[[Sequence[str]], list[Answer]]":

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from seqloom.core.config.applicability import has
 from seqloom.core.config.section import Section, choices_of, info_of, section_of
-from seqloom.core.did_you_mean import near
+from seqloom.core.did_you_mean import closest_name
 from seqloom.core.problem import ArgumentError, ConfigError, KeyName
 from seqloom.core.registry import Names
 from seqloom.models.family import Family
@@ -215,6 +215,6 @@ def nearest(dotted: str) -> str | None:
         if name in known:
             return known[name]
     for known in (own, ALSO_CALLED, elsewhere):
-        if meant := near(name, known):
+        if meant := closest_name(name, known):
             return known[meant]
     return None

@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from seqloom.core.part_checks import failure
+from seqloom.core.part_checks import raised_error
 from seqloom.core.problem import PartError, SeqloomError
 from seqloom.models.family import Family, Use
 from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, built, name_of
@@ -66,7 +66,7 @@ def first_breach(experiment: Experiment, kind: str, name: str) -> Violation | No
     except SeqloomError as wrong:
         return Violation(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
     except Exception as wrong:
-        raise failure(kind, name, defined(experiment, kind, name), wrong) from wrong
+        raise raised_error(kind, name, defined(experiment, kind, name), wrong) from wrong
 
 
 def defined(experiment: Experiment, kind: str, name: str) -> object:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
-from seqloom.core.part_checks import failure, first_line, misfit, require_class
+from seqloom.core.part_checks import first_line, misfit, raised_error, require_class
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartError, SeqloomError
-from seqloom.core.registry import Registry, all_or_nothing
+from seqloom.core.registry import Registry, undo_on_error
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
@@ -33,7 +33,7 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
         entry = TaskEntry(getattr(part, "__module__", ""), summary or summary_of(config), {"task": part, **parts})
     check_task(name, task)
     check_config(name, task, config)
-    with all_or_nothing():
+    with undo_on_error():
         TASKS.register(name, entry, Origin.registered(task))
         try:
             experiment({"task": name})
@@ -43,7 +43,7 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
             message = f"has a config that does not work: {error.template.message}"
             raise misfit("task", name, config, message, error.template.advice or "Correct it") from None
         except Exception as error:
-            raise failure("task", name, config, error) from error
+            raise raised_error("task", name, config, error) from error
 
 
 def import_task(name: str, module: str) -> ModuleType:

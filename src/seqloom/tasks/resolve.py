@@ -6,9 +6,9 @@ from pydantic import ValidationError
 
 from seqloom.core.config.applicability import Useless, has, useless, without
 from seqloom.core.config.section import NONE, merged, section_of, spelt_out
-from seqloom.core.did_you_mean import near
+from seqloom.core.did_you_mean import closest_name
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
-from seqloom.core.registry import PERHAPS_OWN, not_a_choice, shown, unknown
+from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys, nearest, without_aliases
@@ -58,7 +58,7 @@ def explained(wrong: ValidationError, raw: Mapping[str, object], config: type[Ex
     if kind == "literal_error":
         return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
     expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
-    value = "missing" if kind == "missing" else shown(error["input"])
+    value = "missing" if kind == "missing" else short_repr(error["input"])
     return ConfigError(
         f"{KeyName(key)} is {value}; expected {expected}", key=key, code="invalid-value", values={"expected": expected}
     )
@@ -88,7 +88,7 @@ def unknown_key(key: str, raw: Mapping[str, object]) -> Problem:
         message = f"{KeyName(key)} is not a key of {arch}; it is one of {', '.join(known.archs)}"
         return Problem("foreign-key", message, key=key)
     in_section = key.partition(".")[0] in TOP
-    meant = nearest(key) if in_section else near(key, TOP) or nearest(key)
+    meant = nearest(key) if in_section else closest_name(key, TOP) or nearest(key)
     guess = f"Did you mean {KeyName(meant)}? " if meant else ""
     lists_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
     advice = lists_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
@@ -163,9 +163,9 @@ def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
             raise ConfigError(message, f"{advice}; or register it with seqloom.register.layer", key="model.arch")
         return config.with_family(family_of(build, Unnamed))
     if not isinstance(arch, str) or arch not in ARCHITECTURES:
-        message, advice = unknown(KeyName("model.arch"), arch, ARCHITECTURES)
-        if near(str(arch), ARCHITECTURES) is None:
-            advice += f". {PERHAPS_OWN}"
+        message, advice = unknown_name(KeyName("model.arch"), arch, ARCHITECTURES)
+        if closest_name(str(arch), ARCHITECTURES) is None:
+            advice += f". {REGISTER_ADVICE}"
         values = {"value": arch, "choices": list(ARCHITECTURES)}
         raise ConfigError(message, advice, key="model.arch", code="unknown-name", values=values)
     return config.with_family(ARCHITECTURES[arch].family)

@@ -6,10 +6,10 @@ from typing import Annotated, get_args, get_origin
 
 from seqloom.core import names
 from seqloom.core.config.section import OneOf, Section
-from seqloom.core.part_checks import line_in
+from seqloom.core.part_checks import last_line_in
 from seqloom.core.part_origin import Origin
-from seqloom.core.problem import PartError, SeqloomError, describe_exception, is_memory
-from seqloom.core.registry import Names, user_defined
+from seqloom.core.problem import PartError, SeqloomError, describe_exception, is_out_of_memory
+from seqloom.core.registry import Names, user_defined_parts
 from seqloom.data.formats import FORMATS
 from seqloom.data.source import DataSource
 from seqloom.models.layer_builder import builder_of, name_of
@@ -37,7 +37,7 @@ def used_parts(experiment: Experiment, source: DataSource | None = None) -> list
 
 def registered_parts() -> list[UsedPart]:
     """Each user-defined part that is registered, by kind and name."""
-    parts = {part for names, name in user_defined() for part in of_names(names, name)}
+    parts = {part for names, name in user_defined_parts() for part in of_names(names, name)}
     return sorted(parts, key=lambda part: part[:2])
 
 
@@ -54,9 +54,9 @@ def part_errors(experiment: Experiment) -> Iterator[None]:
     except SeqloomError:
         raise
     except Exception as error:
-        if is_memory(error):
+        if is_out_of_memory(error):
             raise
-        location = line_in({origin.path for _, _, origin in used_parts(experiment)}, error)
+        location = last_line_in({origin.path for _, _, origin in used_parts(experiment)}, error)
         if location is None:
             raise
         raise PartError(describe_exception(error), "Correct it", location=location, code="part-error") from error

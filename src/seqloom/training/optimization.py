@@ -11,10 +11,10 @@ from torch.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 from seqloom.core import names
 from seqloom.core.config.train import Train
-from seqloom.core.part_checks import as_function, call, misfit
+from seqloom.core.part_checks import as_function, call_part, misfit
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartError
-from seqloom.core.registry import Registry, shown
+from seqloom.core.registry import Registry, short_repr
 from seqloom.nn.heads.head import Loss
 
 SAMPLE = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # what a registration tries a part with
@@ -77,9 +77,9 @@ def register_schedule(name: str, part: object) -> None:
     function = as_function("schedule", name, part, "at", "train")
 
     def factor(at: ScheduleState, train: Train) -> float:
-        value = call("schedule", name, part, lambda: function(at, train))
+        value = call_part("schedule", name, part, lambda: function(at, train))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            reason = f"is {shown(value)} at step {at.step} of {at.total}"
+            reason = f"is {short_repr(value)} at step {at.step} of {at.total}"
             raise misfit("schedule", name, part, reason, "Return a finite factor of train.lr, 0 or more")
         return float(value)
 
@@ -204,9 +204,9 @@ def register_optimizer(name: str, part: object) -> None:
         raise misfit("optimizer", name, part, "is not a torch.optim.Optimizer", advice)
 
     def build(groups: Groups, train: Train) -> Optimizer:
-        built = call("optimizer", name, part, lambda: function(groups, train))
+        built = call_part("optimizer", name, part, lambda: function(groups, train))
         if not isinstance(built, Optimizer):
-            reason = f"returned {shown(built)}, not a torch.optim.Optimizer"
+            reason = f"returned {short_repr(built)}, not a torch.optim.Optimizer"
             raise misfit("optimizer", name, part, reason, "Return the optimizer of the groups")
         return built
 
@@ -227,19 +227,19 @@ def check_resumes(name: str, part: object, build: Build, device: str) -> None:
             for number in numbers:
                 torch.default_generator.manual_seed(number)  # it may draw noise
                 weight.grad = torch.full_like(weight, 1 + number)
-                call("optimizer", name, part, optimizer.step)
+                call_part("optimizer", name, part, optimizer.step)
 
     weight, copy = (nn.Parameter(torch.ones(2, 3, device=device)) for _ in range(2))
     optimizer = build([{"params": [weight]}], SAMPLE)
     if [id(each) for group in optimizer.param_groups for each in group["params"]] != [id(weight)]:
         raise misfit("optimizer", name, part, "has other weights than it was given", "Give it the groups")
     steps(weight, optimizer, range(TRIED))
-    state = call("optimizer", name, part, lambda: state_tensors(optimizer))
+    state = call_part("optimizer", name, part, lambda: state_tensors(optimizer))
     saved = {key: value.clone() for key, value in state.items()}
     resumed = build([{"params": [copy]}], SAMPLE)
     with torch.no_grad():
         copy.copy_(weight)
-    call("optimizer", name, part, lambda: restore_state(resumed, saved))
+    call_part("optimizer", name, part, lambda: restore_state(resumed, saved))
     steps(weight, optimizer, range(TRIED, 2 * TRIED))
     steps(copy, resumed, range(TRIED, 2 * TRIED))
     if not torch.equal(weight, copy):
@@ -293,7 +293,9 @@ def as_tensor(optimizer: Optimizer, name: str, value: object) -> Tensor:
 
 def unsaved(optimizer: Optimizer, name: str, value: object) -> PartError:
     """The error for what a checkpoint can't hold."""
-    message = f"{type(optimizer).__name__} keeps {shown(value)} as {name!r} in its state, which a checkpoint can't hold"
+    message = (
+        f"{type(optimizer).__name__} keeps {short_repr(value)} in its state as {name!r}, and a checkpoint can't hold it"
+    )
     return PartError(message, "Keep tensors and numbers", location=Origin.of(optimizer).location, code="part-state")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.core.problem import rendered
+from seqloom.core.problem import render
 from tests.tasks.checks import check, names, only, says, write
 
 CLEAN = "".join(f"the text of number {number}\tle texte du numéro {number}\n" for number in range(60))
@@ -74,7 +74,7 @@ def test_sides_that_do_not_go_together(tmp_path: Path) -> None:
     extra = "no\t" + "a long sentence about something else " * 3 + "\nParis\tParis\n"
     odd = only(check("translate", train=table(tmp_path, extra)), "1 pair (1.6%) with over 9 times the characters")
     assert (odd.kind, names(odd.locations)) == ("warning", ["train.tsv:61"])
-    assert "Pass data.on_ratio drop" in rendered(odd.problem.advice)
+    assert "Pass data.on_ratio drop" in render(odd.problem.advice)
     found = check("translate", train=str(tmp_path / "train.tsv"), tokenizer="word", on_ratio="drop", max_ratio=15)
     assert "The training split leaves such out" in only(found, "over 15 times the words on one side").problem.advice
     assert not says(check("translate", train=str(tmp_path / "train.tsv"), max_ratio=200), "on one side")

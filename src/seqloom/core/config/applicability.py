@@ -73,10 +73,10 @@ def allowed(condition: Condition, choices: tuple[str, ...]) -> tuple[object, ...
 def beside(other: str, current: object, values: tuple[object, ...]) -> str:
     """Which value of the other key is in the way, and which are not.
 
-    >>> from seqloom.core.problem import rendered
-    >>> rendered(beside("train.schedule", "halve", ("cosine",))), rendered(beside("model.init", None, ("normal",)))
+    >>> from seqloom.core.problem import render
+    >>> render(beside("train.schedule", "halve", ("cosine",))), render(beside("model.init", None, ("normal",)))
     ('with train.schedule halve; it goes with cosine', 'without model.init')
-    >>> rendered(beside("decode.beam", 4, (1,)))
+    >>> render(beside("decode.beam", 4, (1,)))
     'with decode.beam 4; it goes with 1'
     """
     words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]

@@ -48,7 +48,7 @@ class Train(Section):
         le=16_777_216,
         description="The most tokens in a batch, padding included.",
     )
-    optimizer: names.Optimiser = key(description="The optimiser, which turns gradients into steps.")
+    optimizer: names.Optimizer = key(description="The optimiser, which turns gradients into steps.")
     lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
     momentum: Probability = key(
         0.9,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from seqloom.core.part_checks import call
+from seqloom.core.part_checks import call_part
 from seqloom.data.tokenizers.registry import TOKENIZERS, check_trained
 from seqloom.data.tokenizers.tokenizer import Ids, Saved, Tokenizer
 
@@ -28,7 +28,7 @@ def train_tokenizer(
         return chosen.train(texts, vocabulary, min_count, lowercase)
     beginning = next(texts, "")
     whole = chain([beginning], texts)
-    made = call("tokenizer", kind, chosen, lambda: chosen.train(whole, vocabulary, min_count, lowercase))
+    made = call_part("tokenizer", kind, chosen, lambda: chosen.train(whole, vocabulary, min_count, lowercase))
     return check_trained(kind, made, beginning[:TRIED])
 
 

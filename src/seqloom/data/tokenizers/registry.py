@@ -3,10 +3,10 @@
 import json
 
 from seqloom.core import names
-from seqloom.core.part_checks import call, check_call, misfit, require_class
+from seqloom.core.part_checks import call_part, misfit, require_class, require_signature
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import DataError, PartError, SeqloomError
-from seqloom.core.registry import Registry, shown
+from seqloom.core.registry import Registry, short_repr
 from seqloom.data.tokenizers.byte_level import BPE, Byte
 from seqloom.data.tokenizers.character import Character
 from seqloom.data.tokenizers.library import LibraryTokenizer
@@ -50,7 +50,7 @@ def read_own(name: object, state: object, location: object) -> Tokenizer:
     """A user-defined tokenizer."""
     origin = TOKENIZERS.names.origin(name) if isinstance(name, str) else None
     if origin is None:
-        what = f"a tokenizer of the kind {shown(name)}, which is not registered"
+        what = f"a tokenizer of the kind {short_repr(name)}, which is not registered"
         raise DataError(location, what, "Register it, as when the run was made", code="tokenizer-missing")
     kind = TOKENIZERS[str(name)]
     if not isinstance(state, dict):
@@ -63,7 +63,7 @@ def read_own(name: object, state: object, location: object) -> Tokenizer:
         what = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
         raise damaged(location, what.replace(".)", ")")) from None
     if not isinstance(made, kind):
-        reason = f"made {shown(made)} from its state"
+        reason = f"made {short_repr(made)} from its state"
         raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")
     return made
 
@@ -77,10 +77,10 @@ def register(name: str, part: object) -> None:
     if issubclass(kind, LibraryTokenizer):
         reason = "derives from a built-in one, whose file does not say another kind"
         raise misfit("tokenizer", name, kind, reason, "Derive it from Tokenizer, and use the built-in one inside")
-    check_call("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
-    check_call("tokenizer", name, kind, kind.from_state, ("state",))
+    require_signature("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
+    require_signature("tokenizer", name, kind, kind.from_state, ("state",))
     for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
-        check_call("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
+        require_signature("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
     if kind in TOKENIZERS.values() and kind.kind != name:
         reason = f"is registered already, as {kind.kind!r}"
         raise misfit("tokenizer", name, kind, reason, "Derive another class from it")
@@ -96,18 +96,18 @@ def check_trained(name: str, made: object, text: str) -> Tokenizer:
         return misfit("tokenizer", name, kind, reason, advice)
 
     if not isinstance(made, kind):
-        raise unfit(f"returned {shown(made)} from `train`", "Return the tokenizer")
-    size = call("tokenizer", name, kind, lambda: len(made))
+        raise unfit(f"returned {short_repr(made)} from `train`", "Return the tokenizer")
+    size = call_part("tokenizer", name, kind, lambda: len(made))
     if not size or not (made.unknown is None or 0 <= made.unknown < size):
         raise unfit(f"has {size} ids, and {made.unknown} for what is unknown", "Have one id at least")
     ids = made.encode(text)
-    back: object = call("tokenizer", name, kind, lambda: made.decode(ids.tolist()))
+    back: object = call_part("tokenizer", name, kind, lambda: made.decode(ids.tolist()))
     if not isinstance(back, str):
-        raise unfit(f"decodes to {shown(back)}", "Return a text from `decode`")
-    tokens: object = call("tokenizer", name, kind, lambda: made.tokens(ids.tolist()))
+        raise unfit(f"decodes to {short_repr(back)}", "Return a text from `decode`")
+    tokens: object = call_part("tokenizer", name, kind, lambda: made.tokens(ids.tolist()))
     if not isinstance(tokens, list) or len(tokens) != len(ids):
-        raise unfit(f"has {shown(tokens)} for {len(ids)} ids", "Return a list with a text for each from `tokens`")
-    file = call("tokenizer", name, kind, made.to_json)
+        raise unfit(f"has {short_repr(tokens)} for {len(ids)} ids", "Return a list with a text for each from `tokens`")
+    file = call_part("tokenizer", name, kind, made.to_json)
     try:
         again = read(file, "its file")
     except DataError as error:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqloom.core.part_checks import call, misfit
+from seqloom.core.part_checks import call_part, misfit
 from seqloom.core.problem import UserError
-from seqloom.core.registry import shown
+from seqloom.core.registry import short_repr
 
 Ids = NDArray[np.int32]
 Saved = dict[str, Any]
@@ -74,11 +74,11 @@ class Tokenizer(ABC):
 
     def _checked(self, text: str) -> Ids:
         """The ids of a text as an array, if they are ids."""
-        ids = call("tokenizer", self.kind, type(self), lambda: self.ids(text))
+        ids = call_part("tokenizer", self.kind, type(self), lambda: self.ids(text))
         array = np.asarray(ids)
         whole = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
         if not whole or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
-            reason = f"gave {shown(ids)}, not ids from 0 to {len(self) - 1}"
+            reason = f"gave {short_repr(ids)}, not ids from 0 to {len(self) - 1}"
             raise misfit("tokenizer", self.kind, type(self), reason, "Give a list of those")
         return array.astype(np.int32)
 

@@ -13,7 +13,7 @@ from jaxtyping import Integer, Shaped, UInt8
 from numpy import ndarray
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted, named
+from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
 from seqloom.data.image_store import Images
 from seqloom.data.images import MOST_VALUES, normalize_images, read_source
@@ -174,7 +174,7 @@ class Pictures(Source):
     def read(self, given: Sequence[str]) -> tuple[Read, list[Answer]]:
         pictures = [read_source(path, self.size) for path in given]
         for path, picture in zip(given, pictures, strict=True):
-            self.check(named(path), picture)
+            self.check(printable(path), picture)
         about = [
             {"image": path, "regions": list(self.shape(picture))} for path, picture in zip(given, pictures, strict=True)
         ]

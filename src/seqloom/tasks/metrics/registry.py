@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import SupportsFloat
 
 from seqloom.core import names
-from seqloom.core.part_checks import as_function, call, misfit
+from seqloom.core.part_checks import as_function, call_part, misfit
 from seqloom.core.part_origin import Origin
-from seqloom.core.registry import Registry, shown
+from seqloom.core.registry import Registry, short_repr
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
 NAMES = {
@@ -88,8 +88,8 @@ class MetricInputs:
 
     def _score(self, name: str) -> float:
         function = METRICS[name].function
-        value = call("metric", name, function, lambda: function(list(self.answers), list(self.references)))
+        value = call_part("metric", name, function, lambda: function(list(self.answers), list(self.references)))
         if isinstance(value, SupportsFloat) and not isinstance(value, bool):
             with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array with several values
                 return float(value)
-        raise misfit("metric", name, function, f"returned {shown(value)}, not a number", "Return a float")
+        raise misfit("metric", name, function, f"returned {short_repr(value)}, not a number", "Return a float")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.core.code_file import LARGEST, load_code
+from seqloom.core.code_file import MAX_BYTES, load_code
 from seqloom.core.names import ACTIVATIONS, SCORES
-from seqloom.core.problem import LONGEST, PartError, UserError
-from seqloom.core.registry import user_defined
+from seqloom.core.problem import MAX_EXCEPTION, PartError, UserError
+from seqloom.core.registry import user_defined_parts
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
 
@@ -39,10 +39,10 @@ def write(name: str, text: str) -> Path:
 
 def refused(file: str | Path) -> str:
     """The sentence; what the file registered and imported is gone."""
-    parts, modules, path = user_defined(), dict(sys.modules), list(sys.path)
+    parts, modules, path = user_defined_parts(), dict(sys.modules), list(sys.path)
     with pytest.raises(UserError) as caught:
         load_code(file)
-    assert user_defined() == parts
+    assert user_defined_parts() == parts
     assert sys.path == path
     assert {name for name in sys.modules.keys() - modules.keys() if Path.cwd() in folders(name)} == set()
     assert sys.modules.get(Path(file).stem) is modules.get(Path(file).stem)
@@ -130,7 +130,7 @@ def test_no_permission() -> None:
 
 def test_too_large() -> None:
     with Path("data.csv").open("wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(MAX_BYTES + 1)
     sentence = "data.csv: more than 16,777,216 bytes, too large for Python code. Name a Python file."
     assert refused("data.csv") == sentence
 
@@ -174,7 +174,7 @@ def raises(line: int, what: str, why: str = "") -> str:
         ("def f():\n    raise ValueError('two\\n  lines.')\n\nf()", raises(7, "ValueError", "two lines")),
         ("raise ValueError", raises(6, "ValueError")),
         ("raise ValueError('\\x1b[31mred')", raises(6, "ValueError", "\\x1b[31mred")),
-        ("raise ValueError('x' * 1000)", raises(6, "ValueError", f"{'x' * LONGEST}…")),
+        ("raise ValueError('x' * 1000)", raises(6, "ValueError", f"{'x' * MAX_EXCEPTION}…")),
         ("import sys\nsys.exit(0)", raises(7, "SystemExit", "0")),
         ("raise BaseException('no')", raises(6, "BaseException", "no")),
         ("class E(Exception):\n    def __str__(self): raise self\nraise E", raises(8, "E")),
@@ -198,10 +198,10 @@ def test_what_it_raises_is_the_cause() -> None:
 
 def test_an_interrupt_is_one() -> None:
     write("my_parts.py", f"{MINE}raise KeyboardInterrupt")
-    parts = user_defined()
+    parts = user_defined_parts()
     with pytest.raises(KeyboardInterrupt):
         load_code("my_parts.py")
-    assert user_defined() == parts
+    assert user_defined_parts() == parts
     assert "my_parts" not in sys.modules
 
 
@@ -222,11 +222,11 @@ def test_registers_nothing() -> None:
 def test_registers_a_taken_name() -> None:
     text = REGISTERS + 'from seqloom.core.names import SCORES\nSCORES.add("dot", Origin.of(Mine))'
     write("my_parts.py", text.format(name="mine"))
-    parts = user_defined()
+    parts = user_defined_parts()
     with pytest.raises(PartError) as caught:
         load_code("my_parts.py")
     assert str(caught.value) == "my_parts.py:4: the score 'dot' is taken. Give it another name."
-    assert user_defined() == parts
+    assert user_defined_parts() == parts
     assert SCORES.origin("dot") is None
     assert "mine" not in ACTIVATIONS
 
@@ -236,7 +236,7 @@ def test_lies_in_a_run(folder: Path, name: str) -> None:
     write("run/manifest.json", "{}")
     write(name, MINE)
     advice = "Read it, and copy it elsewhere"
-    what = f"lies in a run's folder ({folder / 'run'}), and code is never loaded from a run"
+    what = f"is in a run's folder ({folder / 'run'}), and code is never loaded from a run"
     assert refused(name) == f"{name}: {what}. {advice}."
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.core.did_you_mean import near, slips
+from seqloom.core.did_you_mean import closest_name, edit_distance
 
 words = st.text("abcd", max_size=8)
 KNOWN = [
@@ -35,36 +35,36 @@ KNOWN = [
     ],
 )
 def test_a_slip_is_mended(wrong: str, meant: str) -> None:
-    assert near(wrong, KNOWN) == meant
+    assert closest_name(wrong, KNOWN) == meant
 
 
 @pytest.mark.parametrize(
     "wrong", ["", "l", "l3", "lx", "zzz", "bath_size", "max_count_of", "head_hidden", "moment_of_truth", "smooth", "ba"]
 )
 def test_what_is_no_slip_is_not_guessed(wrong: str) -> None:
-    assert near(wrong, KNOWN) is None
+    assert closest_name(wrong, KNOWN) is None
 
 
 def test_the_beginning_of_two_words_is_neither() -> None:
-    assert near("train", ["train_step", "train_rate"]) is None
+    assert closest_name("train", ["train_step", "train_rate"]) is None
 
 
 def test_the_nearer_one_is_meant() -> None:
-    assert near("gelu_tan", ["gelu", "gelu-tanh"]) == "gelu-tanh"
-    assert near("lstmm", ["lstm", "lstmns"]) == "lstm"
+    assert closest_name("gelu_tan", ["gelu", "gelu-tanh"]) == "gelu-tanh"
+    assert closest_name("lstmm", ["lstm", "lstmns"]) == "lstm"
 
 
 @given(words, words, words)
 def test_slips_are_a_distance(a: str, b: str, c: str) -> None:
-    assert (slips(a, b) == 0) == (a == b)
-    assert slips(a, b) == slips(b, a)
-    assert abs(len(a) - len(b)) <= slips(a, b) <= max(len(a), len(b))
-    assert slips(a + c, b + c) <= slips(a, b)
+    assert (edit_distance(a, b) == 0) == (a == b)
+    assert edit_distance(a, b) == edit_distance(b, a)
+    assert abs(len(a) - len(b)) <= edit_distance(a, b) <= max(len(a), len(b))
+    assert edit_distance(a + c, b + c) <= edit_distance(a, b)
 
 
 @given(words, st.integers(0, 7), st.sampled_from("abcd"))
 def test_one_slip_is_one(word: str, at: int, letter: str) -> None:
-    assert slips(word, word[:at] + letter + word[at:]) == 1
-    assert slips(word, word[:at] + word[at + 1 :]) == (at < len(word))
+    assert edit_distance(word, word[:at] + letter + word[at:]) == 1
+    assert edit_distance(word, word[:at] + word[at + 1 :]) == (at < len(word))
     swapped = word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]
-    assert slips(word, swapped) == (swapped != word)
+    assert edit_distance(word, swapped) == (swapped != word)

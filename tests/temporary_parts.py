@@ -1,0 +1,17 @@
+"""Registered parts that are removed after a test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+
+
+@contextmanager
+def temporary_parts() -> Iterator[None]:
+    """Parts of any kind that the block registers are removed after it."""
+    registry = import_module("seqloom.core.registry")  # not before conftest.py has installed the check of shapes
+    before = registry.user_defined_parts()
+    try:
+        yield
+    finally:
+        for names, name in registry.user_defined_parts() - before:
+            names.remove(name)
