@@ -22,7 +22,7 @@ from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import Remark
 from seqloom.views import terminal
 from tests.lens.run_folders import FOLDERS, classify, crashed, language, stopped, tag
-from tests.views.test_page import read
+from tests.views.test_html import read
 
 TITLES = {
     "language": "Scores Training Samples Cost Config Versions",

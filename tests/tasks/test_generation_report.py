@@ -13,7 +13,7 @@ from seqloom.tasks.report import Remark
 from seqloom.tasks.translate.report import TranslateReport
 from seqloom.views.figure import Panels, Table
 from tests.lens.run_folders import caption, translate
-from tests.views.test_page import read
+from tests.views.test_html import read
 
 
 def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from rich.console import Console
 from seqloom.core.problem import ArgumentError, UserError
 from seqloom.views.alignment import Alignment, alignment, joined
 from seqloom.views.figure import Grid, Panels
-from seqloom.views.terminal import ASCII
+from seqloom.views.terminal_cells import ASCII
 from tests.lens.run_folders import peaked
-from tests.views.test_page import read
+from tests.views.test_html import read
 
 ANSWER = {
     "text": "two hundred and thirty-four",

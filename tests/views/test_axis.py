@@ -13,12 +13,12 @@ some = st.lists(numbers, max_size=6)
 
 
 def check(axis: Axis, values: list[float]) -> None:
-    places = [axis.place(value) for value in sorted(value for value in values if drawable(value, axis.log))]
+    places = [axis.position(value) for value in sorted(value for value in values if drawable(value, axis.log))]
     assert all(place is not None and 0 <= place <= 1 for place in places)
     assert places == sorted(places, key=lambda place: place or 0.0)
     assert 1 <= len(axis.ticks) <= 14
     assert all(one < two for (one, _), (two, _) in pairwise(axis.ticks))
-    assert all(0 <= (axis.place(mark) or 0.0) <= 1 for mark, _ in axis.ticks)
+    assert all(0 <= (axis.position(mark) or 0.0) <= 1 for mark, _ in axis.ticks)
 
 
 @given(values=some, count=st.integers(3, 8))
@@ -44,9 +44,9 @@ def test_exact(low: float, high: float) -> None:
 
 
 def test_what_has_no_place() -> None:
-    assert linear([0.0, 1.0]).place(float("nan")) is None
-    assert linear([0.0, 1.0]).place(float("inf")) is None
-    assert logarithmic([1.0, 10.0]).place(0.0) is None
+    assert linear([0.0, 1.0]).position(float("nan")) is None
+    assert linear([0.0, 1.0]).position(float("inf")) is None
+    assert logarithmic([1.0, 10.0]).position(0.0) is None
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from seqloom.core.problem import ArgumentError
-from seqloom.views.figure import Curves, Grid, Panels, Series, Table, describe
+from seqloom.views.figure import Curves, Grid, Panels, Series, Table, alt_text
 from tests.views.examples import CURVES, GRID, PANELS, TABLE
 
 
@@ -24,8 +24,8 @@ def test_shades() -> None:
 
 
 def test_numbers_of_a_column_share_their_decimals() -> None:
-    assert [TABLE.text(row, 1) for row in (0, 1)] == ["0.900", "0.875"]
-    assert [TABLE.text(row, 2) for row in (0, 1)] == ["30", "–"]
+    assert [row[1] for row in TABLE.texts()] == ["0.900", "0.875"]
+    assert [row[2] for row in TABLE.texts()] == ["30", "–"]
     assert TABLE.numeric(2)
     assert not TABLE.numeric(0)
 
@@ -43,7 +43,7 @@ def test_what_begins_near_zero_is_shown_from_zero() -> None:
 
 
 def test_a_description_tells_the_lines_but_not_the_reference() -> None:
-    assert describe(CURVES) == (
+    assert alt_text(CURVES) == (
         "Loss: loss by step. training: 100 points, from 2 to 0.02, between 0.02 and 2. "
         "validation: 2 points, from 0.3 to 0.25, between 0.25 and 0.3."
     )
@@ -53,5 +53,5 @@ def test_panels_have_a_weight_for_each_region() -> None:
     with pytest.raises(ArgumentError, match="expected 2 panels, as many as there are names, of 1 rows of 2"):
         Panels("", ("a", "b"), (((1.0, 0.0),), ((1.0,),)))
     assert PANELS.shape == (2, 2)
-    assert [PANELS.light(0, row, column) for row in (0, 1) for column in (0, 1)] == [1.0, 0.5, 0.5, 0.0]
-    assert describe(PANELS) == "Attention: 2 by 2 regions for each of red, disc."
+    assert [PANELS.lightness(0, row, column) for row in (0, 1) for column in (0, 1)] == [1.0, 0.5, 0.5, 0.0]
+    assert alt_text(PANELS) == "Attention: 2 by 2 regions for each of red, disc."

@@ -9,7 +9,7 @@ from hypothesis import given
 from seqloom.views import svg
 from seqloom.views.figure import Curves, Drawing, Grid, Mark, Series
 from seqloom.views.format import escaped
-from seqloom.views.markup import width_of
+from seqloom.views.markup import text_width
 from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICTURE, Recipe, drawings
 
 
@@ -88,9 +88,9 @@ def test_a_map_has_shades_and_no_numbers() -> None:
 def test_names_at_a_slant_end_inside_the_box() -> None:
     names = ("a", "b", "a long name of a class")
     grid = Grid("", names, names, ((1.0, 2.0, 3.0),) * 3, "", "", cells="shades")
-    width = svg.width_wanted(grid)
+    width = svg.preferred_width(grid)
     starts = [float(x) for x in re.findall(r"translate\((\S+) ", svg.draw(grid, width))]
-    assert starts[-1] + width_of(names[-1]) * 0.7 <= width
+    assert starts[-1] + text_width(names[-1]) * 0.7 <= width
 
 
 def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
@@ -109,7 +109,7 @@ def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_a_drawing_alone_is_a_file_that_needs_nothing_else(drawing: Drawing) -> None:
-    drawn = svg.alone(drawing)
+    drawn = svg.standalone(drawing)
     root = ElementTree.fromstring(drawn)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert ".figure" in drawn

@@ -6,24 +6,23 @@ from rich.cells import cell_len
 
 from seqloom.views import terminal
 from seqloom.views.figure import Bars, Curves, Grid, Series
-from seqloom.views.terminal import ASCII, UNICODE
-from seqloom.views.terminal_cells import colored
+from seqloom.views.terminal_cells import ASCII, UNICODE, charset_of, colored, fit
 from tests.views.examples import CURVES, GRID, MAP, PANELS, TABLE, Recipe, figures
 
 
 @given(recipe=figures, width=st.integers(20, 120), ascii_alone=st.booleans())
 def test_anything_fits_the_width(recipe: Recipe, width: int, ascii_alone: bool) -> None:
-    using = ASCII if ascii_alone else UNICODE
-    for line in terminal.draw(recipe(), width, using=using):
+    charset = ASCII if ascii_alone else UNICODE
+    for line in terminal.draw(recipe(), width, charset=charset):
         assert cell_len(line) <= width
         assert all(ord(letter) >= 0x20 and not 0x7F <= ord(letter) < 0xA0 for letter in line)
-        if using is ASCII:
+        if charset is ASCII:
             assert line.isascii()
 
 
 def test_curves() -> None:
     line = Curves("Loss", (Series("loss", tuple((float(x), float(x)) for x in range(5))),), x="step", y="loss")
-    assert terminal.draw(line, width=24, height=5, using=ASCII) == [
+    assert terminal.draw(line, width=24, height=5, charset=ASCII) == [
         "Loss",
         "loss",
         "4 |                  ***",
@@ -44,7 +43,7 @@ def test_braille_has_all_dots_of_a_cell() -> None:
 
 
 def test_lines_of_several_series_are_told_apart_in_ascii() -> None:
-    lines = terminal.draw(CURVES, using=ASCII)
+    lines = terminal.draw(CURVES, charset=ASCII)
     assert lines[1] == "loss: * training, o validation"
     assert any("o" in line for line in lines[2:-2])
     assert "^" in lines[-2]
@@ -52,7 +51,7 @@ def test_lines_of_several_series_are_told_apart_in_ascii() -> None:
 
 def test_bars() -> None:
     bars = Bars("Support", (("neg", 4.0), ("pos", 2.0), ("none", 0.0)), unit="examples")
-    assert terminal.draw(bars, width=20, using=ASCII)[1:] == ["neg  ############# 4", "pos  ###### 2", "none  0"]
+    assert terminal.draw(bars, width=20, charset=ASCII)[1:] == ["neg  ############# 4", "pos  ###### 2", "none  0"]
 
 
 def test_grid_with_and_without_numbers() -> None:
@@ -88,7 +87,7 @@ def test_a_map_of_a_sentence_fits_eighty_columns_and_gives_way_below() -> None:
     sentence = Grid("", tokens, tokens, values, "written", "source", cells="shades")
     assert terminal.draw(sentence, width=80)[-1] == "·token24 " + "· " * 24 + "██"
     assert terminal.draw(sentence, width=40)[-1] == "·token24 " + "·" * 24 + "█"
-    lines = terminal.draw(sentence, width=30, using=ASCII)
+    lines = terminal.draw(sentence, width=30, charset=ASCII)
     assert lines[1].startswith("rows: written, columns: source"[:29])
     assert lines[-25] == " _token0 #" + 20 * "'"
 
@@ -122,10 +121,10 @@ def test_table_is_aligned_and_gives_way_where_it_is_widest() -> None:
 
 
 def test_a_wide_character_counts_twice() -> None:
-    assert terminal.fit("漢字漢字", 5) == "漢字…"
+    assert fit("漢字漢字", 5) == "漢字…"
 
 
 def test_characters_for_an_encoding() -> None:
-    assert terminal.characters("utf-8") is UNICODE
-    assert terminal.characters("cp1252") is ASCII
-    assert terminal.characters("no such encoding") is ASCII
+    assert charset_of("utf-8") is UNICODE
+    assert charset_of("cp1252") is ASCII
+    assert charset_of("no such encoding") is ASCII

@@ -72,14 +72,15 @@ def say_exactly(console: Console, word: str, told: str) -> None:
 def show(console: Console, shown: "Shown", widest: int = 120) -> None:
     """What a task's report has for the terminal; a figure in as many columns as there are, and at most `widest`."""
     from seqloom.tasks.report import Remark
-    from seqloom.views.terminal import characters, draw
+    from seqloom.views.terminal import draw
+    from seqloom.views.terminal_cells import charset_of
 
     if isinstance(shown, Remark):
         say(console, *shown)
     elif isinstance(shown, Text):
         console.print(shown, soft_wrap=True)
     else:
-        for line in draw(shown, min(console.width, widest), using=characters(console.encoding)):
+        for line in draw(shown, min(console.width, widest), charset=charset_of(console.encoding)):
             console.print(Text(line), soft_wrap=True)
 
 

@@ -70,19 +70,21 @@ def torch_lines() -> Iterator[tuple[str, str]]:
     """Torch, threads, memory and devices."""
     import torch
 
-    from seqloom.views.format import memory
+    from seqloom.views.format import byte_size
 
     yield "torch", f"{torch.__version__}, built for {cuda_words(torch.version.cuda)}"
     yield "threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores (OMP_NUM_THREADS sets them)"
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         page, total = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
-        free = f", {memory(page * os.sysconf('SC_AVPHYS_PAGES'))} free" if "SC_AVPHYS_PAGES" in os.sysconf_names else ""
-        yield "memory", f"{memory(page * total)}{free}"
+        free = (
+            f", {byte_size(page * os.sysconf('SC_AVPHYS_PAGES'))} free" if "SC_AVPHYS_PAGES" in os.sysconf_names else ""
+        )
+        yield "memory", f"{byte_size(page * total)}{free}"
     yield "cpu", "usable"
     if torch.cuda.is_available():
         for number in range(torch.cuda.device_count()):
             device = torch.cuda.get_device_properties(number)
-            yield "cuda", f"usable: {device.name}, {memory(device.total_memory)}"
+            yield "cuda", f"usable: {device.name}, {byte_size(device.total_memory)}"
     else:
         why = "this torch is built without it" if torch.version.cuda is None else "torch finds no device or driver"
         yield "cuda", f"not usable: {why}"
@@ -127,11 +129,13 @@ def backend_words(name: str) -> str:
 def cache(console: Console) -> None:
     """Where prepared data are kept."""
     from seqloom.data.cache import cache_folder
-    from seqloom.views.format import memory
+    from seqloom.views.format import byte_size
 
     folder = cache_folder()
     files = [file for file in folder.rglob("*") if file.is_file()] if folder.is_dir() else []
     size = sum(file.stat().st_size for file in files)
     say(
-        console, "cache", f"{folder}: {memory(size)} (it may be deleted at any time; SEQLOOM_CACHE names another place)"
+        console,
+        "cache",
+        f"{folder}: {byte_size(size)} (it may be deleted at any time; SEQLOOM_CACHE names another place)",
     )

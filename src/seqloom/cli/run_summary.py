@@ -21,7 +21,8 @@ from seqloom.tasks.report import Remark, TaskReport
 from seqloom.training.estimate import Estimate
 from seqloom.training.session import Session
 from seqloom.views import terminal
-from seqloom.views.format import cut, duration, memory, visible
+from seqloom.views.format import byte_size, duration, truncate, visible
+from seqloom.views.terminal_cells import charset_of, fit
 
 FEW = 200  # steps
 CURVE_LINES = 7  # with its title, legend and foot: a dozen at most
@@ -57,11 +58,11 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
     introduce(console, session, estimate.steps, estimate.parameters)
     say(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
     say(console, "time", f"about {duration(estimate.seconds)}")
-    say(console, "memory", f"about {memory(estimate.memory)}")
+    say(console, "memory", f"about {byte_size(estimate.memory)}")
     say(console, "batch", "the first one begins with")
-    using, width = terminal.characters(console.encoding), console.width - 9 if console.is_terminal else 200
+    charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
     for row in estimate.first:
-        block(console, Text(terminal.fit(row, width, using), "dim"))
+        block(console, Text(fit(row, width, charset), "dim"))
     say(console, "config", "with every default:")
     console.print()
     for line in written(session.experiment).splitlines():
@@ -76,7 +77,7 @@ def show_ending(console: Console, run: Run, progress: Progress) -> None:
     found = report(run.folder)
     show_curve(console, found)
     for sample in progress.samples:
-        text = cut(visible(sample.prompt + sample.text), SAMPLE)
+        text = truncate(visible(sample.prompt + sample.text), SAMPLE)
         say(console, "sample", "")
         block(console, Text(text.strip("\n"), "bold"))
     show_examples(console, found.details)
@@ -101,8 +102,8 @@ def show_curve(console: Console, found: Report) -> None:
     figure = loss(found)
     if figure is None or not is_live(console) or console.width < NARROW or len(figure.series[0].points) < 3:
         return
-    using = terminal.characters(console.encoding)
-    for line in terminal.draw(figure, min(console.width, 100), CURVE_LINES, using)[1:]:  # the legend names it already
+    charset = charset_of(console.encoding)
+    for line in terminal.draw(figure, min(console.width, 100), CURVE_LINES, charset)[1:]:  # the legend names it already
         console.print(Text(line, "dim"), soft_wrap=True)
 
 

@@ -36,7 +36,8 @@ def runs(folder: str) -> None:
     from seqloom.runs.run_list import list_runs
     from seqloom.tasks.registry import TASKS
     from seqloom.views.figure import Table
-    from seqloom.views.terminal import characters, draw
+    from seqloom.views.terminal import draw
+    from seqloom.views.terminal_cells import charset_of
 
     console = output()
     if folder == "runs" and not Path(folder).exists():
@@ -50,7 +51,7 @@ def runs(folder: str) -> None:
         rows = tuple(cells(run) if wide else short_cells(run) for run in known)
         width = console.width if console.is_terminal else 200
         table = Table("", HEADER if wide else SHORT_HEADER, rows)
-        for line in draw(table, width, using=characters(console.encoding))[1:]:
+        for line in draw(table, width, charset=charset_of(console.encoding))[1:]:
             console.print(Text(line), soft_wrap=True)
     for run in listed:
         if run.problem is not None:
@@ -70,11 +71,11 @@ def is_resumable(run: "RunSummary") -> bool:
 
 def cells(run: "RunSummary") -> tuple[str, ...]:
     """All that a wide table has."""
-    from seqloom.views.format import clip, memory, one_line
+    from seqloom.views.format import byte_size, clip, one_line
 
     names = (run.name, *(one_line(clip(name, LONGEST)) for name in (run.task, run.model)))
     parameters = f"{run.parameters:,}" if run.parameters else "–"
-    return (*names, score_words(run), parameters, memory(run.size), day(run.created), state(run))
+    return (*names, score_words(run), parameters, byte_size(run.size), day(run.created), state(run))
 
 
 def short_cells(run: "RunSummary") -> tuple[str, ...]:

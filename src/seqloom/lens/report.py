@@ -184,7 +184,7 @@ def write_report(folder: str | Path) -> Report:
     folder, found = Path(folder), report(folder)
     atomic_io.write(folder / REPORT, found.html())
     for name, drawing in found.details.drawings().items():
-        atomic_io.write(folder / name, svg.alone(drawing))
+        atomic_io.write(folder / name, svg.standalone(drawing))
     return found
 
 

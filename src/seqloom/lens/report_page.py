@@ -10,7 +10,7 @@ from seqloom.lens.run_files import Sample
 from seqloom.tasks.metrics.registry import readable
 from seqloom.views import terminal
 from seqloom.views.figure import Table
-from seqloom.views.format import duration, memory, one_line, short
+from seqloom.views.format import byte_size, duration, one_line, short
 from seqloom.views.html import (
     Block,
     Collapsible,
@@ -24,6 +24,7 @@ from seqloom.views.html import (
     page,
 )
 from seqloom.views.lenient import mapping, string
+from seqloom.views.terminal_cells import fit
 
 SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50
 
@@ -46,7 +47,7 @@ def report_page(report: Report) -> str:
 def report_lines(report: Report, width: int) -> list[str]:
     """Title, ending, scores and the loss curve, in text; the sentence on how to continue is never cut."""
     ended = status(report)
-    lines = [terminal.fit(line, width) for line in (report.name, lead(report))]
+    lines = [fit(line, width) for line in (report.name, lead(report))]
     lines += wrap(one_line(ended.text), width) if ended else []
     lines += [f"To continue: {one_line(ended.command)}"] if ended and ended.command else []
     shown = [figure for figure in (_score_table(report), figures.loss(report)) if figure is not None]
@@ -160,7 +161,7 @@ def _cost(report: Report) -> tuple[Block, ...]:
         ("tokens read", "tokens", short),
         ("tokens a second", "tokens_per_second", short),
         ("parameters", "parameters", short),
-        ("peak memory", "peak_memory_bytes", memory),
+        ("peak memory", "peak_memory_bytes", byte_size),
     )
     epoch = report.history.epoch
     facts = [(name, form(cost[key]), "") for name, key, form in told if key in cost]

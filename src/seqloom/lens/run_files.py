@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from seqloom.core.safe_open import open_regular
-from seqloom.views.downsample import Spread, Thinner
+from seqloom.views.downsample import Downsampler, EvenSample
 from seqloom.views.figure import Points
-from seqloom.views.format import memory, short
+from seqloom.views.format import byte_size, short
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 MAX_SCORES, MAX_STEPS = 40, 100  # the most that is read of each
@@ -146,7 +146,7 @@ def _lines(path: Path, reader: "_Reader") -> Iterator[tuple[bytes, int]]:
     with open_regular(path) as file:
         while line := file.readline(LINE):
             if file.tell() > LARGEST:
-                reader.notes.append(f"{path.name}: only its first {memory(LARGEST)} were read.")
+                reader.notes.append(f"{path.name}: only its first {byte_size(LARGEST)} were read.")
                 return
             ended = line.endswith(b"\n")
             if ended or len(line) < LINE:
@@ -162,10 +162,10 @@ class _Reader:
     """Takes one event after another."""
 
     def __init__(self) -> None:
-        self.curves: dict[str, Thinner] = {}
-        self.samples = Spread[Sample](SAMPLES)
-        self.skips = Spread[Skip](SKIPS)
-        self.resumes = Spread[int](20)
+        self.curves: dict[str, Downsampler] = {}
+        self.samples = EvenSample[Sample](SAMPLES)
+        self.skips = EvenSample[Skip](SKIPS)
+        self.resumes = EvenSample[int](20)
         self.unread = _Unread()
         self.notes: list[str] = []
         self.best_step: int | None = None
@@ -229,21 +229,21 @@ class _Reader:
     def _add(self, name: str, value: object) -> None:
         read = number(value)
         if read is not None:
-            self.curves.setdefault(name, Thinner(POINTS)).add(self.step, read)
+            self.curves.setdefault(name, Downsampler(POINTS)).add(self.step, read)
 
     def history(self, file: str) -> History:
         for name, curve in self.curves.items():
-            if curve.lost:
-                values = "value was" if curve.lost == 1 else "values were"
-                self.notes.append(f"{short(curve.lost)} {values} not finite in the curve of {name}: left out there.")
+            if curve.dropped:
+                values = "value was" if curve.dropped == 1 else "values were"
+                self.notes.append(f"{short(curve.dropped)} {values} not finite in the curve of {name}: left out there.")
         return History(
             curves={name: points for name, curve in self.curves.items() if (points := curve.points())},
-            samples=self.samples.kept(),
-            skipped=self.skips.kept(),
+            samples=self.samples.items(),
+            skipped=self.skips.items(),
             skip_count=self.skips.count,
             best_step=self.best_step,
             best=self.best,
-            resumes=self.resumes.kept(),
+            resumes=self.resumes.items(),
             start=self.start,
             epoch=self.epoch,
             tokens=self.tokens,

@@ -8,7 +8,7 @@ from rich.text import Text
 from seqloom.views.figure import Drawing, Figure
 from seqloom.views.format import one_line, short
 from seqloom.views.html import Block, Section
-from seqloom.views.terminal import fit
+from seqloom.views.terminal_cells import fit
 
 Answer: TypeAlias = Mapping[str, Any]  # of `Task.predict`
 

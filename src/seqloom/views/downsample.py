@@ -1,79 +1,69 @@
-"""Many points to few, in one pass and bounded memory, with every peak and valley kept."""
+"""Many points reduced to few, in one pass and bounded memory, with every peak and valley kept."""
 
 from collections.abc import Iterable
 from math import isfinite
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from seqloom.views.figure import Points
 
 Item = TypeVar("Item")
-Numbered = tuple[int, float, float]
+Numbered: TypeAlias = tuple[int, float, float]  # index, x, y
 
 
-class Thinner:
-    """A curve as it comes, in at most `limit` points: the first, the last, and each stretch's lowest and highest.
+class Downsampler:
+    """A curve received point by point, kept in at most `limit` points: the first, the last, and the lowest and highest
+    of each bucket of consecutive points.
 
-    Points that are not finite are counted in `lost` and left out.
+    Points that are not finite are counted in `dropped` and left out.
 
-    >>> thin = Thinner(limit=6)
+    >>> curve = Downsampler(limit=6)
     >>> for x in range(100):
-    ...     thin.add(x, 50.0 if x == 33 else 0.0)
-    >>> (33.0, 50.0) in thin.points(), len(thin.points()) <= 6
+    ...     curve.add(x, 50.0 if x == 33 else 0.0)
+    >>> (33.0, 50.0) in curve.points(), len(curve.points()) <= 6
     (True, True)
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = max(limit, 6)
-        self.lost = 0
+        self.dropped = 0
         self._count = 0
-        self._stretch = 1  # points in a bucket
-        self._buckets: list[tuple[Numbered, Numbered]] = []  # each one's lowest and highest point
-        self._first: Numbered | None = None
-        self._last: Numbered | None = None
+        self._bucket_size = 1
+        self._buckets: list[tuple[Numbered, Numbered]] = []  # the lowest and the highest point of each
+        self._ends: tuple[Numbered, ...] = ()  # the first and the last point
 
     def add(self, x: float, y: float) -> None:
-        """The next point."""
         if not (isfinite(x) and isfinite(y)):
-            self.lost += 1
+            self.dropped += 1
             return
         point = (self._count, float(x), float(y))
-        if self._first is None:
-            self._first = point
-        self._last = point
-        if self._count % self._stretch == 0:
-            if len(self._buckets) == (self.limit - 2) // 2:
-                self._halve()
-            if self._count % self._stretch == 0:
-                self._buckets.append((point, point))
-                self._count += 1
-                return
-        low, high = self._buckets[-1]
-        if y < low[2]:
-            self._buckets[-1] = (point, high)
-        elif y > high[2]:
-            self._buckets[-1] = (low, point)
+        self._ends = (*self._ends[:1], point)
+        if self._count % self._bucket_size == 0 and len(self._buckets) == (self.limit - 2) // 2:
+            pairs = zip(self._buckets[::2], [*self._buckets[1::2], self._buckets[-1]], strict=False)
+            self._buckets = [_merge(one, other) for one, other in pairs]
+            self._bucket_size *= 2
+        if self._count % self._bucket_size == 0:
+            self._buckets.append((point, point))
+        else:
+            self._buckets[-1] = _merge(self._buckets[-1], (point, point))
         self._count += 1
 
     def points(self) -> Points:
-        """What is kept, in order."""
-        if self._first is None or self._last is None:
-            return ()
-        kept = {self._first, self._last}.union(*self._buckets)
-        return tuple((x, y) for _, x, y in sorted(kept))
-
-    def _halve(self) -> None:
-        pairs = zip(self._buckets[::2], [*self._buckets[1::2], None], strict=False)
-        self._buckets = [one if other is None else _wider(one, other) for one, other in pairs]
-        self._stretch *= 2
+        return tuple((x, y) for _, x, y in sorted({*self._ends}.union(*self._buckets)))
 
 
-class Spread(Generic[Item]):
-    """At most `limit` of the things that came, evenly spread, the first and the last among them.
+def _merge(one: tuple[Numbered, Numbered], other: tuple[Numbered, Numbered]) -> tuple[Numbered, Numbered]:
+    low = other[0] if other[0][2] < one[0][2] else one[0]
+    high = other[1] if other[1][2] > one[1][2] else one[1]
+    return low, high
 
-    >>> some = Spread[int](limit=4)
-    >>> for number in range(10):
-    ...     some.add(number)
-    >>> some.count, some.kept()
+
+class EvenSample(Generic[Item]):
+    """At most `limit` items of a stream, evenly spaced, with the first and the last.
+
+    >>> sample = EvenSample[int](limit=4)
+    >>> for item in range(10):
+    ...     sample.add(item)
+    >>> sample.count, sample.items()
     (10, (0, 4, 8, 9))
     """
 
@@ -81,38 +71,27 @@ class Spread(Generic[Item]):
         self.limit = max(limit, 2)
         self.count = 0
         self._every = 1
-        self._kept: list[Item] = []
+        self._items: list[Item] = []
         self._last: list[Item] = []
 
     def add(self, item: Item) -> None:
-        """The next thing."""
+        if self.count % self._every == 0 and len(self._items) == self.limit - 1:
+            self._items = self._items[::2]
+            self._every *= 2
         if self.count % self._every == 0:
-            if len(self._kept) == self.limit - 1:
-                self._kept = self._kept[::2]
-                self._every *= 2
-            if self.count % self._every == 0:
-                self._kept.append(item)
-                self._last = []
-            else:
-                self._last = [item]
+            self._items.append(item)
+            self._last = []
         else:
             self._last = [item]
         self.count += 1
 
-    def kept(self) -> tuple[Item, ...]:
-        """What is kept, in order."""
-        return (*self._kept, *self._last)
+    def items(self) -> tuple[Item, ...]:
+        return (*self._items, *self._last)
 
 
-def thin(points: Iterable[tuple[float, float]], limit: int) -> Points:
-    """At most `limit` of the points (see `Thinner`)."""
-    thinner = Thinner(limit)
+def downsample(points: Iterable[tuple[float, float]], limit: int) -> Points:
+    """At most `limit` of the points (see `Downsampler`)."""
+    sampler = Downsampler(limit)
     for x, y in points:
-        thinner.add(x, y)
-    return thinner.points()
-
-
-def _wider(one: tuple[Numbered, Numbered], other: tuple[Numbered, Numbered]) -> tuple[Numbered, Numbered]:
-    low = min(one[0], other[0], key=lambda point: point[2])
-    high = max(one[1], other[1], key=lambda point: point[2])
-    return low, high
+        sampler.add(x, y)
+    return sampler.points()

@@ -1,8 +1,9 @@
-"""What a figure shows, said once; `svg`, `paper` and `terminal` each draw it."""
+"""Descriptions of figures, which `svg`, `matplotlib_renderer` and `terminal` draw."""
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from math import isfinite
 from typing import Literal, TypeAlias
 
@@ -16,9 +17,9 @@ Points: TypeAlias = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class Series:
-    """One named line through points (x, y), or a dashed reference to hold the others against.
+    """One named line through points (x, y), or a dashed reference line.
 
-    `color` is a number from 1 to 6, for what should look the same in several figures; lines without one take turns.
+    color: 1 to 6, to give it the same color in several figures; lines without one take the colors in turn
     """
 
     name: str
@@ -29,7 +30,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened at x: a note is labelled, a warning is a sign at the foot of the figure."""
+    """An event at x: a note is a labelled vertical line, a warning is a sign at the foot of the figure."""
 
     x: float
     text: str
@@ -41,7 +42,7 @@ class Curves:
     """Lines over one x axis. Values that can't be drawn (not finite; not above 0 on a log scale) are left out.
 
     >>> loss = Curves("Loss", (Series("training", ((0.0, 2.0), (10.0, 1.0))),), x="step", y="loss")
-    >>> describe(loss)
+    >>> alt_text(loss)
     'Loss: loss by step. training: 2 points, from 2 to 1, between 1 and 2.'
     """
 
@@ -54,30 +55,41 @@ class Curves:
     marks: tuple[Mark, ...] = ()
     caption: str = ""
 
+    @property
+    def lines(self) -> list[Series]:
+        """The series without the references."""
+        return [series for series in self.series if series.style == "line"]
+
     def colored(self) -> tuple[tuple[int, Series], ...]:
-        """Each series with the number of its color, 1 to 6; a reference takes none, and has 0."""
-        lines = [series for series in self.series if series.style == "line"]
-        turns = {id(series): number % 6 + 1 for number, series in enumerate(lines)}
+        """Each series with the number of its color, 1 to 6; 0 for a reference."""
+        turns = {id(series): number % 6 + 1 for number, series in enumerate(self.lines)}
         return tuple((series.color or turns.get(id(series), 0), series) for series in self.series)
 
-    def axes(self, across: int, up: int) -> tuple[Axis, Axis]:
+    def drawable(self, series: Series) -> list[tuple[float, float]]:
+        """The points of a series that the axes can show."""
+        return [(x, y) for x, y in series.points if drawable(x, log=False) and drawable(y, self.log)]
+
+    def marks_of(self, kind: Literal["note", "warning"]) -> list[Mark]:
+        return [mark for mark in self.marks if mark.kind == kind and drawable(mark.x, log=False)]
+
+    def axes(self, x_ticks: int, y_ticks: int) -> tuple[Axis, Axis]:
         """The x and the y axis that hold all that can be drawn, with about so many ticks."""
         xs = [x for series in self.series for x, _ in series.points if drawable(x, log=False)]
         xs += [mark.x for mark in self.marks if drawable(mark.x, log=False)]
         low, high = min(xs, default=0.0), max(xs, default=1.0)
-        if 0 < low <= high / 5:  # what begins near 0 is shown from 0
+        if 0 < low <= high / 5:  # an axis that begins near 0 begins at 0
             low = 0.0
         ys = [y for series in self.series for _, y in series.points]
         if self.limits is not None:
-            return exact(low, high, across), exact(*self.limits, up)
-        return exact(low, high, across), logarithmic(ys, up) if self.log else linear(ys, up)
+            return exact(low, high, x_ticks), exact(*self.limits, y_ticks)
+        return exact(low, high, x_ticks), (logarithmic if self.log else linear)(ys, y_ticks)
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A named length each, from 0.
+    """Named bars, which start at 0.
 
-    >>> describe(Bars("Support", (("neg", 30.0), ("pos", 12.0)), unit="examples"))
+    >>> alt_text(Bars("Support", (("neg", 30.0), ("pos", 12.0)), unit="examples"))
     'Support: examples. neg 30, pos 12.'
     """
 
@@ -91,9 +103,9 @@ class Bars:
 class Grid:
     """A heat map: values in named rows and columns.
 
-    A cell is as dark as its shade says, from 0 to 1; without shades, as its value between the smallest and the
-    largest. Where the diagonal is `special` (a confusion matrix: what is right) it has a color of its own. A cell
-    shows its number where that fits, unless the shades alone are to speak.
+    shades: how dark each cell is, 0 to 1; without them, its value between the smallest and the largest
+    diagonal: "special" gives it a color of its own, as the correct predictions of a confusion matrix
+    cells: whether a cell also shows its number, where that fits
     """
 
     title: str
@@ -114,12 +126,11 @@ class Grid:
                 raise ArgumentError("Grid", argument, "another shape", expected)
 
     def shade(self, row: int, column: int) -> float:
-        """How dark a cell is, from 0 to 1; 0 where that can't be said."""
+        """How dark a cell is, from 0 to 1; 0 for a value that is not finite."""
         if self.shades is not None:
             shade = self.shades[row][column]
             return min(max(shade, 0.0), 1.0) if isfinite(shade) else 0.0
-        low, high = self._range
-        value = self.values[row][column]
+        (low, high), value = self._range, self.values[row][column]
         if not isfinite(value) or high <= low:
             return 0.0
         return (value / 2 - low / 2) / (high / 2 - low / 2)  # halves: high - low may overflow
@@ -132,9 +143,9 @@ class Grid:
 
 @dataclass(frozen=True)
 class Panels:
-    """One picture, once a name, and how much each of its regions weighs there: weights[panel][row][column].
+    """A picture, repeated for each name, and the weight of each of its regions there: weights[panel][row][column].
 
-    Without a picture the regions stand alone.
+    Without a picture, the regions alone are drawn.
     """
 
     title: str
@@ -156,19 +167,19 @@ class Panels:
         first = self.weights[0] if self.weights else ()
         return len(first), len(first[0]) if first else 0
 
-    def light(self, panel: int, row: int, column: int) -> float:
-        """How much a region weighs beside the heaviest of its panel, from 0 to 1."""
-        weight, most = self.weights[panel][row][column], self._most[panel]
-        return min(max(weight / most, 0.0), 1.0) if most > 0 and isfinite(weight) else 0.0
+    def lightness(self, panel: int, row: int, column: int) -> float:
+        """The weight of a region divided by the largest of its panel, from 0 to 1."""
+        weight, largest = self.weights[panel][row][column], self._largest[panel]
+        return min(max(weight / largest, 0.0), 1.0) if largest > 0 and isfinite(weight) else 0.0
 
     @cached_property
-    def _most(self) -> list[float]:
-        return [max((one for row in panel for one in row if isfinite(one)), default=0.0) for panel in self.weights]
+    def _largest(self) -> list[float]:
+        return [max((x for row in panel for x in row if isfinite(x)), default=0.0) for panel in self.weights]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Words and numbers in rows; a column with numbers alone (or nothing) is aligned to the right."""
+    """Text and numbers in rows; a column without text is aligned to the right."""
 
     title: str
     header: tuple[str, ...]
@@ -180,42 +191,36 @@ class Table:
             raise ArgumentError("Table", "rows", "another length", f"{len(self.header)} cells, as the header")
 
     def numeric(self, column: int) -> bool:
-        """Whether a column holds no words."""
         return not any(isinstance(row[column], str) for row in self.rows)
 
-    def text(self, row: int, column: int) -> str:
-        """A cell as it is shown."""
-        cell = self.rows[row][column]
-        if isinstance(cell, str):
-            return cell
-        told, decimals = short(cell), self._decimals[column]
-        return f"{cell:,.{decimals}f}" if cell is not None and decimals and _PLAIN.fullmatch(told) else told
+    def texts(self) -> list[list[str]]:
+        """All cells as they are shown; the numbers of a column have as many decimals each."""
+        columns = [self._column([row[column] for row in self.rows]) for column in range(len(self.header))]
+        return [[column[row] for column in columns] for row in range(len(self.rows))]
 
-    @cached_property
-    def _decimals(self) -> list[int]:
-        """How many decimals the numbers of each column share, so that they can be compared down the column."""
-        columns = [[row[column] for row in self.rows] for column in range(len(self.header))]
-        told = [[short(cell) for cell in cells if not isinstance(cell, str)] for cells in columns]
-        plain = [[words for words in column if _PLAIN.fullmatch(words)] for column in told]
-        return [max((len(words.partition(".")[2]) for words in column), default=0) for column in plain]
+    def _column(self, cells: list[str | float | None]) -> list[str]:
+        texts = [cell if isinstance(cell, str) else short(cell) for cell in cells]
+        plain = [not isinstance(cell, str) and bool(_PLAIN.fullmatch(short(cell))) for cell in cells]
+        decimals = max((len(text.partition(".")[2]) for text in compress(texts, plain)), default=0)
+        columns = zip(cells, texts, plain, strict=True)
+        return [f"{cell:,.{decimals}f}" if number and decimals else text for cell, text, number in columns]
 
 
 _PLAIN = re.compile(r"-?[\d,]+(\.\d+)?")
-
 
 Drawing: TypeAlias = Curves | Bars | Grid | Panels
 Figure: TypeAlias = Drawing | Table
 
 
-def describe(drawing: Drawing) -> str:
-    """A drawing in words, for those who can't see it."""
+def alt_text(drawing: Drawing) -> str:
+    """A drawing in words, for screen readers."""
     match drawing:
         case Curves():
-            lines = [_describe_series(series) for series in drawing.series if series.style == "line"]
+            lines = [_series_text(series) for series in drawing.lines]
             return f"{drawing.title}: {drawing.y} by {drawing.x}. {' '.join(lines)}".strip()
         case Bars():
-            named = ", ".join(f"{name} {short(value)}" for name, value in drawing.bars[:20])
-            return f"{drawing.title}: {drawing.unit}. {named}."
+            bars = ", ".join(f"{name} {short(value)}" for name, value in drawing.bars[:20])
+            return f"{drawing.title}: {drawing.unit}. {bars}."
         case Grid():
             shape = f"{len(drawing.rows)} by {len(drawing.columns)}"
             return f"{drawing.title}: {drawing.row_axis} by {drawing.column_axis}, {shape}."
@@ -224,7 +229,7 @@ def describe(drawing: Drawing) -> str:
             return f"{drawing.title}: {rows} by {columns} regions for each of {', '.join(drawing.names[:20])}."
 
 
-def _describe_series(series: Series) -> str:
+def _series_text(series: Series) -> str:
     values = [y for _, y in series.points if isfinite(y)]
     if not values:
         return f"{series.name}: no points."

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them."""
+"""Numbers, durations and sizes as text for people; text made safe for a page or a terminal."""
 
 import html
 import re
@@ -6,7 +6,7 @@ from math import floor, isfinite, log10
 
 
 def short(value: float | None) -> str:
-    """About four digits: enough to compare, no more.
+    """A number with about four digits.
 
     >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 1010.2, 2.5e12, None, float("inf"))]
     ['0.8712', '1,234,567', '3e-5', '12', '1,010', '2.5e12', '–', '∞']
@@ -34,10 +34,10 @@ def scientific(value: float) -> str:
     return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
 
 
-def brief(value: float) -> str:
-    """A label on an axis: as few characters as will do.
+def tick_label(value: float) -> str:
+    """A number in few characters, for an axis or a cell.
 
-    >>> [brief(value) for value in (0, 0.25, 2000, 150_000, 2_500_000, 1e-4, 3e12)]
+    >>> [tick_label(value) for value in (0, 0.25, 2000, 150_000, 2_500_000, 1e-4, 3e12)]
     ['0', '0.25', '2,000', '150k', '2.5M', '1e-4', '3e12']
     """
     size = abs(value)
@@ -58,16 +58,15 @@ def duration(seconds: float) -> str:
     """
     if not 60 <= seconds < 1e10:
         return f"{short(round(seconds, 1) if isfinite(seconds) else seconds)} s"
-    whole = round(seconds)
-    for unit, name, part, below in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= unit:
-            return f"{whole // unit:,} {name} {whole % unit // part} {below}"
-    raise AssertionError(seconds)
+    total = round(seconds)
+    units = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
+    unit, name, smaller, smaller_name = next(row for row in units if total >= row[0])
+    return f"{total // unit:,} {name} {total % unit // smaller} {smaller_name}"
 
 
-def memory(size: float) -> str:
+def byte_size(size: float) -> str:
     """
-    >>> [memory(size) for size in (900, 2048, 3 * 2**30)]
+    >>> [byte_size(size) for size in (900, 2048, 3 * 2**30)]
     ['900 B', '2 KiB', '3 GiB']
     """
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
@@ -77,16 +76,21 @@ def memory(size: float) -> str:
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # can turn the rest of a line around
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # can reverse the rest of a line
 
 
 def visible(text: str) -> str:
-    r"""Control characters as pictures, halves of characters as the replacement sign; line breaks and tabs stay.
+    r"""Control characters as pictures, lone surrogates as the replacement character; line breaks and tabs stay.
 
     >>> visible("a\x1b[31m")
     'a␛[31m'
     """
-    return _DIRECTION.sub("\ufffd", _CONTROL.sub(_picture, text.replace("\r\n", "\n")))
+    return _DIRECTION.sub("\ufffd", _CONTROL.sub(_control_picture, text.replace("\r\n", "\n")))
+
+
+def _control_picture(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 0x20 else "␡" if code == 0x7F else "\ufffd"
 
 
 def one_line(text: str) -> str:
@@ -97,10 +101,10 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "⏎").replace("\t", "⇥")
 
 
-def cut(text: str, limit: int) -> str:
-    """At most `limit` characters and a word on the rest.
+def truncate(text: str, limit: int) -> str:
+    """The first `limit` characters, and the number of those left out.
 
-    >>> cut("abcdef", 4)
+    >>> truncate("abcdef", 4)
     'abcd… (2 more characters)'
     """
     more = len(text) - limit
@@ -108,7 +112,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` characters, the last an ellipsis if there were more.
+    """At most `limit` characters; the last is an ellipsis if some are left out.
 
     >>> clip("abcdef", 4)
     'abc…'
@@ -117,12 +121,5 @@ def clip(text: str, limit: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """Fit for any place in HTML or XML, between tags or in quotes."""
+    """Text for HTML or XML, between tags or in a quoted attribute."""
     return html.escape(visible(text), quote=True)
-
-
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else "\ufffd"

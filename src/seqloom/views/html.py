@@ -1,15 +1,17 @@
-"""How a page looks, and the one script it has: tooltips that come at once, also under a finger."""
+"""A page in one HTML file that needs no network: its blocks, its style, and a script for tooltips."""
 
 import base64
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, Union
+from typing import Literal, NamedTuple, TypeAlias, Union
 
 from seqloom.views import svg
 from seqloom.views.figure import Drawing, Figure, Grid, Panels, Table
-from seqloom.views.markup import element, text
+from seqloom.views.format import escaped
+from seqloom.views.markup import element
+
+WIDE, NARROW = 968, 460  # pixels: a drawing of full width on a large screen, and on a phone
 
 STYLE = """
 *{box-sizing:border-box}
@@ -93,93 +95,81 @@ SCRIPT = """
 """
 
 
-WIDE, NARROW = 968, 460  # pixels: a drawing across the page, and the same one on a phone
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph of plain words."""
+class Paragraph(NamedTuple):
+    """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Facts:
-    """A few numbers that matter: each its name, its value, and a word more."""
+class Facts(NamedTuple):
+    """Key figures: name, value, and a remark."""
 
     items: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True)
-class Preformatted:
-    """Text as it was written, line breaks and all: a sample, a config, a command."""
+class Preformatted(NamedTuple):
+    """Text with its line breaks: a sample, a config, a command."""
 
     text: str
     heading: str = ""
 
 
-@dataclass(frozen=True)
-class Word:
-    """A word of an example, what stands below it, and whether it is wrong."""
+class Word(NamedTuple):
+    """A word of an example, an annotation below it, and whether the model got it wrong."""
 
     text: str
     below: str = ""
     wrong: bool = False
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A text, and a line about it."""
 
     words: tuple[Word, ...]
     line: str
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Texts below each other, each after its name, a line about them, and a picture (a data URI) beside them."""
+class Comparison(NamedTuple):
+    """Named texts below each other, a line about them, and an image (a data URI) at their left."""
 
     texts: tuple[tuple[str, tuple[Word, ...]], ...]
     line: str
     picture: str = ""
 
 
-@dataclass(frozen=True)
-class FullWidth:
+class FullWidth(NamedTuple):
     """A drawing as wide as the page."""
 
     drawing: Drawing
 
 
-@dataclass(frozen=True)
-class Row:
-    """Figures side by side where there is room."""
+class Row(NamedTuple):
+    """Figures side by side, as far as they fit."""
 
     figures: tuple[Figure, ...]
 
 
-@dataclass(frozen=True)
-class Collapsible:
-    """Blocks to open when wanted."""
+class Collapsible(NamedTuple):
+    """Blocks that are shown when the reader opens them."""
 
     summary: str
     blocks: tuple["Block", ...]
 
 
-Block: TypeAlias = Union[Paragraph, Facts, Preformatted, Example, Comparison, FullWidth, Row, Collapsible, Figure]  # noqa: UP007 (a name in quotes has no |)
+Block: TypeAlias = Union[  # noqa: UP007 (a name in quotes has no |)
+    Paragraph, Facts, Preformatted, Example, Comparison, FullWidth, Row, Collapsible, Figure
+]
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading and what stands under it."""
+class Section(NamedTuple):
+    """A heading and the blocks below it."""
 
     title: str
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Status:
-    """How things stand, in a sentence, and a command that goes on from there."""
+class Status(NamedTuple):
+    """The state of a run in a sentence, and the command that continues it."""
 
     kind: Literal["good", "warning", "open"]
     text: str
@@ -187,10 +177,10 @@ class Status:
 
 
 def page(title: str, lead: str, status: Status | None, sections: Iterable[Section]) -> str:
-    """The whole file. Every text is escaped; a policy in the page forbids all that it did not bring itself.
+    """The whole file. Every text is escaped; the content security policy allows nothing from elsewhere.
 
-    >>> made = page("A run", "classify", None, [Section("Scores", (Paragraph("1 < 2"),))])
-    >>> "<p>1 &lt; 2</p>" in made, "http" in made.replace("http-equiv", "")
+    >>> html = page("A run", "classify", None, [Section("Scores", (Paragraph("1 < 2"),))])
+    >>> "<p>1 &lt; 2</p>" in html, "http" in html.replace("http-equiv", "")
     (True, False)
     """
     sections = list(sections)
@@ -198,35 +188,33 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
     policy = (
         f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
     )
-    links = "".join(element("a", text(section.title), href=f"#{_anchor(section.title)}") for section in sections)
+    links = "".join(element("a", escaped(section.title), href=f"#{_anchor(section.title)}") for section in sections)
     head = (
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{text(title)}</title>",
+        f"<title>{escaped(title)}</title>",
         f"<style>{svg.STYLE}{STYLE}</style>",
     )
     header = (
-        f"<h1>{text(title)}</h1>",
-        element("p", text(lead), class_="lead"),
+        f"<h1>{escaped(title)}</h1>",
+        element("p", escaped(lead), class_="lead"),
         _status(status) if status else "",
         f'<nav aria-label="sections">{links}</nav>' if len(sections) > 2 else "",
     )
-    body = "".join(_section(section) for section in sections)
+    main = "".join(
+        element("section", f"<h2>{escaped(title)}</h2>", *map(block_html, blocks), id=_anchor(title)) + "\n"
+        for title, blocks in sections
+    )
     return (
         '<!doctype html>\n<html lang="en-GB"><head>\n' + "\n".join(head) + "\n</head><body>\n"
-        f"<header>{''.join(header)}</header>\n<main>{body}</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
+        f"<header>{''.join(header)}</header>\n<main>{main}</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
 
 
 def _status(status: Status) -> str:
-    command = f" To continue: <code>{text(status.command)}</code>" if status.command else ""
-    return element("p", text(status.text), command, class_=f"status {status.kind}")
-
-
-def _section(section: Section) -> str:
-    heading = f"<h2>{text(section.title)}</h2>"
-    return element("section", heading, *map(block_html, section.blocks), id=_anchor(section.title)) + "\n"
+    command = f" To continue: <code>{escaped(status.command)}</code>" if status.command else ""
+    return element("p", escaped(status.text), command, class_=f"status {status.kind}")
 
 
 def _anchor(title: str) -> str:
@@ -237,78 +225,78 @@ def block_html(block: Block) -> str:
     """One block as HTML."""
     match block:
         case Paragraph():
-            return element("p", text(block.text))
+            return element("p", escaped(block.text))
         case Facts():
-            return element("dl", *(_fact(*item) for item in block.items), class_="facts")
+            tags = ("dt", "dd", "span")
+            facts = [map(element, tags, map(escaped, item)) for item in block.items]
+            return element("dl", *(element("div", *fact) for fact in facts), class_="facts")
         case Preformatted():
-            heading = element("figcaption", text(block.heading)) if block.heading else ""
-            # an element, not a parsed newline: HTML drops a newline that directly follows <pre>
-            return element("figure", heading, f'<pre dir="auto" tabindex="0"><code>{text(block.text)}</code></pre>')
+            heading = element("figcaption", escaped(block.heading)) if block.heading else ""
+            # <code>, because HTML drops a newline that directly follows <pre>
+            code = f'<pre dir="auto" tabindex="0"><code>{escaped(block.text)}</code></pre>'
+            return element("figure", heading, code)
         case Example():
-            words = " ".join(map(_word, block.words))
-            line = element("footer", text(block.line)) if block.line else ""
-            return f'<blockquote><p dir="auto">{words}</p>{line}</blockquote>'
+            return f'<blockquote><p dir="auto">{_words(block.words)}</p>{_footer(block.line)}</blockquote>'
         case Comparison():
-            return _compared(block)
-        case FullWidth():
-            return _across(block.drawing)
+            image = f'<img alt="" src="{escaped(block.picture)}">' if block.picture else ""
+            texts = [
+                element("dt", escaped(name)) + f'<dd dir="auto">{_words(words)}</dd>' for name, words in block.texts
+            ]
+            inside = f"<div><dl>{''.join(texts)}</dl>{_footer(block.line)}</div>"
+            return f'<blockquote class="compared">{image}{inside}</blockquote>'
+        case FullWidth(drawing):
+            wide = element("div", svg.draw(drawing, WIDE), class_="wide")
+            narrow = element("div", svg.draw(drawing, NARROW), class_="narrow")
+            return element("figure", _caption(drawing), wide, narrow)
         case Row():
             return element("div", *map(_figure, block.figures), class_="row")
         case Collapsible():
             inside = "".join(map(block_html, block.blocks))
-            return f"<details><summary>{text(block.summary)}</summary>{inside}</details>"
+            return f"<details><summary>{escaped(block.summary)}</summary>{inside}</details>"
         case _:
             return _figure(block)
 
 
-def _fact(name: str, value: str, more: str) -> str:
-    return element("div", element("dt", text(name)), element("dd", text(value)), element("span", text(more)))
+def _words(words: tuple[Word, ...]) -> str:
+    return " ".join(map(_word, words))
 
 
 def _word(word: Word) -> str:
-    kind = "wrong" if word.wrong else "right"
     if not word.below:
-        return element("mark", text(word.text)) if word.wrong else text(word.text)
-    return f'<ruby class="{kind}">{text(word.text)}<rt>{text(word.below)}</rt></ruby>'
+        return element("mark", escaped(word.text)) if word.wrong else escaped(word.text)
+    kind = "wrong" if word.wrong else "right"
+    return f'<ruby class="{kind}">{escaped(word.text)}<rt>{escaped(word.below)}</rt></ruby>'
 
 
-def _compared(block: Comparison) -> str:
-    image = f'<img alt="" src="{text(block.picture)}">' if block.picture else ""
-    pairs = [
-        element("dt", text(name)) + f'<dd dir="auto">{" ".join(map(_word, words))}</dd>' for name, words in block.texts
-    ]
-    line = element("footer", text(block.line)) if block.line else ""
-    return f'<blockquote class="compared">{image}<div><dl>{"".join(pairs)}</dl>{line}</div></blockquote>'
+def _footer(line: str) -> str:
+    return element("footer", escaped(line)) if line else ""
 
 
 def _caption(figure: Figure) -> str:
-    more = element("span", text(figure.caption)) if figure.caption else ""
-    return f"<figcaption><b>{text(figure.title)}</b>{more}</figcaption>"
+    more = element("span", escaped(figure.caption)) if figure.caption else ""
+    return f"<figcaption><b>{escaped(figure.title)}</b>{more}</figcaption>"
 
 
 def _figure(figure: Figure) -> str:
-    if isinstance(figure, Table):
-        return element("figure", _caption(figure), element("div", _table(figure), class_="scroll"))
-    if isinstance(figure, Grid | Panels):
-        width = svg.width_wanted(figure)
-        drawn = element("div", svg.draw(figure, width), style=f"min-width:min({width}px,{round(width * 0.7)}px)")
-        return element("figure", _caption(figure), element("div", drawn, class_="scroll", tabindex="0"))
-    return element("figure", _caption(figure), svg.draw(figure))
-
-
-def _across(drawing: Drawing) -> str:
-    wide = element("div", svg.draw(drawing, WIDE), class_="wide")
-    narrow = element("div", svg.draw(drawing, NARROW), class_="narrow")
-    return element("figure", _caption(drawing), wide, narrow)
+    match figure:
+        case Table():
+            body = element("div", _table(figure), class_="scroll")
+        case Grid() | Panels():
+            width = svg.preferred_width(figure)
+            box = element("div", svg.draw(figure, width), style=f"min-width:min({width}px,{round(width * 0.7)}px)")
+            body = element("div", box, class_="scroll", tabindex="0")
+        case _:
+            body = svg.draw(figure)
+    return element("figure", _caption(figure), body)
 
 
 def _table(table: Table) -> str:
     kinds = ["number" if table.numeric(column) else "words" for column in range(len(table.header))]
-    pairs = zip(table.header, kinds, strict=True)
-    header = "".join(element("th", text(name), scope="col", class_=kind) for name, kind in pairs)
+    columns = zip(table.header, kinds, strict=True)
+    header = [element("th", escaped(name), scope="col", class_=kind) for name, kind in columns]
     rows = [
-        "".join(element("td", text(table.text(row, column)), class_=kind) for column, kind in enumerate(kinds))
-        for row in range(len(table.rows))
+        "".join(element("td", escaped(cell), class_=kind) for cell, kind in zip(row, kinds, strict=True))
+        for row in table.texts()
     ]
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{header}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr>{''.join(header)}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,9 +1,9 @@
-"""What a file says, taken as far as it makes sense: after a crash, or by another hand, anything may stand in it."""
+"""Values read from JSON that anyone may have written: what makes no sense becomes None or empty, never an error."""
 
 from collections.abc import Mapping
 from math import isfinite
 
-from seqloom.views.format import cut
+from seqloom.views.format import truncate
 
 
 def number(value: object) -> float | None:
@@ -21,29 +21,27 @@ def number(value: object) -> float | None:
 
 
 def finite(value: object) -> float | None:
-    """A number that can be counted with."""
-    read = number(value)
-    return read if read is not None and isfinite(read) else None
+    result = number(value)
+    return result if result is not None and isfinite(result) else None
 
 
 def integer(value: object) -> int | None:
-    """A whole number, of a size that something here may have."""
-    read = finite(value)
-    return None if read is None or abs(read) >= 1e18 else int(read)
+    """An integer of a size that a count or a step may have."""
+    result = finite(value)
+    return None if result is None or abs(result) >= 1e18 else int(result)
 
 
 def string(value: object, limit: int) -> str:
-    """A text of at most about `limit` characters; empty for what is not one."""
+    """A text of about `limit` characters at most; empty for what is neither a text nor a number."""
     if isinstance(value, str):
-        return cut(value, limit)
+        return truncate(value, limit)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """An object with names; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: object, limit: int) -> list[object]:
-    """The first of a list; none of anything else."""
+    """The first `limit` items of a list; none of anything else."""
     return value[:limit] if isinstance(value, list) else []

@@ -1,10 +1,9 @@
-"""A small image as bytes, and as a PNG that a page can carry inside itself."""
+"""Small images: pixels to PNG, and the thumbnails that a run's files hold as data URIs."""
 
 import base64
 import re
 import struct
 import zlib
-from base64 import b64decode
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """Rows of pixels from the top, each pixel three bytes: red, green, blue.
+    """Rows of pixels from the top, three bytes per pixel: red, green, blue.
 
     >>> Picture(1, 2, bytes([255, 0, 0, 0, 0, 255])).png()[:8]
     b'\\x89PNG\\r\\n\\x1a\\n'
@@ -35,17 +34,16 @@ class Picture:
             raise ArgumentError("Picture", "pixels", f"{len(self.pixels)} bytes", expected)
 
     def png(self) -> bytes:
-        """The image as a PNG file, without loss."""
         line = 3 * self.width
-        # a 0 before each row: as it is, not as a difference to the row above
+        # the 0 before each row selects the filter "none"
         rows = b"".join(b"\0" + self.pixels[start : start + line] for start in range(0, len(self.pixels), line))
-        kind = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)  # 8 bits a color, three colors
-        chunks = ((b"IHDR", kind), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)  # 8 bits per channel, RGB
+        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
         return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)
 
     @cached_property
     def uri(self) -> str:
-        """The image as an address that holds it."""
+        """The image as a data URI."""
         return "data:image/png;base64," + base64.b64encode(self.png()).decode()
 
 
@@ -53,24 +51,23 @@ def _chunk(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
-URI = re.compile(r"data:image/(?:png|jpeg);base64,([A-Za-z0-9+/]+={0,2})")
-LONGEST = 128 * 2**10  # characters
-LARGEST = 512 * 512  # pixels
+_URI = re.compile(r"data:image/(?:png|jpeg);base64,([A-Za-z0-9+/]+={0,2})")
+MAX_CHARACTERS, MAX_PIXELS = 128 * 2**10, 512 * 512
 
 
 def thumbnail(value: object) -> str:
-    """The data URI of a small PNG or JPEG; empty for anything else.
+    """The value if it is the data URI of a small PNG or JPEG; else an empty text.
 
     >>> thumbnail("data:image/png;base64,iVBORw0KGgo="), thumbnail("https://example.org/a.png")
     ('data:image/png;base64,iVBORw0KGgo=', '')
     """
-    return value if isinstance(value, str) and len(value) <= LONGEST and URI.fullmatch(value) else ""
+    return value if isinstance(value, str) and len(value) <= MAX_CHARACTERS and _URI.fullmatch(value) else ""
 
 
 def pixels(uri: str) -> "NDArray[np.uint8] | None":
-    """Bytes [height, width, 3] of a thumbnail; None if it is broken, or Pillow is not there to read it."""
-    found = URI.fullmatch(uri)
-    if found is None:
+    """The bytes [height, width, 3] of a thumbnail; None if it is broken, or Pillow is not installed."""
+    match = _URI.fullmatch(uri)
+    if match is None:
         return None
     try:
         import numpy as np
@@ -78,8 +75,8 @@ def pixels(uri: str) -> "NDArray[np.uint8] | None":
     except ImportError:
         return None
     try:
-        with Image.open(BytesIO(b64decode(found[1])), formats=("PNG", "JPEG")) as image:
-            if image.width * image.height > LARGEST:
+        with Image.open(BytesIO(base64.b64decode(match[1])), formats=("PNG", "JPEG")) as image:
+            if image.width * image.height > MAX_PIXELS:
                 return None
             return np.array(image.convert("RGB"), dtype=np.uint8)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):

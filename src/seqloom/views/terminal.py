@@ -1,30 +1,26 @@
-"""A figure as lines of text: braille and blocks where the terminal has them, plain ASCII where not."""
+"""Figures as lines of text: in braille and block characters, or in plain ASCII where the output has no others."""
 
 from itertools import pairwise
 
 from rich.cells import cell_len
 
 from seqloom.views.axis import Axis, drawable
-from seqloom.views.downsample import thin
+from seqloom.views.downsample import downsample
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Series, Table
-from seqloom.views.format import brief, one_line, short
+from seqloom.views.format import one_line, short, tick_label
 from seqloom.views.terminal_cells import (
-    ASCII,
     UNICODE,
-    Characters,
-    characters,
+    Charset,
+    align_left,
+    align_right,
     fit,
     grid_lines,
-    left,
     panel_lines,
-    plain,
-    right,
+    to_charset,
 )
 
-__all__ = ["ASCII", "UNICODE", "Characters", "characters", "draw", "fit"]
 
-
-def draw(figure: Figure, width: int = 80, height: int = 12, using: Characters = UNICODE) -> list[str]:
+def draw(figure: Figure, width: int = 80, height: int = 12, charset: Charset = UNICODE) -> list[str]:
     """Lines of at most `width` columns; `height` is that of the curves.
 
     >>> for line in draw(Bars("Support", (("neg", 30.0), ("pos", 12.0)), unit="examples"), width=30):
@@ -36,78 +32,71 @@ def draw(figure: Figure, width: int = 80, height: int = 12, using: Characters = 
     width = max(width, 20)
     match figure:
         case Curves():
-            lines = _curves(figure, width, max(height, 3), using)
+            lines = _curves(figure, width, max(height, 3), charset)
         case Bars():
-            lines = _bars(figure, width, using)
+            lines = _bars(figure, width, charset)
         case Grid():
-            lines = grid_lines(figure, width, using)
+            lines = grid_lines(figure, width, charset)
         case Panels():
-            lines = panel_lines(figure, width, using)
+            lines = panel_lines(figure, width, charset)
         case Table():
-            lines = _table(figure, width, using)
-    return [fit(line, width, using).rstrip() for line in (figure.title, *lines)]
+            lines = _table(figure, width, charset)
+    return [fit(line, width, charset).rstrip() for line in (figure.title, *lines)]
 
 
-def _curves(curves: Curves, width: int, height: int, using: Characters) -> list[str]:
-    across, up = curves.axes(across=3, up=4)
-    gutter = max((len(name) for _, name in up.ticks), default=1)
+def _curves(curves: Curves, width: int, height: int, charset: Charset) -> list[str]:
+    x_axis, y_axis = curves.axes(x_ticks=3, y_ticks=4)
+    gutter = max((len(name) for _, name in y_axis.ticks), default=1)
     columns = width - gutter - 2
-    rows = {round((1 - (up.place(value) or 0.0)) * (height - 1)): name for value, name in up.ticks}
-    canvas = _canvas(curves, across, up, columns, height, using)
-    lines = [f"{rows.get(row, ''):>{gutter}} {using.up}{''.join(canvas[row])}" for row in range(height)]
-    foot = [using.across] * columns
-    for mark in curves.marks:
-        if mark.kind == "warning" and (place := across.place(mark.x)) is not None:
-            foot[round(place * (columns - 1))] = using.warning
-    ends = brief(across.low), f"{brief(across.high)} {one_line(curves.x)}"
-    gap = " " * max(1, columns - len(ends[0]) - cell_len(ends[1]))
-    lines += [f"{'':>{gutter}} {using.corner}{''.join(foot)}", f"{'':>{gutter}}  {ends[0]}{gap}{ends[1]}"]
-    scale = " (log scale)" if curves.log else ""
-    return [_legend(curves, using) + scale, *lines]
+    names = {round((1 - (y_axis.position(value) or 0.0)) * (height - 1)): name for value, name in y_axis.ticks}
+    canvas = _canvas(curves, x_axis, y_axis, columns, height, charset)
+    lines = [_legend(curves, charset) + " (log scale)" * curves.log]
+    lines += [f"{names.get(row, ''):>{gutter}} {charset.up}{canvas[row]}" for row in range(height)]
+    foot = [charset.across] * columns
+    for mark in curves.marks_of("warning"):
+        foot[round((x_axis.position(mark.x) or 0.0) * (columns - 1))] = charset.warning
+    low, high = tick_label(x_axis.low), f"{tick_label(x_axis.high)} {one_line(curves.x)}"
+    gap = " " * max(1, columns - len(low) - cell_len(high))
+    return [*lines, f"{'':>{gutter}} {charset.corner}{''.join(foot)}", f"{'':>{gutter}}  {low}{gap}{high}"]
 
 
-def _legend(curves: Curves, using: Characters) -> str:
-    drawn = [series for series in curves.series if series.style == "line"]
-    if len(drawn) == 1:
+def _legend(curves: Curves, charset: Charset) -> str:
+    """The y axis and the names of several lines, with their signs; without signs, with where each line ends."""
+    if len(curves.lines) == 1:
         return curves.y
-    if using.signs:
-        named = [f"{using.signs[index % len(using.signs)]} {series.name}" for index, series in enumerate(drawn)]
-    else:
-        named = [f"{_ending(series)}" for series in drawn]
-    return f"{curves.y}: {', '.join(named)}"
-
-
-def _ending(series: Series) -> str:
-    """A name and where its line ends: in one color, that is what tells lines apart."""
-    values = [y for _, y in series.points if drawable(y, log=False)]
-    return f"{series.name} (ends at {short(values[-1])})" if values else series.name
-
-
-def _canvas(curves: Curves, across: Axis, up: Axis, columns: int, rows: int, using: Characters) -> list[list[str]]:
-    """A character each cell. A braille cell is 2 dots wide and 4 tall; in ASCII, a series' sign."""
-    wide, tall = using.dots
-    cells = [[0] * columns for _ in range(rows)]
-    signs = [[" "] * columns for _ in range(rows)]
-    drawn = [series for series in curves.series if series.style == "line" or using is UNICODE]
-    for index, series in enumerate(drawn):
-        for x, y in _pixels(series, curves.log, across, up, columns * wide, rows * tall):
-            cells[y // tall][x // wide] |= _BRAILLE[y % tall][x % wide]
-            if using.signs:
-                signs[y][x] = using.signs[index % len(using.signs)]
-    if using.signs:
-        return signs
-    return [[chr(0x2800 + cell) if cell else " " for cell in row] for row in cells]
+    names = []
+    for index, series in enumerate(curves.lines):
+        values = [y for _, y in series.points if drawable(y, log=False)]
+        if charset.signs:
+            names.append(f"{charset.signs[index % len(charset.signs)]} {series.name}")
+        else:
+            names.append(f"{series.name} (ends at {short(values[-1])})" if values else series.name)
+    return f"{curves.y}: {', '.join(names)}"
 
 
 _BRAILLE = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-def _pixels(series: Series, log: bool, across: Axis, up: Axis, wide: int, tall: int) -> list[tuple[int, int]]:
-    """The dots of a line, from point to point; a reference has every third."""
-    shown = [(x, y) for x, y in series.points if drawable(x, log=False) and drawable(y, log)]
+def _canvas(curves: Curves, x_axis: Axis, y_axis: Axis, columns: int, rows: int, charset: Charset) -> list[str]:
+    """Lines of characters. A braille cell is 2 dots wide and 4 high; in ASCII a cell is the sign of a series."""
+    width, height = charset.dots
+    cells = [[0] * columns for _ in range(rows)]
+    signs = [[" "] * columns for _ in range(rows)]
+    for index, series in enumerate(curves.lines if charset.signs else curves.series):
+        for x, y in _dots(curves, series, x_axis, y_axis, columns * width, rows * height):
+            cells[y // height][x // width] |= _BRAILLE[y % height][x % width]
+            if charset.signs:
+                signs[y][x] = charset.signs[index % len(charset.signs)]
+    if charset.signs:
+        return ["".join(row) for row in signs]
+    return ["".join(chr(0x2800 + cell) if cell else " " for cell in row) for row in cells]
+
+
+def _dots(curves: Curves, series: Series, x_axis: Axis, y_axis: Axis, width: int, height: int) -> list[tuple[int, int]]:
+    """The dots of a line, from point to point; every third dot of a reference."""
     corners = [
-        (round((across.place(x) or 0.0) * (wide - 1)), round((1 - (up.place(y) or 0.0)) * (tall - 1)))
-        for x, y in thin(shown, 4 * wide)
+        (round((x_axis.position(x) or 0.0) * (width - 1)), round((1 - (y_axis.position(y) or 0.0)) * (height - 1)))
+        for x, y in downsample(curves.drawable(series), 4 * width)
     ]
     dots = corners[:1]
     for (x0, y0), (x1, y1) in pairwise(corners):
@@ -118,36 +107,31 @@ def _pixels(series: Series, log: bool, across: Axis, up: Axis, wide: int, tall: 
     return dots[::3] if series.style == "reference" else dots
 
 
-def _bars(bars: Bars, width: int, using: Characters) -> list[str]:
-    names = max((cell_len(plain(name, using)) for name, _ in bars.bars), default=0)
-    names = min(names, width // 3)
-    values = [plain(short(value), using) for _, value in bars.bars]
-    room = max(width - names - 2 - max(map(len, values), default=0), 1)
+def _bars(bars: Bars, width: int, charset: Charset) -> list[str]:
+    names = min(max((cell_len(to_charset(name, charset)) for name, _ in bars.bars), default=0), width // 3)
+    numbers = [to_charset(short(value), charset) for _, value in bars.bars]
+    longest = max(width - names - 2 - max(map(len, numbers), default=0), 1)
     sizes = [abs(value) if drawable(value, log=False) else 0.0 for _, value in bars.bars]
-    longest = max(sizes, default=0.0) or 1.0
-    parts = len(using.eighths) - 1
+    largest = max(sizes, default=0.0) or 1.0
+    steps = len(charset.eighths) - 1  # of one column
     lines = []
-    for (name, _), value, size in zip(bars.bars, values, sizes, strict=True):
-        full, rest = divmod(round(size / longest * room * parts), parts)
-        bar = using.eighths[-1] * full + (using.eighths[rest] if rest else "")
-        lines.append(f"{left(name, names, using)} {bar} {value}")
+    for (name, _), number, size in zip(bars.bars, numbers, sizes, strict=True):
+        full, rest = divmod(round(size / largest * longest * steps), steps)
+        bar = charset.eighths[-1] * full + (charset.eighths[rest] if rest else "")
+        lines.append(f"{align_left(name, names, charset)} {bar} {number}")
     return lines
 
 
-def _table(table: Table, width: int, using: Characters) -> list[str]:
-    """Columns as wide as their widest cell; the widest ones give way when the line is full."""
-    cells = [
-        [plain(table.text(row, column), using) for column in range(len(table.header))] for row in range(len(table.rows))
-    ]
-    cells.insert(0, [plain(name, using) for name in table.header])
-    widths = [max(cell_len(row[column]) for row in cells) for column in range(len(table.header))]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths, default=0) > 3:
+def _table(table: Table, max_width: int, charset: Charset) -> list[str]:
+    """Columns as wide as their widest cell; the widest shrink if the line is too long."""
+    rows = [[to_charset(cell, charset) for cell in row] for row in [list(table.header), *table.texts()]]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > max_width and max(widths, default=0) > 3:
         widths[widths.index(max(widths))] -= 1
-    lines = []
-    for row in cells:
-        shown = [
-            (right if table.numeric(column) else left)(cell, widths[column], using) for column, cell in enumerate(row)
-        ]
-        lines.append("  ".join(shown))
-    lines.insert(1, using.across * min(sum(widths) + 2 * (len(widths) - 1), width))
+    aligned = [align_right if table.numeric(column) else align_left for column in range(len(widths))]
+    lines = [
+        "  ".join(align(cell, width, charset) for align, cell, width in zip(aligned, row, widths, strict=True))
+        for row in rows
+    ]
+    lines.insert(1, charset.across * min(sum(widths) + 2 * (len(widths) - 1), max_width))
     return lines

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from seqloom.tasks.report import Answer, TaskReport, clipped
 from seqloom.views.format import one_line, short
-from seqloom.views.terminal import fit
+from seqloom.views.terminal_cells import fit
 
 
 class LanguageReport(TaskReport):

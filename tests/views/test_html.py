@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seqloom.views.format import clip, cut, escaped, one_line, visible
+from seqloom.views.format import clip, escaped, one_line, truncate, visible
 from seqloom.views.html import (
     Block,
     Collapsible,
@@ -163,6 +163,6 @@ def test_texts_are_visible_and_bounded(text: str, limit: int) -> None:
     assert "\n" not in one_line(text)
     assert visible(visible(text)) == visible(text)
     assert len(clip(text, limit)) <= limit
-    assert cut(text, limit).startswith(text[:limit])
+    assert truncate(text, limit).startswith(text[:limit])
     assert not re.search("[<>\"']", escaped(text))
     escaped(text).encode("utf-8")

@@ -5,13 +5,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.views.downsample import Spread, Thinner, thin
+from seqloom.views.downsample import Downsampler, EvenSample, downsample
 
 
 @given(ys=st.lists(st.floats(-1e6, 1e6), max_size=300), limit=st.integers(6, 40))
 def test_a_curve_keeps_its_ends_and_extremes(ys: list[float], limit: int) -> None:
     points = [(float(x), y) for x, y in enumerate(ys)]
-    kept = thin(points, limit)
+    kept = downsample(points, limit)
     assert len(kept) <= limit
     assert list(kept) == [point for point in points if point in kept]
     if points:
@@ -24,29 +24,29 @@ def test_a_curve_keeps_its_ends_and_extremes(ys: list[float], limit: int) -> Non
 @given(count=st.integers(0, 40))
 def test_a_short_curve_stays_as_it_is(count: int) -> None:
     points = tuple((float(x), float(x * x % 7)) for x in range(count))
-    assert thin(points, 2 * count + 2) == points
+    assert downsample(points, 2 * count + 2) == points
 
 
 def test_thinned_points_are_spread_over_the_curve() -> None:
-    kept = [x for x, _ in thin(((float(x), float(x % 10)) for x in range(20_000)), 400)]
+    kept = [x for x, _ in downsample(((float(x), float(x % 10)) for x in range(20_000)), 400)]
     assert max(two - one for one, two in pairwise(kept)) < 400
     assert 200 < len(kept) <= 400
 
 
 def test_what_is_not_finite_is_counted() -> None:
-    thinner = Thinner(10)
+    thinner = Downsampler(10)
     for y in (1.0, float("nan"), float("inf"), 2.0):
         thinner.add(0, y)
-    assert thinner.lost == 2
+    assert thinner.dropped == 2
     assert [y for _, y in thinner.points()] == [1.0, 2.0]
 
 
 @given(count=st.integers(0, 200), limit=st.integers(2, 12))
 def test_a_spread_has_the_first_and_the_last(count: int, limit: int) -> None:
-    spread = Spread[int](limit)
+    spread = EvenSample[int](limit)
     for number in range(count):
         spread.add(number)
-    kept = spread.kept()
+    kept = spread.items()
     assert spread.count == count
     assert len(kept) == len(set(kept)) <= limit
     assert list(kept) == sorted(kept)
