@@ -84,7 +84,7 @@ def matrices(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
 def cache_numbers(model: EncoderDecoder) -> int:
     """Numbers kept for each step written, keys and values."""
     layers = (part for part in model.decoder.modules() if isinstance(part, SelfAttention))
-    return sum(layer.key_heads * sum(layer.stored_widths) for layer in layers)
+    return sum(layer.kv_heads * sum(layer.stored_widths) for layer in layers)
 
 
 def cross_numbers(model: EncoderDecoder) -> int:

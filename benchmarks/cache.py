@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from seqloom.nn import SelfAttention
-from seqloom.nn.multihead import extend
+from seqloom.nn.multihead import append_to_cache
 from seqloom.nn.state import State
 
 
@@ -26,8 +26,8 @@ def main() -> None:
     layer = SelfAttention(256, heads=8, causal=True).eval()
     print(f"torch {torch.__version__}, one CPU thread; seconds in all, and milliseconds a step near the end")
     for turn in range(2):
-        for name, store in (("doubled when full", extend), ("concatenated", concatenate)):
-            with patch("seqloom.nn.multihead.extend", store):
+        for name, store in (("doubled when full", append_to_cache), ("concatenated", concatenate)):
+            with patch("seqloom.nn.multihead.append_to_cache", store):
                 taken = decode(layer, options.steps)
             print(
                 f"{name:<20}{sum(taken):>8.2f}{statistics.median(taken[-40:]) * 1e3:>8.2f}   turn {turn + 1}",

@@ -25,7 +25,7 @@ def main() -> None:
     arguments.add_argument("--device", default="cpu")
     options = arguments.parse_args()
     device = torch.device(options.device)
-    attention = decoder(TransformerConfig(depth=12, size=512, order="pre", dropout=0.0))
+    attention = decoder(TransformerConfig(depth=12, size=512, norm_order="pre", dropout=0.0))
     lstms = Stack([Recurrent(LSTM(256, 256)) for _ in range(4)])
     transformer, recurrent = language_model(attention, device), language_model(lstms, device)
     print(f"torch {torch.__version__}, {device}, {torch.get_num_threads()} threads, {ROWS} rows")

@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from seqloom.kernels.attention import softmax
+from seqloom.kernels.attention import masked_softmax
 from seqloom.nn import SCORES, Attention, Gaussian
 
 BATCH, SIZE = 4, 64
@@ -63,7 +63,7 @@ def written_out(attention: Attention, query: Tensor, key: Tensor, value: Tensor)
     """softmax(scores) @ value"""
     score = attention.score
     scores = score.scores(score.query(query.unsqueeze(1)), score.key(key.unsqueeze(1)))
-    return softmax(scores, None).squeeze(1).to(value.dtype) @ value
+    return masked_softmax(scores, None).squeeze(1).to(value.dtype) @ value
 
 
 def error(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> float:

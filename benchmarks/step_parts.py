@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from seqloom.decoding.beam import top
-from seqloom.kernels.attention import few
+from seqloom.kernels.attention import explicit_attention
 from seqloom.kernels.linear import PackedWeights, linear
 from seqloom.nn.state import State
 
@@ -59,7 +59,7 @@ def others(rounds: int) -> None:
     told("a cache of 64 tokens, 128 rows, 32 of which move", *moves)
     q, k, v = torch.randn(32, HEADS, 1, SIZE), torch.randn(32, HEADS, KEYS, SIZE), torch.randn(32, HEADS, KEYS, SIZE)
     attention = in_turns(
-        rounds, lambda: F.scaled_dot_product_attention(q, k, v), lambda: few(q, k, v, SIZE**-0.5, None)
+        rounds, lambda: F.scaled_dot_product_attention(q, k, v), lambda: explicit_attention(q, k, v, SIZE**-0.5, None)
     )
     told("attention of one query, 64 keys, 8 heads, 32 rows", *attention)
 

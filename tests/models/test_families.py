@@ -246,7 +246,7 @@ def test_dropout_of_the_kind_between_and_after_layers_and_before_them(kind: str,
 
 def test_what_attention_is_told() -> None:
     layers = all_of(made("language", "transformer", width=16, heads=4, key_heads=2, attention_window=3), SelfAttention)
-    assert [(each.heads, each.key_heads) for each in layers] == [(4, 2)] * 2
+    assert [(each.heads, each.kv_heads) for each in layers] == [(4, 2)] * 2
     assert changed_steps(made("language", "transformer", attention_window=2, depth=1), at=4) == [4, 5]
 
 

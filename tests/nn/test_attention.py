@@ -9,7 +9,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing import assert_close
 
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax
+from seqloom.kernels.attention import (
+    causal_mask,
+    divide_by_sum,
+    dot_product_attention,
+    masked_softmax,
+    repeat_key_heads,
+)
 from seqloom.nn.attention import Attention
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Dot, Gaussian, ScaledDot
@@ -111,12 +117,14 @@ def test_every_call_takes_the_flash_kernel_and_pools(call, dtype):
         "window": ((torch.arange(keys)[:, None] - torch.arange(keys)).abs() < 2)[None, None],
     }[kind]
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        context = pool(query, key, value, scale=0.3, mask=mask, causal=causal)
+        context = dot_product_attention(query, key, value, scale=0.3, mask=mask, causal=causal)
 
-    scores = 0.3 * query.double() @ share(key, heads).double().transpose(2, 3)
-    weights = softmax(scores, causal_mask(queries, keys, scores.device) if causal else mask)
+    scores = 0.3 * query.double() @ repeat_key_heads(key, heads).double().transpose(2, 3)
+    weights = masked_softmax(scores, causal_mask(queries, keys, scores.device) if causal else mask)
     assert context.shape == (3, heads, queries, out)
-    assert_close(context.double(), weights @ share(value, heads).double(), rtol=0, atol=10 * torch.finfo(dtype).eps)
+    assert_close(
+        context.double(), weights @ repeat_key_heads(value, heads).double(), rtol=0, atol=10 * torch.finfo(dtype).eps
+    )
 
 
 @pytest.mark.parametrize("key_heads", [1, 2, 4])
@@ -124,9 +132,9 @@ def test_one_query_with_a_mask_for_each_head(key_heads):
     query, mask = torch.randn(3, 4, 1, 5), torch.rand(3, 4, 1, 9) < 0.5
     key, value = torch.randn(3, key_heads, 9, 5), torch.randn(3, key_heads, 9, 5)
     with torch.no_grad():
-        context = pool(query, key, value, scale=0.3, mask=mask)
-    weights = softmax(0.3 * query @ share(key, 4).transpose(2, 3), mask)
-    assert_close(context, weights @ share(value, 4))
+        context = dot_product_attention(query, key, value, scale=0.3, mask=mask)
+    weights = masked_softmax(0.3 * query @ repeat_key_heads(key, 4).transpose(2, 3), mask)
+    assert_close(context, weights @ repeat_key_heads(value, 4))
 
 
 def test_causal_counts_from_the_first():
@@ -137,8 +145,8 @@ def test_causal_counts_from_the_first():
 
 def test_heads_share_keys_in_turn():
     key = torch.randn(2, 2, 3, 4)
-    assert torch.equal(share(key, 6), key[:, [0, 0, 0, 1, 1, 1]])
-    assert share(key, 2) is key
+    assert torch.equal(repeat_key_heads(key, 6), key[:, [0, 0, 0, 1, 1, 1]])
+    assert repeat_key_heads(key, 2) is key
 
 
 # What is not there -------------------------------------------------------------------------------------------------
@@ -201,7 +209,7 @@ def test_a_gaussian_score_is_exact_far_from_zero(lengths, weighting):
     smooth = Attention(Gaussian(1, 1), weighting=weighting)
     context, weights = watch(lambda: smooth(query, x, y, lengths))
     exact = -(query.double() - x.double().transpose(1, 2)).square() / 2
-    exact = (softmax if weighting == "softmax" else shares)(
+    exact = (masked_softmax if weighting == "softmax" else divide_by_sum)(
         exact[:, None], None if lengths is None else (torch.arange(20) < lengths[:, None])[:, None, None]
     )
     assert_close(weights.double(), exact, rtol=0, atol=1e-4)

@@ -154,7 +154,7 @@ def attentive(context: Callable[[int], Context], *cells: type[Cell]) -> Callable
 
     def make(encoder: Layer) -> AttentionDecoder:
         c = context(encoder.output_size)
-        widths = [SIZE + c.size * c.feeds, *[SIZE] * (len(cells) - 1)]
+        widths = [SIZE + c.size * c.feeds_body, *[SIZE] * (len(cells) - 1)]
         body = Stack([Recurrent(cell(width, SIZE)) for cell, width in zip(cells, widths, strict=True)])
         return AttentionDecoder(body, c, TanhCombine(c.size, SIZE), choose_bridge(encoder, body))
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import Model
-from seqloom.nn.multihead import PlainSelfAttention, SelfAttention, extend
+from seqloom.nn.multihead import PlainSelfAttention, SelfAttention, append_to_cache
 from seqloom.nn.positions import Rotary
 from seqloom.nn.state import State
 from seqloom.nn.stems import TokenEmbedding
@@ -81,7 +81,7 @@ def test_in_place_and_out_of_place_give_the_same():
 def test_each_row_writes_at_its_own_position():
     stored, new = torch.zeros(3, 1, 4, 1), torch.tensor([[1.0, 2], [3, 4], [5, 6]]).reshape(3, 1, 2, 1)
     state = State(position=torch.tensor([2, 0, 1]), max_position=2)
-    assert extend(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
+    assert append_to_cache(stored, new, state).reshape(3, 4).tolist() == [[0, 0, 1, 2], [3, 4, 0, 0], [0, 5, 6, 0]]
 
 
 @torch.no_grad()
@@ -91,7 +91,7 @@ def test_each_row_writes_at_its_own_position():
 )
 def test_ragged_rows_in_place(pieces, grouped):
     """As the conformance suite asks, but without gradients, where storage is shared from step to step."""
-    layer = causal(key_heads=2 if grouped else None, rotary=Rotary(2))
+    layer = causal(kv_heads=2 if grouped else None, rotary=Rotary(2))
     ends = torch.tensor(pieces).cumsum(0)
     x = random(3, int(ends[-1].max()) or 1, 8)
     whole, _ = layer(x, ends[-1])

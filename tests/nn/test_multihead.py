@@ -104,7 +104,7 @@ def test_steps_copy_nothing_that_is_stored(monkeypatch):
     ):
         x, memory = torch.randn(1, 5, 8), torch.randn(1, 9, 8)
         _, state = layer(x, state=layer.start(memory))
-        kernel, widened = seqloom.kernels.attention.widen, []
+        kernel, widened = seqloom.kernels.attention.pad_features, []
 
         def counted(x, width, kernel=kernel, widened=widened):
             if x.shape[-1] != width:
@@ -112,14 +112,14 @@ def test_steps_copy_nothing_that_is_stored(monkeypatch):
             return kernel(x, width)
 
         with monkeypatch.context() as patched:
-            patched.setattr(seqloom.kernels.attention, "widen", counted)
+            patched.setattr(seqloom.kernels.attention, "pad_features", counted)
             layer(x[:, :1], state=state)
         assert set(widened) <= {1}, "not the query alone"
 
 
 def test_a_gaussian_score_is_exact_far_from_zero():
     """Where all keys are known; each head has a mean of its own."""
-    layer = SelfAttention(4, heads=4, key_heads=2, score="gaussian")
+    layer = SelfAttention(4, heads=4, kv_heads=2, score="gaussian")
     with torch.no_grad():
         layer.key.bias += torch.tensor([1000.0, -2000.0])
         layer.query.bias += torch.tensor([1000.0, 1000.0, -2000.0, -2000.0])
@@ -132,11 +132,11 @@ def test_a_gaussian_score_is_exact_far_from_zero():
 
 
 @pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("key_heads", [4, 2])
-def test_recorded_weights_make_the_output(score, key_heads):
-    layer, x = causal(score=score, key_heads=key_heads), random(2, 5, 8)
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_recorded_weights_make_the_output(score, kv_heads):
+    layer, x = causal(score=score, kv_heads=kv_heads), random(2, 5, 8)
     weights = weights_of(layer, x)
-    values = layer.value(x).unflatten(2, (key_heads, 2)).transpose(1, 2).repeat_interleave(4 // key_heads, dim=1)
+    values = layer.value(x).unflatten(2, (kv_heads, 2)).transpose(1, 2).repeat_interleave(4 // kv_heads, dim=1)
     expected = layer.output((weights @ values).transpose(1, 2).flatten(2))
     assert_close(layer(x)[0], expected)
 
@@ -158,7 +158,7 @@ def test_recording_names_the_place():
 
 
 def test_grouped_heads_are_heads_with_the_same_keys():
-    grouped, full = causal(key_heads=2), causal()
+    grouped, full = causal(kv_heads=2), causal()
     with torch.no_grad():
         for name in ("query", "output"):
             getattr(full, name).load_state_dict(getattr(grouped, name).state_dict())
@@ -232,15 +232,15 @@ def test_what_is_not_causal_carries_nothing():
     [
         (
             lambda: SelfAttention(8, heads=3),
-            r"SelfAttention: heads is 3; expected a divisor of the size, 8; or say head_size",
+            r"SelfAttention: heads is 3; expected a divisor of the size, 8; or set head_size",
         ),
         (lambda: SelfAttention(8, heads=0), r"SelfAttention: heads is 0; expected a whole number, at least 1"),
-        (lambda: SelfAttention(8, 4, key_heads=3), r"SelfAttention: key_heads is 3; expected a divisor of heads, 4"),
+        (lambda: SelfAttention(8, 4, kv_heads=3), r"SelfAttention: kv_heads is 3; expected a divisor of heads, 4"),
         (
-            lambda: SelfAttention(8, 4, key_heads=-2),
-            r"SelfAttention: key_heads is -2; expected a whole number, at least",
+            lambda: SelfAttention(8, 4, kv_heads=-2),
+            r"SelfAttention: kv_heads is -2; expected a whole number, at least",
         ),
-        (lambda: CrossAttention(8, 6, 4, key_heads=0), r"CrossAttention: key_heads is 0; expected a whole number, at"),
+        (lambda: CrossAttention(8, 6, 4, kv_heads=0), r"CrossAttention: kv_heads is 0; expected a whole number, at"),
         (lambda: SelfAttention(8, 4, head_size=0), r"SelfAttention: head_size is 0; expected a whole number, at least"),
         (
             lambda: SelfAttention(8, 4, value_size=0),
@@ -249,7 +249,7 @@ def test_what_is_not_causal_carries_nothing():
         (lambda: SelfAttention(8, 4, window=0), r"SelfAttention: window is 0; expected a whole number, at least 1"),
         (
             lambda: SelfAttention(8, 4, score="cosine", rotary=Rotary(2)),
-            r"SelfAttention: rotary has the score Cosine beside it; expected dot or scaled-dot, the scores that it",
+            r"SelfAttention: rotary has the score Cosine with it; expected dot or scaled-dot, the scores that it",
         ),
         (
             lambda: SelfAttention(8, 4, rotary=Rotary(4)),
@@ -261,7 +261,7 @@ def test_what_is_not_causal_carries_nothing():
             r"SelfAttention: score has 3 heads and 3 key heads; expected 4 and 4, or 1 to share its weights",
         ),
         (
-            lambda: SelfAttention(8, 4, key_heads=2, score=LowRank(2, 2, heads=4)),
+            lambda: SelfAttention(8, 4, kv_heads=2, score=LowRank(2, 2, heads=4)),
             r"SelfAttention: score has 4 heads and 4 key heads; expected 4 and 2, or 1 to share its weights",
         ),
         (
@@ -278,7 +278,7 @@ def test_bad_settings_are_sentences(make, sentence):
 def test_a_layer_that_has_no_memory_says_how_to_begin():
     layer = CrossAttention(8, 6, heads=2)
     with pytest.raises(
-        MissingMemory, match=r"no memory to look at\. Begin with state = layer\.start\(memory, lengths\)"
+        MissingMemory, match=r"no memory to attend to\. Begin with state = layer\.start\(memory, lengths\)"
     ):
         layer(torch.randn(1, 3, 8))
     with pytest.raises(MissingMemory, match="outermost"):
@@ -297,6 +297,6 @@ def test_a_memory_of_another_width_is_a_sentence():
 def test_the_state_of_another_layer_is_a_sentence():
     _, state = causal()(random(2, 3, 8))
     with pytest.raises(ArgumentError, match=r"^SelfAttention: state\['keys'\] has shape .*is it the state of another"):
-        causal(key_heads=2)(random(2, 1, 8), state=state)
+        causal(kv_heads=2)(random(2, 1, 8), state=state)
     with pytest.raises(ArgumentError, match="is it the state of another layer"):
         CrossAttention(8, 6, heads=4).double()(random(2, 1, 8), state=state)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from seqloom.core.problem import ArgumentError, UnknownName
-from seqloom.kernels.attention import shares, softmax
+from seqloom.kernels.attention import divide_by_sum, masked_softmax
 from seqloom.nn.attention import Attention
 from seqloom.nn.record import record
 from seqloom.nn.scores import SCORES, Additive, Bilinear, Cosine, Dot, Gaussian, LowRank, ScaledDot
@@ -173,7 +173,7 @@ def test_gaussian_is_close_in_bfloat16_where_one_column_would_not_be():
     assert off_by(one_column) > 0.05
 
     value = torch.randn(1, 1, 8, 64).bfloat16()
-    context = Attention(score).pool(score.query(q), two_columns, value)
+    context = Attention(score).attend(score.query(q), two_columns, value)
     assert_close(context.double(), exact @ value.double(), atol=0.01, rtol=0)
 
 
@@ -194,7 +194,7 @@ def masks(queries=QUERIES, keys=KEYS):
 @given(mask=masks())
 def test_softmax_is_over_what_a_query_sees(mask):
     scores = 5 * torch.randn(ROWS, HEADS, QUERIES, KEYS, dtype=torch.float64)
-    weights = softmax(scores, torch.tensor(mask)[None, None])
+    weights = masked_softmax(scores, torch.tensor(mask)[None, None])
     for b, j, t in torch.cartesian_prod(torch.arange(ROWS), torch.arange(HEADS), torch.arange(QUERIES)).tolist():
         seen = [s for s in range(KEYS) if mask[t][s]]
         expected = torch.zeros(KEYS, dtype=torch.float64)
@@ -207,7 +207,7 @@ def test_softmax_is_over_what_a_query_sees(mask):
 @given(mask=masks())
 def test_shares_are_over_what_a_query_sees(mask):
     scores = torch.randn(ROWS, HEADS, QUERIES, KEYS, dtype=torch.float64)
-    weights = shares(scores, torch.tensor(mask)[None, None])
+    weights = divide_by_sum(scores, torch.tensor(mask)[None, None])
     for t in range(QUERIES):
         seen = [s for s in range(KEYS) if mask[t][s]]
         hidden = [s for s in range(KEYS) if not mask[t][s]]
@@ -218,24 +218,24 @@ def test_shares_are_over_what_a_query_sees(mask):
 
 def test_without_a_mask_a_query_sees_all():
     scores = torch.randn(ROWS, HEADS, QUERIES, KEYS)
-    assert_close(softmax(scores, None), scores.softmax(dim=3))
-    assert_close(shares(scores, None), scores / scores.sum(dim=3, keepdim=True))
+    assert_close(masked_softmax(scores, None), scores.softmax(dim=3))
+    assert_close(divide_by_sum(scores, None), scores / scores.sum(dim=3, keepdim=True))
 
 
 def test_softmax_survives_large_scores():
-    weights = softmax(torch.tensor([[[[1e4, 1e4 - 1, -1e4]]]]), torch.ones(1, 1, 1, 3, dtype=torch.bool))
+    weights = masked_softmax(torch.tensor([[[[1e4, 1e4 - 1, -1e4]]]]), torch.ones(1, 1, 1, 3, dtype=torch.bool))
     assert_close(weights.flatten()[0].item(), 1 / (1 + math.exp(-1)))
 
 
 def test_scores_that_sum_to_nothing_share_nothing():
     scores = torch.tensor([[[[1.0, -1.0], [1.0, 3.0]]]], requires_grad=True)
-    weights = shares(scores, None)
+    weights = divide_by_sum(scores, None)
     assert weights.tolist() == [[[[0.0, 0.0], [0.25, 0.75]]]]
     weights.square().sum().backward()
     assert scores.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("weigh", [softmax, shares])
+@pytest.mark.parametrize("weigh", [masked_softmax, divide_by_sum])
 def test_a_query_that_sees_nothing_has_finite_gradients(weigh):
     scores = torch.randn(1, 1, 2, 3, requires_grad=True)
     mask = torch.tensor([[[[False, False, False], [True, False, True]]]])

@@ -36,7 +36,7 @@ norm = 2 * d  # γ, β
 
 
 def test_base_has_the_parameters_of_2017():
-    assert (BASE.depth, BASE.size, BASE.heads, BASE.hidden_size, BASE.order) == (N, d, 8, f, "post")
+    assert (BASE.depth, BASE.size, BASE.heads, BASE.hidden_size, BASE.norm_order) == (N, d, 8, f, "post")
     with torch.device("meta"):
         assert parameters(encoder()) == N * (attention + norm + feed_forward + norm) == 18_914_304
         assert parameters(decoder()) == N * (attention + norm + feed_forward + norm)
@@ -45,7 +45,7 @@ def test_base_has_the_parameters_of_2017():
 
 def test_pre_norm_has_one_more_norm():
     with torch.device("meta"):
-        assert parameters(encoder(replace(BASE, order="pre"))) == parameters(encoder()) + norm
+        assert parameters(encoder(replace(BASE, norm_order="pre"))) == parameters(encoder()) + norm
 
 
 def test_modern_has_the_parameters_of_its_equations():
@@ -75,7 +75,7 @@ def test_post_norm_is_the_order_of_2017():
 
 def test_pre_norm_normalises_before_and_at_the_end():
     """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); at last norm(x)"""
-    layer, x = encoder(replace(SMALL, order="pre")).eval(), torch.randn(2, 5, 8)
+    layer, x = encoder(replace(SMALL, norm_order="pre")).eval(), torch.randn(2, 5, 8)
     *blocks, (name, last) = layer.sublayers().items()
     assert name == "norm"
     expected = x
@@ -87,7 +87,7 @@ def test_pre_norm_normalises_before_and_at_the_end():
 
 @pytest.mark.parametrize(("order", "around"), [("post", PostNorm), ("pre", PreNorm)])
 def test_a_decoder_looks_back_then_at_the_memory_then_thinks(order, around):
-    first = cross_decoder(replace(SMALL, order=order), memory_size=6).sublayers()["0"].sublayers()
+    first = cross_decoder(replace(SMALL, norm_order=order), memory_size=6).sublayers()["0"].sublayers()
     assert list(first) == ["attention", "cross", "feed_forward"]
     assert {type(part) for part in first.values()} == {around}
     kinds = [type(part.sublayers()["layer"]) for part in first.values()]
@@ -103,7 +103,7 @@ def test_modern_is_the_same_blocks_with_other_parts():
         parts = sublayers(block)
         looks, thinks = parts["attention"]["layer"], parts["feed_forward"]["layer"]
         assert isinstance(looks.rotary, Rotary)
-        assert (looks.heads, looks.key_heads) == (4, 2)
+        assert (looks.heads, looks.kv_heads) == (4, 2)
         assert isinstance(thinks, GatedFeedForward)
         assert isinstance(thinks.activation, torch.nn.SiLU)
         assert isinstance(parts["attention"]["norm"], RMSNorm)
@@ -160,10 +160,10 @@ def test_bad_settings_are_sentences():
     with pytest.raises(ArgumentError, match=r"^TransformerConfig: depth is 0; expected a whole number, at least 1\.$"):
         TransformerConfig(depth=0)
     with pytest.raises(UnknownName, match="unknown order of norm 'prenorm'"):
-        encoder(replace(SMALL, order="prenorm"))
+        encoder(replace(SMALL, norm_order="prenorm"))
     with pytest.raises(UnknownName, match=r"unknown norm 'rsm'\. Did you mean 'rms'"):
         encoder(replace(SMALL, norm="rsm"))
-    with pytest.raises(ArgumentError, match=r"^SelfAttention: rotary has the score Cosine beside it"):
+    with pytest.raises(ArgumentError, match=r"^SelfAttention: rotary has the score Cosine with it"):
         encoder(replace(SMALL_MODERN, score="cosine"))
 
 

@@ -100,7 +100,13 @@ def gpt2(theirs: nn.Module) -> Model:
     stem = TokenEmbedding(VOCABULARY, SIZE, positions=LearnedPositions(SIZE, LENGTH))
     body = decoder(
         TransformerConfig(
-            depth=DEPTH, size=SIZE, heads=HEADS, hidden_size=4 * SIZE, order="pre", activation="gelu-tanh", dropout=0.0
+            depth=DEPTH,
+            size=SIZE,
+            heads=HEADS,
+            hidden_size=4 * SIZE,
+            norm_order="pre",
+            activation="gelu-tanh",
+            dropout=0.0,
         )
     )
     ours = Model(stem, body, PerToken(SIZE, VOCABULARY, tied=stem.embedding, bias=False))
@@ -229,7 +235,7 @@ def test_bert_with_our_stem(transformers: ModuleType, tokens: Tensor) -> None:
 # Llama: pre-norm by RMS, rotary positions, grouped heads, gated feed-forward ---------------------------------------
 
 
-def llama(theirs: nn.Module, *, key_heads: int, head_size: int, eps: float, base: float) -> Model:
+def llama(theirs: nn.Module, *, kv_heads: int, head_size: int, eps: float, base: float) -> Model:
     def norm() -> RMSNorm:
         return RMSNorm(SIZE, eps=eps)
 
@@ -240,7 +246,7 @@ def llama(theirs: nn.Module, *, key_heads: int, head_size: int, eps: float, base
             HEADS,
             causal=True,
             rotary=Rotary(head_size, base=base),
-            key_heads=key_heads,
+            kv_heads=kv_heads,
             head_size=head_size,
             bias=False,
         )
@@ -274,12 +280,12 @@ def llama_weights(theirs: nn.Module) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("key_heads", "head_size", "eps", "base"),
+    ("kv_heads", "head_size", "eps", "base"),
     [(4, 4, 1e-6, 10_000.0), (2, 4, 1e-5, 500_000.0), (1, 6, 1e-2, 100.0)],
     ids=["as many key heads", "grouped key heads", "one key head, heads wider than their share"],
 )
 def test_llama_logits(
-    transformers: ModuleType, tokens: Tensor, key_heads: int, head_size: int, eps: float, base: float
+    transformers: ModuleType, tokens: Tensor, kv_heads: int, head_size: int, eps: float, base: float
 ) -> None:
     config = transformers.LlamaConfig(
         vocab_size=VOCABULARY,
@@ -287,14 +293,14 @@ def test_llama_logits(
         intermediate_size=HIDDEN,
         num_hidden_layers=DEPTH,
         num_attention_heads=HEADS,
-        num_key_value_heads=key_heads,
+        num_key_value_heads=kv_heads,
         head_dim=head_size,
         max_position_embeddings=LENGTH,
         rms_norm_eps=eps,
         rope_parameters={"rope_type": "default", "rope_theta": base},
     )
     theirs = shaken(transformers.LlamaForCausalLM(config), torch.float32)
-    ours = llama(theirs, key_heads=key_heads, head_size=head_size, eps=eps, base=base)
+    ours = llama(theirs, kv_heads=kv_heads, head_size=head_size, eps=eps, base=base)
     assert_writes_alike(ours, theirs, tokens, 1e-5)  # in float64 theirs takes norms and angles in float32 all the same
 
 
@@ -315,11 +321,11 @@ def test_the_modern_decoder_is_llama(transformers: ModuleType, tokens: Tensor) -
         size=SIZE,
         heads=HEADS,
         hidden_size=HIDDEN,
-        order="pre",
+        norm_order="pre",
         norm="rms",
         activation="swish",
         gated=True,
-        key_heads=2,
+        kv_heads=2,
         rotary=10_000.0,
         bias=False,
     )

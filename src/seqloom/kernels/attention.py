@@ -1,85 +1,77 @@
-"""Attention pooling: a sum of values, weighted by how well a query and each key agree."""
+"""softmax(scale q kᵀ) v with masks and shared key heads, on `scaled_dot_product_attention` or written out."""
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-Mask = Bool[Tensor, "#batch #heads #queries #keys"]
+Mask = Bool[Tensor, "#batch #heads #queries #keys"]  # True where a query sees a key
+Query = Float[Tensor, "batch heads queries dim"]
+Key = Float[Tensor, "batch key_heads keys dim"]
+Value = Float[Tensor, "batch key_heads keys out"]
+Weights = Float[Tensor, "batch heads queries keys"]
 
 
-def pool(
-    query: Float[Tensor, "batch heads queries dim"],
-    key: Float[Tensor, "batch key_heads keys dim"],
-    value: Float[Tensor, "batch key_heads keys out"],
+def dot_product_attention(
+    query: Query,
+    key: Key,
+    value: Value,
     *,
     scale: float,
     mask: Mask | None = None,
     causal: bool = False,
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch heads queries out"]:
-    """Σ_s softmax_s(scale q · k_s) v_s on `scaled_dot_product_attention`; a query that sees no key gets zeros.
+    """Σ_s softmax_s(scale q · k_s) v_s; zeros for a query that sees no key.
 
-    `causal` hides key s from query t where s > t, both counted from the first, so it is for queries and keys of one
-    sequence. Fewer key heads than heads: each serves as many queries' heads in turn.
+    `causal` hides key s from query t where s > t, both counted from the start of one sequence. With fewer key heads
+    than heads, each key head serves a group of query heads.
     """
     rows, heads, queries, _ = query.shape
     key_heads, out = key.shape[1], value.shape[3]
-    query, key, value = one_width(query, key, value)
-    alone = queries == 1 and not causal and (key_heads == heads or mask is None or mask.shape[1] == 1)
-    if alone:  # one step: heads that share keys ask together, as queries of one head (half the time on a CPU)
+    query, key, value = pad_to_one_width(query, key, value)
+    one_step = queries == 1 and not causal and (key_heads == heads or mask is None or mask.shape[1] == 1)
+    if one_step:  # query heads that share keys become several queries of one head (half the time on a CPU)
         query = query.reshape(rows, key_heads, heads // key_heads, query.shape[3])
-    if alone and not dropout and query.device.type == "cpu" and not torch.is_grad_enabled():
-        return few(query, key, value, scale, mask)[..., :out].reshape(rows, heads, queries, out)
-    hidden = None
-    if mask is not None:
-        hidden = ~mask.any(dim=3, keepdim=True)  # softmax over nothing: zeros in most kernels, anything in cuDNN's
-        mask = mask | hidden
+    if one_step and not dropout and query.device.type == "cpu" and not torch.is_grad_enabled():
+        return explicit_attention(query, key, value, scale, mask)[..., :out].reshape(rows, heads, queries, out)
+    sees_nothing = None
+    if mask is not None:  # softmax over no keys: zeros in most kernels, undefined in cuDNN's
+        sees_nothing = ~mask.any(dim=3, keepdim=True)
+        mask = mask | sees_nothing
+    grouped = query.shape[1] != key_heads
     context = F.scaled_dot_product_attention(
-        query,
-        key,
-        value,
-        attn_mask=mask,
-        dropout_p=dropout,
-        is_causal=causal,
-        scale=scale,
-        enable_gqa=query.shape[1] != key_heads,
+        query, key, value, attn_mask=mask, dropout_p=dropout, is_causal=causal, scale=scale, enable_gqa=grouped
     )[..., :out]
-    if hidden is not None:
-        context = context.masked_fill(hidden, 0)
+    if sees_nothing is not None:
+        context = context.masked_fill(sees_nothing, 0)
     return context.reshape(rows, heads, queries, out)
 
 
-def few(
-    query: Float[Tensor, "batch heads queries dim"],
+def explicit_attention(
+    query: Query,
     key: Float[Tensor, "batch heads keys dim"],
     value: Float[Tensor, "batch heads keys out"],
     scale: float,
     mask: Mask | None,
 ) -> Float[Tensor, "batch heads queries out"]:
-    """The same for a few queries, written out: two products, where the fused kernel is made for many."""
-    scores = (query * scale) @ key.transpose(2, 3)
-    return softmax(scores, mask) @ value
+    """The same as two products, which is faster for a few queries than the fused kernel."""
+    return masked_softmax((query * scale) @ key.transpose(2, 3), mask) @ value
 
 
-def one_width(
-    query: Float[Tensor, "batch heads queries dim"],
-    key: Float[Tensor, "batch key_heads keys dim"],
-    value: Float[Tensor, "batch key_heads keys out"],
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The three at the width of the widest, as flash kernels want them; zeros at the end change neither product.
+def pad_to_one_width(query: Query, key: Key, value: Value) -> tuple[Tensor, Tensor, Tensor]:
+    """All three at the width of the widest, as flash kernels require; zeros at the end change neither product.
 
-    On CUDA also a multiple of 8, without which a mask leaves no fast kernel (3x).
+    On CUDA the width is also a multiple of 8: with a mask, no fast kernel takes another (3x slower).
     """
     width = max(query.shape[3], value.shape[3])
     if query.is_cuda:
         width += -width % 8
-    query, key, value = (widen(x, width) for x in (query, key, value))
-    return query, key, value
+    return pad_features(query, width), pad_features(key, width), pad_features(value, width)
 
 
 def stored_width(dim: int, out: int) -> int:
-    """The width at which to keep keys and values for many calls, so that `one_width` copies none of them again.
+    """The width at which a cache stores keys and values, so that `pad_to_one_width` never copies them.
 
     (A step of 8 rows after 1,024 others, Gaussian score, 8 heads of 64, on two cores: 12 ms with the copy, 4 without.)
     """
@@ -87,38 +79,32 @@ def stored_width(dim: int, out: int) -> int:
     return width if dim == out else width + -width % 8
 
 
-def widen(x: Float[Tensor, "*batch dim"], width: int) -> Float[Tensor, "*batch {width}"]:
-    """x with zeros at the end of its features."""
+def pad_features(x: Float[Tensor, "*batch dim"], width: int) -> Float[Tensor, "*batch {width}"]:
     return F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x
 
 
-def share(x: Float[Tensor, "batch key_heads keys dim"], heads: int) -> Float[Tensor, "batch {heads} keys dim"]:
-    """Keys or values, each head of which serves as many heads of queries in turn."""
+def repeat_key_heads(x: Key, heads: int) -> Float[Tensor, "batch {heads} keys dim"]:
+    """Keys or values, each head repeated for the group of query heads that it serves."""
     groups = heads // x.shape[1]
     return x if groups == 1 else x.repeat_interleave(groups, dim=1)
 
 
-def softmax(
-    scores: Float[Tensor, "batch heads queries keys"], mask: Mask | None
-) -> Float[Tensor, "batch heads queries keys"]:
-    """Weights that sum to one over the keys that a query sees; all zero where it sees none."""
+def masked_softmax(scores: Weights, mask: Mask | None) -> Weights:
+    """α = softmax(score) over the keys that a query sees; zeros where it sees none."""
     if mask is None:
         return scores.softmax(dim=3)
-    hidden = ~mask.any(dim=3, keepdim=True)
-    return scores.masked_fill(~(mask | hidden), float("-inf")).softmax(dim=3).masked_fill(hidden, 0)
+    sees_nothing = ~mask.any(dim=3, keepdim=True)
+    return scores.masked_fill(~(mask | sees_nothing), float("-inf")).softmax(dim=3).masked_fill(sees_nothing, 0)
 
 
-def shares(
-    scores: Float[Tensor, "batch heads queries keys"], mask: Mask | None
-) -> Float[Tensor, "batch heads queries keys"]:
-    """α_s = score_s / Σ score, over the keys that a query sees; all zero where they sum to zero."""
+def divide_by_sum(scores: Weights, mask: Mask | None) -> Weights:
+    """α_s = score_s / Σ score over the keys that a query sees; zeros where the scores sum to zero."""
     if mask is not None:
         scores = scores.masked_fill(~mask, 0)
     total = scores.sum(dim=3, keepdim=True)
-    nothing = total == 0
-    return (scores / total.masked_fill(nothing, 1)).masked_fill(nothing, 0)
+    return (scores / total.masked_fill(total == 0, 1)).masked_fill(total == 0, 0)
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"]:
-    """True where key s ≤ query t, both counted from the first."""
+    """True where key s ≤ query t, both counted from the start."""
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril()[None, None]

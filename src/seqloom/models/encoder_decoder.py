@@ -261,7 +261,7 @@ def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
         looking,
         meets(section, own, looking.size, writer.output_size),
         NoBridge() if own.bridge == "none" else choose_bridge(reader, writer),
-        feed=own.feed if looking.feeds else "every",
+        context_input=own.feed if looking.feeds_body else "every",
         input_feeding=own.input_feeding,
     )
 

@@ -1,4 +1,4 @@
-"""Attention pooling: ask with a query, compare with keys, get a weighted sum of values."""
+"""Attention: a query is compared with keys, and the result is a weighted sum of values."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -7,20 +7,28 @@ from torch.nn import functional as F
 from seqloom.core.names import WEIGHTINGS
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown_name
-from seqloom.kernels.attention import causal_mask, pool, share, shares, softmax, stored_width, widen
+from seqloom.kernels.attention import (
+    causal_mask,
+    divide_by_sum,
+    dot_product_attention,
+    masked_softmax,
+    pad_features,
+    repeat_key_heads,
+    stored_width,
+)
 from seqloom.kernels.masks import mask_padding, sequence_mask
 from seqloom.nn.dropout import check_probability
 from seqloom.nn.record import offer, recording
-from seqloom.nn.scores import Score
+from seqloom.nn.scores import MappedQueries, Score
 from seqloom.nn.validation import check_lengths, check_sequence
 
 Mask = Bool[Tensor, "#batch #heads #queries #keys"]
 
 
 class Attention(nn.Module):
-    """context = Σ_s α_s v_s,   α = softmax_s(score(q, k_s))   or   α_s = score_s / Σ score, with weighting="sum"
+    """context = Σ_s α_s v_s,   α = softmax_s(score(q, k_s)),   or α_s = score_s / Σ score with weighting="sum"
 
-    Kernel regression is this with a Gaussian score: the keys are the x of the data, the values their y.
+    With a Gaussian score this is kernel regression: keys are the x of the data, values their y.
 
     >>> import torch
     >>> from seqloom.nn import Gaussian
@@ -36,6 +44,8 @@ class Attention(nn.Module):
             raise UnknownName(*unknown_name("weighting", weighting, WEIGHTINGS))
         check_probability("Attention", "dropout", dropout)
         self.score, self.weighting, self.dropout = score, weighting, dropout
+        # Whether it runs on `scaled_dot_product_attention`; otherwise the weights are computed explicitly.
+        self.fused = score.kind == "dot" and weighting == "softmax"
 
     def forward(
         self,
@@ -44,7 +54,7 @@ class Attention(nn.Module):
         value: Float[Tensor, "batch keys out"],
         lengths: Int[Tensor, " batch"] | None = None,
     ) -> Float[Tensor, "batch queries out"]:
-        """One head; `lengths` says how many keys of each row are real."""
+        """Attention with one head; `lengths` is the number of real keys of each row."""
         self._check(query, key, value)
         mask = None
         if lengths is not None:
@@ -52,8 +62,38 @@ class Attention(nn.Module):
             mask = sequence_mask(lengths, key.shape[1])[:, None, None]
             key, value = mask_padding(key, lengths), mask_padding(value, lengths)
         q, k, v = (x.unsqueeze(1) for x in (query, key, value))
-        q, k = self.score.centred(q, k, lengths)
-        return self.pool(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
+        q, k = self.score.center(q, k, lengths)
+        return self.attend(self.score.query(q), self.score.key(k), v, mask).squeeze(1)
+
+    def attend(
+        self,
+        query: MappedQueries,
+        key: Float[Tensor, "batch key_heads keys stored"],
+        value: Float[Tensor, "batch key_heads keys out"],
+        mask: Mask | None = None,
+        causal: bool = False,
+    ) -> Float[Tensor, "batch heads queries out"]:
+        """The context for queries and keys that the score has mapped. `mask` is True where a query sees a key.
+
+        Keys and values may end in zeros (see `stored_widths`); then so does the context.
+        """
+        dropout = self.dropout if self.training else 0.0
+        if not self.fused or recording("attention"):
+            if causal:
+                mask = causal_mask(query.shape[2], key.shape[2], query.device)
+            scores = self.score.scores(query, key[..., : query.shape[3]])
+            weights = (masked_softmax if self.weighting == "softmax" else divide_by_sum)(scores, mask)
+            offer("attention", time=2, weights=weights)
+        if self.fused:
+            query, mask = pad_features(query, key.shape[3]), None if causal else mask
+            scale = self.score.scale
+            return dot_product_attention(query, key, value, scale=scale, mask=mask, causal=causal, dropout=dropout)
+        return F.dropout(weights.to(value.dtype), dropout) @ repeat_key_heads(value, query.shape[1])
+
+    def stored_widths(self, value_size: int) -> tuple[int, int]:
+        """The widths of stored keys and values, padded with zeros so that `attend` does not copy them at each step."""
+        mapped = self.score.mapped_size
+        return (stored_width(mapped, value_size),) * 2 if self.fused else (mapped, value_size)
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         weight = next(self.parameters(), None)
@@ -63,42 +103,9 @@ class Attention(nn.Module):
         if key.shape[0] != query.shape[0]:
             raise ArgumentError("Attention", "key", f"{key.shape[0]} rows", f"{query.shape[0]}, the rows of query")
         if value.shape[:2] != key.shape[:2]:
-            came = f"{value.shape[0]} rows of {value.shape[1]} steps"
-            raise ArgumentError("Attention", "value", came, f"{key.shape[0]} of {key.shape[1]}: one value for each key")
+            shape = f"{value.shape[0]} rows of {value.shape[1]} steps"
+            raise ArgumentError(
+                "Attention", "value", shape, f"{key.shape[0]} of {key.shape[1]}: one value for each key"
+            )
         if self.score.heads != 1:
             raise ArgumentError("Attention", "score", f"{self.score.heads} heads", "1; SelfAttention takes more")
-
-    @property
-    def on_kernel(self) -> bool:
-        """Whether it runs on `scaled_dot_product_attention`; else its weights are written out."""
-        return self.score.kind == "dot" and self.weighting == "softmax"
-
-    def stored_widths(self, value_size: int) -> tuple[int, int]:
-        """The widths of mapped keys and of values with zeros at the end that `pool` need not copy at each step."""
-        mapped = self.score.mapped_size
-        return (stored_width(mapped, value_size),) * 2 if self.on_kernel else (mapped, value_size)
-
-    def pool(
-        self,
-        query: Float[Tensor, "batch heads queries mapped"],
-        key: Float[Tensor, "batch key_heads keys stored"],
-        value: Float[Tensor, "batch key_heads keys out"],
-        mask: Mask | None = None,
-        causal: bool = False,
-    ) -> Float[Tensor, "batch heads queries out"]:
-        """The context for queries and keys that the score has mapped. `mask` is True where a query sees a key.
-
-        Keys and values may have zeros at the end, see `stored_widths`; then so has the context.
-        """
-        dropout = self.dropout if self.training else 0.0
-        if not self.on_kernel or recording("attention"):
-            if causal:
-                mask = causal_mask(query.shape[2], key.shape[2], query.device)
-            scores = self.score.scores(query, key[..., : query.shape[3]])
-            weights = (softmax if self.weighting == "softmax" else shares)(scores, mask)
-            offer("attention", time=2, weights=weights)
-        if self.on_kernel:
-            mask = None if causal else mask
-            query = widen(query, key.shape[3])
-            return pool(query, key, value, scale=self.score.scale, mask=mask, causal=causal, dropout=dropout)
-        return F.dropout(weights.to(value.dtype), dropout) @ share(value, query.shape[1])

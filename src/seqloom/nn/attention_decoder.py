@@ -1,9 +1,9 @@
-"""Attentive decoders: a body that writes, a context that says what it knows of the source, and how the two meet.
+"""Recurrent decoders with attention: a body, a context c from the source, and how c and the body's output s combine.
 
 Bahdanau 2014    c_t = context(s_{t−1});       s_t = body([x_t; c_t]);      y_t = [c_t; s_t]
 Luong 2015       s_t = body([x_t; y_{t−1}]);   c_t = context(s_t);          y_t = tanh(W_c [c_t; s_t])
 Cho 2014         c = pool(memory);             s_t = body([x_t; c]);        y_t = [c; s_t]
-Sutskever 2014   s_0 = the encoder's end;      s_t = body(x_t);             y_t = s_t
+Sutskever 2014   s_0 = bridge(memory);         s_t = body(x_t);             y_t = s_t
 """
 
 from abc import ABC, abstractmethod
@@ -25,16 +25,20 @@ from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_sequence, resolve_lengths
 
+ContextVectors = Float[Tensor, "batch time context"]
+Hidden = Float[Tensor, "batch time hidden"]
+Lengths = Int[Tensor, " batch"] | None
+
 
 class Combine(nn.Module, ABC):
-    """How the context c and the body's output s become the decoder's output y."""
+    """y from the context c and the body's output s."""
 
     def __init__(self, context_size: int, hidden_size: int, output_size: int) -> None:
         super().__init__()
         self.context_size, self.hidden_size, self.output_size = context_size, hidden_size, output_size
 
     @abstractmethod
-    def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
+    def forward(self, c: ContextVectors, s: Hidden) -> Tensor:
         """y"""
 
 
@@ -44,7 +48,7 @@ class ConcatCombine(Combine):
     def __init__(self, context_size: int, hidden_size: int) -> None:
         super().__init__(context_size, hidden_size, context_size + hidden_size)
 
-    def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
+    def forward(self, c: ContextVectors, s: Hidden) -> Tensor:
         return torch.cat([c, s], dim=2)
 
 
@@ -55,17 +59,17 @@ class TanhCombine(Combine):
         super().__init__(context_size, hidden_size, output_size or hidden_size)
         self.linear = Linear(context_size + hidden_size, self.output_size, bias=False)
 
-    def forward(self, c: Float[Tensor, "batch time context"], s: Float[Tensor, "batch time hidden"]) -> Tensor:
+    def forward(self, c: ContextVectors, s: Hidden) -> Tensor:
         return torch.tanh(self.linear(torch.cat([c, s], dim=2)))
 
 
 class AttentionDecoder(Layer):
-    """A decoder from parts; begin with `start(memory, lengths, final)`.
+    """A decoder whose first state is `start(memory, lengths, final)`.
 
-    body: any causal layer; its input is x_t, then c_t if the context feeds, then y_{t−1} with input feeding
-    feed: a context that feeds goes into the body at "every" step, or at the "first" alone; it meets s_t at every step
-    input_feeding: y_{t−1} goes into the body too, so that it knows where it has looked (Luong et al. 2015)
-    Steps are taken one after another only where one needs the output of the last.
+    body: any causal layer; its input is x_t, then c_t if the context feeds the body, then y_{t−1} with input feeding
+    context_input: a context that feeds the body does so at "every" step or at the "first" only
+    input_feeding: y_{t−1} is part of the body's input, so that it knows its last attention (Luong et al. 2015)
+    Steps are computed one after another only where one needs the output of the last.
 
     >>> from seqloom.nn import GRU, AttentionBefore, LearnedBridge
     >>> body, context = Recurrent(GRU(3 + 6, 4)), AttentionBefore(4, 6, "additive")
@@ -80,29 +84,32 @@ class AttentionDecoder(Layer):
         self,
         body: Layer,
         context: Context,
-        meeting: Combine,
+        combine: Combine,
         bridge: Bridge,
         *,
-        feed: str = "every",
+        context_input: str = "every",
         input_feeding: bool = False,
     ) -> None:
         super().__init__()
         if not body.traits.causal:
             raise ArgumentError("AttentionDecoder", "body", "later steps", "a causal layer", verb="sees")
-        if feed not in ("every", "first"):
-            raise ArgumentError("AttentionDecoder", "feed", repr(feed), "'every' or 'first'", verb="is")
-        if feed == "first" and not context.feeds:
-            expected = "'every', since this context does not go into the body"
-            raise ArgumentError("AttentionDecoder", "feed", "'first'", expected, verb="is")
-        self.body, self.context, self.meeting, self.bridge = body, context, meeting, bridge
-        self.feed, self.input_feeding = feed, input_feeding
+        if context_input not in ("every", "first"):
+            raise ArgumentError(
+                "AttentionDecoder", "context_input", repr(context_input), "'every' or 'first'", verb="is"
+            )
+        if context_input == "first" and not context.feeds_body:
+            expected = "'every', since this context does not feed the body"
+            raise ArgumentError("AttentionDecoder", "context_input", "'first'", expected, verb="is")
+        self.body, self.context, self.bridge = body, context, bridge
+        self.meeting = combine  # the name in saved weights
+        self.context_input, self.input_feeding = context_input, input_feeding
         self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size
         self._check_widths()
-        beside = context.size * context.feeds + meeting.output_size * input_feeding
-        self.input_size, self.output_size = body.input_size - beside, meeting.output_size
+        extra = context.size * context.feeds_body + combine.output_size * input_feeding
+        self.input_size, self.output_size = body.input_size - extra, combine.output_size
         if self.input_size < 1:
-            came, expected = f"input_size {body.input_size}", f"x beside the {beside} of context and input feeding"
-            raise ArgumentError("AttentionDecoder", "body", came, expected)
+            expected = f"more than {extra}, the width of context and input feeding"
+            raise ArgumentError("AttentionDecoder", "body", f"input_size {body.input_size}", expected)
 
     @property
     def traits(self) -> Traits:
@@ -110,99 +117,94 @@ class AttentionDecoder(Layer):
 
     def state_shapes(self) -> Shapes:
         shapes = {f"body.{name}": shape for name, shape in self.body.state_shapes().items()}
-        shapes |= {f"context.{name}": shape for name, shape in self.context.shapes().items()}
-        if self.context.asks_before:
-            shapes["asked"] = (self.body.output_size,)
+        shapes |= {f"context.{name}": shape for name, shape in self.context.state_shapes().items()}
+        if self.context.before_step:
+            shapes["query"] = (self.body.output_size,)
         if self.input_feeding:
-            shapes["fed"] = (self.output_size,)
+            shapes["fed_back"] = (self.output_size,)
         return shapes
 
     def initial(self, rows: int, like: Tensor) -> State:
         raise MissingMemory(
-            "called without a state, so it has nothing to write about",
+            "called without a state, so there is no source to decode",
             "Begin with state = decoder.start(memory, lengths, final), from the encoder's outputs and final state",
             location="AttentionDecoder",
         )
 
     def start(
-        self,
-        memory: Float[Tensor, "batch steps memory_size"],
-        lengths: Int[Tensor, " batch"] | None = None,
-        final: State | None = None,
+        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
     ) -> State:
         if self.memory_size is not None:
             weight = next(self.parameters(), None)
             check_sequence("AttentionDecoder", memory, self.memory_size, weight, argument="memory")
         memory, lengths = resolve_lengths("AttentionDecoder", memory, lengths)
         body = self.bridge(self.body, memory, lengths, final)
-        beside = {}
-        if self.context.asks_before:
-            said = last_said(self.body, body)
-            beside["asked"] = memory.new_zeros(memory.shape[0], self.body.output_size) if said is None else said
+        own = {}
+        if self.context.before_step:
+            output = last_output(self.body, body)
+            own["query"] = memory.new_zeros(memory.shape[0], self.body.output_size) if output is None else output
         if self.input_feeding:
-            beside["fed"] = memory.new_zeros(memory.shape[0], self.output_size)
-        joined = State.join({"body": body, "context": self.context.prepare(memory, lengths)})
-        return State({**joined, **beside}, position=torch.zeros_like(lengths), fixed=joined.fixed)
+            own["fed_back"] = memory.new_zeros(memory.shape[0], self.output_size)
+        parts = State.join({"body": body, "context": self.context.prepare(memory, lengths)})
+        return State({**parts, **own}, position=torch.zeros_like(lengths), fixed=parts.fixed)
 
     def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
-        if not (self.context.asks_before or self.input_feeding):
-            return self._write(x, lengths, state)
+        if not (self.context.before_step or self.input_feeding):
+            return self._steps(x, lengths, state)
         outputs = []
         for t in range(x.shape[1]):
-            now = None if lengths is None else (t < lengths).to(lengths.dtype)
-            y, after = self._write(x[:, t : t + 1], now, state)
-            state = after.with_position(*state.advance(1, now)).as_checked()
+            step_lengths = None if lengths is None else (t < lengths).to(lengths.dtype)
+            y, after = self._steps(x[:, t : t + 1], step_lengths, state)
+            state = after.with_position(*state.advance(1, step_lengths)).as_checked()
             outputs.append(y)
         return torch.cat(outputs, dim=1), state
 
-    def _write(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
+    def _steps(
+        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
     ) -> tuple[Float[Tensor, "batch time out"], State]:
         """One step, or all of them where none needs the output of the last."""
-        prepared, inputs, beside = state.substate("context"), [x], {}
-        if self.context.feeds:
-            query = state["asked"].unsqueeze(1) if self.context.asks_before else x
-            c = self._look(query, prepared)
-            inputs.append(c if self.feed == "every" else c * (state.step_positions(x) == 0).unsqueeze(2))
+        prepared, inputs, own = state.substate("context"), [x], {}
+        if self.context.feeds_body:
+            c = self._context(state["query"].unsqueeze(1) if self.context.before_step else x, prepared)
+            inputs.append(c if self.context_input == "every" else c * (state.step_positions(x) == 0).unsqueeze(2))
         if self.input_feeding:
-            inputs.append(state["fed"].unsqueeze(1))
+            inputs.append(state["fed_back"].unsqueeze(1))
         with scope("body"):
             s, body = self.body(torch.cat(inputs, dim=2), lengths, state.substate("body"))
-        if not self.context.feeds:
-            c = self._look(s, prepared)
+        if not self.context.feeds_body:
+            c = self._context(s, prepared)
         y = self.meeting(c, s)
-        if self.context.asks_before:
-            beside["asked"] = last_step(s, lengths, default=state["asked"])
+        if self.context.before_step:
+            own["query"] = last_step(s, lengths, default=state["query"])
         if self.input_feeding:
-            beside["fed"] = last_step(y, lengths, default=state["fed"])
-        joined = State.join({"body": body, "context": prepared})
-        return y, State({**joined, **beside}, fixed=joined.fixed)
+            own["fed_back"] = last_step(y, lengths, default=state["fed_back"])
+        parts = State.join({"body": body, "context": prepared})
+        return y, State({**parts, **own}, fixed=parts.fixed)
+
+    def _context(self, query: Tensor, prepared: State) -> ContextVectors:
+        with scope("context"):
+            return self.context(query, prepared)  # type: ignore[no-any-return]
 
     def _check_widths(self) -> None:
-        """Each part takes what another gives."""
-        context, meeting, hidden_size = self.context, self.meeting, self.body.output_size
-        for part, size, came, expected, whose in (
-            ("meeting", "context_size", meeting.context_size, context.size, "the context's size"),
-            ("meeting", "hidden_size", meeting.hidden_size, hidden_size, "the body's output_size"),
+        context, combine, hidden_size = self.context, self.meeting, self.body.output_size
+        for argument, size, width, expected, source in (
+            ("combine", "context_size", combine.context_size, context.size, "the context's size"),
+            ("combine", "hidden_size", combine.hidden_size, hidden_size, "the body's output_size"),
             ("context", "query_size", context.query_size, hidden_size, "the body's output_size"),
             ("bridge", "memory_size", self.bridge.memory_size, self.memory_size, "the context's memory_size"),
         ):
-            if came is not None and came != expected:
-                raise ArgumentError("AttentionDecoder", part, f"{size} {came}", f"{expected}, {whose}")
-
-    def _look(self, query: Tensor, prepared: State) -> Float[Tensor, "batch time context"]:
-        with scope("context"):
-            return self.context.look(query, prepared)
+            if width is not None and width != expected:
+                raise ArgumentError("AttentionDecoder", argument, f"{size} {width}", f"{expected}, {source}")
 
 
-def last_said(layer: Layer, state: State) -> Float[Tensor, "batch dim"] | None:
-    """What a recurrent body said last, which is h of its top layer; None for a layer that does not keep it."""
+def last_output(layer: Layer, state: State) -> Float[Tensor, "batch dim"] | None:
+    """The last output of a recurrent body, which is h of its top layer; None for a layer whose state lacks it."""
     if isinstance(layer, Recurrent):
         return state[layer.cell.carries[0]]
     if isinstance(layer, Stack):
         for name, part in reversed(layer.sublayers().items()):
             if not isinstance(part, DropoutBase):
-                return last_said(part, state.substate(name))
+                return last_output(part, state.substate(name))
     return None

@@ -1,4 +1,4 @@
-"""From the end of an encoder to the beginning of a decoder."""
+"""Bridges: the initial state s_0 of a decoder's body, from the encoder's outputs and final state."""
 
 from abc import ABC, abstractmethod
 
@@ -12,52 +12,46 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.pooling import POOLS
 from seqloom.nn.state import State
 
+Memory = Float[Tensor, "batch steps dim"]
+Lengths = Int[Tensor, " batch"]
+
 
 class Bridge(nn.Module, ABC):
-    """The state in which a decoder's body begins.
-
-    memory_size: the width of the encoder's outputs; None where it does not matter
-    """
+    """memory_size: the width of the encoder's outputs; None for any"""
 
     memory_size: int | None = None
 
     @abstractmethod
-    def forward(
-        self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
-    ) -> State:
-        """The body's first state, from the encoder's outputs and the state in which it ended."""
+    def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
+        """s_0 of the body, from the encoder's outputs and its final state."""
 
 
 class NoBridge(Bridge):
-    """The body begins as if there were no encoder; what it knows of the source comes from the context alone."""
+    """s_0 = the body's own initial state; it knows the source only through the context."""
 
-    def forward(
-        self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
-    ) -> State:
+    def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
         return body.initial(memory.shape[0], memory)
 
 
 class CopyBridge(Bridge):
-    """s_0 = the encoder's final state itself (Sutskever et al. 2014, https://arxiv.org/abs/1409.3215)."""
+    """s_0 = the encoder's final state (Sutskever et al. 2014, https://arxiv.org/abs/1409.3215)."""
 
-    def forward(
-        self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
-    ) -> State:
-        wanted = [[memory.shape[0], *shape] for shape in body.state_shapes().values()]
-        came = None if final is None else [list(tensor.shape) for tensor in final.values()]
-        if final is None or came != wanted:
-            expected = f"the shapes {wanted}, as the decoder's body has; or use LearnedBridge"
-            told = "nothing" if final is None else f"the shapes {came}"
-            raise ArgumentError("CopyBridge", "the encoder's final state", told, expected)
-        begun = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order: names of parts may differ
-        return State(begun, position=torch.zeros_like(lengths))
+    def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
+        expected = [[memory.shape[0], *shape] for shape in body.state_shapes().values()]
+        shapes = None if final is None else [list(tensor.shape) for tensor in final.values()]
+        if final is None or shapes != expected:
+            advice = f"the shapes {expected}, as the decoder's body has; or use LearnedBridge"
+            found = "nothing" if final is None else f"the shapes {shapes}"
+            raise ArgumentError("CopyBridge", "the encoder's final state", found, advice)
+        copied = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order: names of parts may differ
+        return State(copied, position=torch.zeros_like(lengths))
 
 
 class LearnedBridge(Bridge):
-    """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014, who pool by the last step).
+    """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014, with the last step as pool).
 
-    So any encoder goes with any decoder. Tensors that are not one vector a row (the last inputs of a window, say) begin
-    as the body has them.
+    It connects any encoder to any decoder. Tensors that are not one vector per row (a window's last inputs, say) are
+    those of the body's own initial state.
     """
 
     def __init__(self, memory_size: int, body: Layer, *, pool: str = "mean") -> None:
@@ -65,19 +59,18 @@ class LearnedBridge(Bridge):
         vectors = {name: shape[0] for name, shape in body.state_shapes().items() if len(shape) == 1 and shape[0]}
         self.memory_size = memory_size
         self.pool = POOLS[pool](memory_size)
-        self.maps = nn.ModuleDict({_key(name): nn.Linear(memory_size, size) for name, size in vectors.items()})
+        # A module's name can't contain a dot.
+        self.maps = nn.ModuleDict({name.replace(".", "/"): nn.Linear(memory_size, n) for name, n in vectors.items()})
 
-    def forward(
-        self, body: Layer, memory: Float[Tensor, "batch steps dim"], lengths: Int[Tensor, " batch"], final: State | None
-    ) -> State:
+    def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
         pooled = self.pool(memory, lengths)
-        begun = body.initial(memory.shape[0], memory)
-        mapped = {name: torch.tanh(self.maps[_key(name)](pooled)) for name in begun if _key(name) in self.maps}
-        return State({**begun, **mapped}, position=begun.position)
+        initial = body.initial(memory.shape[0], memory)
+        mapped = {key.replace("/", "."): torch.tanh(linear(pooled)) for key, linear in self.maps.items()}
+        return State({**initial, **mapped}, position=initial.position)
 
 
 def choose_bridge(encoder: Layer, body: Layer) -> Bridge:
-    """The encoder's final state where cells, sizes and depth agree, a learned map otherwise.
+    """`CopyBridge` where cells, sizes and depth agree, otherwise `LearnedBridge`.
 
     >>> from seqloom.nn import GRU, LSTM, Recurrent
     >>> choose_bridge(Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4)))
@@ -85,20 +78,14 @@ def choose_bridge(encoder: Layer, body: Layer) -> Bridge:
     >>> type(choose_bridge(Recurrent(GRU(3, 4)), Recurrent(LSTM(5, 4)))).__name__
     'LearnedBridge'
     """
-    shapes, kinds = body.state_shapes(), cells(body)
-    fixed = all(None not in shape for shape in shapes.values())  # a cache is not a state to begin with
-    same = list(encoder.state_shapes().values()) == list(shapes.values()) and cells(encoder) == kinds
-    one_way = encoder.traits.causal  # the end of a backward layer is the start of the source
-    if kinds and fixed and same and one_way:
+    shapes, kinds = body.state_shapes(), cell_types(body)
+    same = list(encoder.state_shapes().values()) == list(shapes.values()) and cell_types(encoder) == kinds
+    has_cache = any(None in shape for shape in shapes.values())
+    # A layer that is not causal ends at the start of the source.
+    if kinds and same and not has_cache and encoder.traits.causal:
         return CopyBridge()
     return LearnedBridge(encoder.output_size, body)
 
 
-def cells(layer: Layer) -> list[type[Cell]]:
-    """The kinds of its cells, from the first layer up."""
+def cell_types(layer: Layer) -> list[type[Cell]]:
     return [type(part) for part in layer.modules() if isinstance(part, Cell)]
-
-
-def _key(name: str) -> str:
-    """A module's name may not hold a dot."""
-    return name.replace(".", "/")

@@ -6,7 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.core.registry import Registry
-from seqloom.kernels.attention import softmax
+from seqloom.kernels.attention import masked_softmax
 from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
 from seqloom.nn.initialization import initialize
 from seqloom.nn.record import offer, recording
@@ -119,7 +119,7 @@ class AttentionPool(Pool):
     ) -> Float[Tensor, "batch dim"]:
         scores = self.query(self.hidden(y).tanh()).transpose(1, 2).unsqueeze(1)
         mask = None if lengths is None else sequence_mask(lengths, y.shape[1])[:, None, None]
-        weights = softmax(scores, mask)
+        weights = masked_softmax(scores, mask)
         if recording("attention"):
             offer("attention", time=2, weights=weights)
         return (weights.squeeze(1) @ y).squeeze(1)

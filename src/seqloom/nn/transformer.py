@@ -1,42 +1,41 @@
-"""The Transformer: attention, then each position by itself, with a way around both; N times (Vaswani et al. 2017).
+"""The Transformer: N blocks of attention and feed-forward, each with a residual connection (Vaswani et al. 2017).
 
-Everything here is composition of parts that stand in their own files. The encoder of 2017, GPT-2, BERT and Llama are
-the same blocks with other parts.
+    block(x) = r(feed_forward, r(attention, x))
+    r(f, x)  = norm(x + f(x))      post-norm         x + f(norm(x))      pre-norm
+
+The encoder of 2017, GPT-2, BERT and Llama are these blocks with different parts.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.feed_forward import FeedForward, GatedFeedForward
 from seqloom.nn.layer import Layer
-from seqloom.nn.multihead import CrossAttention, SelfAttention
+from seqloom.nn.multihead import CrossAttention, Options, SelfAttention
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.positions import Rotary
-from seqloom.nn.residual import NORM_ORDERS, NormedResidual
+from seqloom.nn.residual import ORDERS
 from seqloom.nn.stack import Stack
 from seqloom.nn.validation import check_count
-
-Around = Callable[[Layer], NormedResidual]
 
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The sizes and parts of a Transformer; as it stands, `base` of 2017.
+    """The sizes and parts of a Transformer; the defaults are `base` of 2017.
 
-    order: "post" puts the norm after each way around, "pre" before each sublayer and once at the end
-    rotary: turns queries and keys by their position (then the stem needs no positions); None does not
+    norm_order: "post" normalizes after each residual connection, "pre" before each sublayer and once at the end
+    rotary: the base of rotary positions, with which the stem needs no positions; None for none
     """
 
     depth: int = 6
     size: int = 512
     heads: int = 8
     hidden_size: int = 2048
-    order: str = "post"
+    norm_order: str = "post"
     norm: str = "layer"
     activation: str = "relu"
     gated: bool = False
-    key_heads: int | None = None
+    kv_heads: int | None = None
     score: str = "scaled-dot"
     window: int | None = None
     rotary: float | None = None
@@ -55,11 +54,18 @@ BASE = TransformerConfig()
 
 # Llama's choices (https://arxiv.org/abs/2302.13971), at the size of `base`.
 MODERN = TransformerConfig(
-    order="pre", norm="rms", activation="swish", gated=True, rotary=10_000.0, bias=False, hidden_size=1408, key_heads=2
+    norm_order="pre",
+    norm="rms",
+    activation="swish",
+    gated=True,
+    rotary=10_000.0,
+    bias=False,
+    hidden_size=1408,
+    kv_heads=2,
 )
 
 
-def encoder(parts: TransformerConfig = BASE) -> Stack:
+def encoder(config: TransformerConfig = BASE) -> Stack:
     """N blocks in which every step sees every other.
 
     >>> import torch
@@ -67,72 +73,43 @@ def encoder(parts: TransformerConfig = BASE) -> Stack:
     >>> y.shape
     torch.Size([1, 5, 8])
     """
-    return blocks(parts, lambda: block(parts, self_attention(parts, causal=False)))
+    return _blocks(config, causal=False)
 
 
-def decoder(parts: TransformerConfig = BASE) -> Stack:
-    """N blocks in which a step sees itself and those before, whose keys and values it carries: a language model."""
-    return blocks(parts, lambda: block(parts, self_attention(parts, causal=True)))
+def decoder(config: TransformerConfig = BASE) -> Stack:
+    """N blocks in which a step sees itself and earlier steps, whose keys and values are its state: a language model."""
+    return _blocks(config, causal=True)
 
 
-def cross_decoder(parts: TransformerConfig = BASE, memory_size: int | None = None) -> Stack:
-    """N blocks that also look at a memory, the encoder's output; begin with `start(memory, lengths)`."""
-
-    def one() -> Stack:
-        return block(parts, self_attention(parts, causal=True), cross_attention(parts, memory_size or parts.size))
-
-    return blocks(parts, one)
+def cross_decoder(config: TransformerConfig = BASE, memory_size: int | None = None) -> Stack:
+    """N blocks that also attend to a memory, the encoder's output; the first state is `start(memory, lengths)`."""
+    return _blocks(config, causal=True, memory_size=memory_size or config.size)
 
 
-def block(parts: TransformerConfig, attention: Layer, cross: Layer | None = None) -> Stack:
-    """Attention, attention to a memory if there is one, feed-forward; a way around each."""
-    around = residual(parts)
-    sublayers = {"attention": attention} if cross is None else {"attention": attention, "cross": cross}
-    return Stack({name: around(layer) for name, layer in {**sublayers, "feed_forward": feed_forward(parts)}.items()})
-
-
-def blocks(parts: TransformerConfig, one: Callable[[], Layer]) -> Stack:
-    """N of one block; with pre-norm, a last norm, since nothing has normalised the sum."""
-    layers: dict[str, Layer] = {str(i): one() for i in range(parts.depth)}
-    if parts.order == "pre":
-        layers["norm"] = NORMS[parts.norm](parts.size)
+def _blocks(config: TransformerConfig, *, causal: bool, memory_size: int | None = None) -> Stack:
+    layers: dict[str, Layer] = {
+        str(i): block(config, causal=causal, memory_size=memory_size) for i in range(config.depth)
+    }
+    if config.norm_order == "pre":  # nothing else normalizes the sum
+        layers["norm"] = NORMS[config.norm](config.size)
     return Stack(layers)
 
 
-def residual(parts: TransformerConfig) -> Around:
-    """The way around a sublayer."""
-    return lambda layer: NORM_ORDERS[parts.order](layer, norm=parts.norm, dropout=parts.dropout)
-
-
-def self_attention(parts: TransformerConfig, *, causal: bool) -> SelfAttention:
-    """The first sublayer of a block."""
-    return SelfAttention(
-        parts.size,
-        parts.heads,
-        causal=causal,
-        window=parts.window,
-        rotary=None if parts.rotary is None else Rotary(parts.size // parts.heads, base=parts.rotary),
-        key_heads=parts.key_heads,
-        score=parts.score,
-        dropout=parts.dropout,
-        bias=parts.bias,
+def block(config: TransformerConfig, *, causal: bool, memory_size: int | None = None) -> Stack:
+    """Attention, attention to a memory (given `memory_size`) and feed-forward, each with a residual connection."""
+    size, heads = config.size, config.heads
+    attention: Options = {
+        "kv_heads": config.kv_heads, "score": config.score, "dropout": config.dropout, "bias": config.bias
+    }  # fmt: skip
+    rotary = None if config.rotary is None else Rotary(size // heads, base=config.rotary)
+    sublayers: dict[str, Layer] = {
+        "attention": SelfAttention(size, heads, causal=causal, window=config.window, rotary=rotary, **attention)
+    }
+    if memory_size is not None:
+        sublayers["cross"] = CrossAttention(size, memory_size, heads, **attention)
+    feed_forward = GatedFeedForward if config.gated else FeedForward
+    sublayers["feed_forward"] = feed_forward(
+        size, config.hidden_size, activation=config.activation, dropout=config.dropout, bias=config.bias
     )
-
-
-def cross_attention(parts: TransformerConfig, memory_size: int) -> CrossAttention:
-    """The sublayer that looks at the memory."""
-    return CrossAttention(
-        parts.size,
-        memory_size,
-        parts.heads,
-        key_heads=parts.key_heads,
-        score=parts.score,
-        dropout=parts.dropout,
-        bias=parts.bias,
-    )
-
-
-def feed_forward(parts: TransformerConfig) -> FeedForward:
-    """The last sublayer of a block."""
-    kind = GatedFeedForward if parts.gated else FeedForward
-    return kind(parts.size, parts.hidden_size, activation=parts.activation, dropout=parts.dropout, bias=parts.bias)
+    residual = ORDERS[config.norm_order]
+    return Stack({n: residual(layer, norm=config.norm, dropout=config.dropout) for n, layer in sublayers.items()})

@@ -25,7 +25,9 @@ def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, arg
     if x.shape[2] != width:
         raise ArgumentError(where, argument, f"{x.shape[2]} features a step (its last dimension)", f"{width}")
     if not x.is_floating_point():
-        raise ArgumentError(where, argument, f"type {x.dtype}", "real values; give tokens to a stem, such as Tokens")
+        raise ArgumentError(
+            where, argument, f"type {x.dtype}", "real values; give tokens to a stem, such as TokenEmbedding"
+        )
     check_device(where, argument, x, weight)
     check_precision(where, argument, x, weight)
 

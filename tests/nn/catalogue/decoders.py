@@ -87,9 +87,9 @@ def decoder(
     body, context: Context, meeting: type, bridge, feed: str = "every", feeding: bool = False
 ) -> AttentionDecoder:
     met = meeting(context.size, HIDDEN)
-    width = X + context.size * context.feeds + met.output_size * feeding
+    width = X + context.size * context.feeds_body + met.output_size * feeding
     made = body(width)
-    return AttentionDecoder(made, context, met, bridge(made), feed=feed, input_feeding=feeding)
+    return AttentionDecoder(made, context, met, bridge(made), context_input=feed, input_feeding=feeding)
 
 
 decoders = {

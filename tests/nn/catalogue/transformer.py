@@ -9,7 +9,7 @@ from tests.nn.references.attention import attention, no_memory
 
 small = TransformerConfig(depth=1, size=6, heads=2, hidden_size=8, dropout=0.0)
 deep = replace(small, depth=2)
-pre = replace(small, order="pre", activation="gelu")
+pre = replace(small, norm_order="pre", activation="gelu")
 modern = replace(MODERN, depth=1, size=8, heads=4, hidden_size=6, dropout=0.0)
 
 alone = {

@@ -73,7 +73,7 @@ ours_without_equal = {
     "nn.GRU hold no FeedForward": Stack([Recurrent(RNN(3, 8)), FeedForward(8, 12)]),
     "knows recurrent layers, multi-head attention and Transformer blocks": Stack([Dropout(3, 0.1)]),
     "FeedForward has no equivalent in torch.nn: to_torch knows": FeedForward(8, 12),
-    "2 key heads for 4 heads": SelfAttention(8, 4, key_heads=2),
+    "2 key heads for 4 heads": SelfAttention(8, 4, kv_heads=2),
     "head_size 3, value_size 3, output_size 8; in nn.MultiheadAttention": SelfAttention(8, 2, head_size=3),
     "head_size 4, value_size 4, output_size 6": CrossAttention(8, 8, 2, output_size=6),
     "Rotary has .* by its position; use rotary=None": SelfAttention(8, 2, rotary=Rotary(4)),

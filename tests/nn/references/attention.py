@@ -125,11 +125,11 @@ def multi_head(layer: nn.Module, x: Array, memory: Array, sees: Sees) -> Array:
     for t in range(len(x)):
         contexts = []
         for j in range(layer.heads):
-            g = j // (layer.heads // layer.key_heads)
+            g = j // (layer.heads // layer.kv_heads)
             q = turned(rotary, head(linear(layer.query, x[t]), j, layer.heads), t)
             seen = [s for s in range(len(memory)) if sees(t, s)]
-            keys = [turned(rotary, head(linear(layer.key, memory[s]), g, layer.key_heads), s) for s in seen]
-            values = [head(linear(layer.value, memory[s]), g, layer.key_heads) for s in seen]
+            keys = [turned(rotary, head(linear(layer.key, memory[s]), g, layer.kv_heads), s) for s in seen]
+            values = [head(linear(layer.value, memory[s]), g, layer.kv_heads) for s in seen]
             α = weigh([agree(score, q, k, j, g) for k in keys])
             contexts.append(sum((α[n] * values[n] for n in range(len(seen))), np.zeros(layer.value_size)))
         y[t] = linear(layer.output, np.concatenate(contexts))

@@ -78,7 +78,7 @@ PAPERS = {"NoContext": sutskever, "PooledContext": cho, "AttentionBefore": bahda
 
 def when_fed(decoder: nn.Module, t: int, c: Array) -> Array:
     """The context goes into the body at every step, or at the first alone."""
-    return c if decoder.feed == "every" or t == 0 else np.zeros_like(c)
+    return c if decoder.context_input == "every" or t == 0 else np.zeros_like(c)
 
 
 def last_word(decoder: nn.Module, spoken: list[Array]) -> list[Array]:

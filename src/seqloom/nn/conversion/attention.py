@@ -121,9 +121,9 @@ def biased(layer: MultiHeadAttention) -> bool:
 def check_layer(layer: SelfAttention | CrossAttention) -> None:
     """Softmax over heads that share out the size among them, no window. (Scores, rotary positions: see `refusals`.)"""
     head_size, theirs = layer.attention.score.key_size, "nn.MultiheadAttention"
-    if layer.key_heads != layer.heads:
+    if layer.kv_heads != layer.heads:
         raise no_equivalent(
-            layer, f"it has {layer.key_heads} key heads for {layer.heads} heads; {theirs} has one for each"
+            layer, f"it has {layer.kv_heads} key heads for {layer.heads} heads; {theirs} has one for each"
         )
     if not head_size == layer.value_size == layer.input_size / layer.heads or layer.output_size != layer.input_size:
         sizes = f"head_size {head_size}, value_size {layer.value_size}, output_size {layer.output_size}"

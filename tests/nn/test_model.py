@@ -267,7 +267,7 @@ def copies(rows: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def small_transformer() -> EncoderDecoder:
-    sizes = TransformerConfig(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, order="pre")
+    sizes = TransformerConfig(depth=1, size=32, heads=4, hidden_size=64, dropout=0.0, norm_order="pre")
     stems = [TokenEmbedding(6, 32, scaled=True, positions=Sinusoidal(32)) for _ in range(2)]
     return EncoderDecoder(stems[0], encoder(sizes), stems[1], cross_decoder(sizes), PerToken(32, 6))
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError, MissingMemory
-from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine, last_said
+from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine, last_output
 from seqloom.nn.bridges import Bridge, CopyBridge, LearnedBridge, NoBridge
 from seqloom.nn.cells import GRU, LSTM
 from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, Context, NoContext, PooledContext
@@ -45,9 +45,9 @@ def decoder(
 ) -> AttentionDecoder:
     """A GRU with these parts, in float64."""
     met = meeting(context.size, HIDDEN)
-    body = wrap(Recurrent(GRU(X + context.size * context.feeds + met.output_size * input_feeding, HIDDEN)))
+    body = wrap(Recurrent(GRU(X + context.size * context.feeds_body + met.output_size * input_feeding, HIDDEN)))
     bridge = LearnedBridge(MEMORY, body)
-    return AttentionDecoder(body, context, met, bridge, feed=feed, input_feeding=input_feeding).double().eval()
+    return AttentionDecoder(body, context, met, bridge, context_input=feed, input_feeding=input_feeding).double().eval()
 
 
 def memory() -> Tensor:
@@ -69,7 +69,7 @@ combinations = [
     for context, meeting, feed, input_feeding in itertools.product(
         contexts, (ConcatCombine, TanhCombine), ("every", "first"), (False, True)
     )
-    if feed == "every" or contexts[context]().feeds
+    if feed == "every" or contexts[context]().feeds_body
 ]
 
 
@@ -114,10 +114,10 @@ def test_every_part_matters(combination: tuple) -> None:
     other, _ = layer(x, state=layer.start(memory(), torch.full((ROWS,), SOURCE)))
     assert not torch.isclose(other, y).any()  # another source, other words
 
-    layer.feed = "first" if feed == "every" else "every"
+    layer.context_input = "first" if feed == "every" else "every"
     fed_otherwise, _ = layer(x, state=state)
     assert torch.equal(fed_otherwise[:, 0], y[:, 0])
-    assert torch.equal(fed_otherwise, y) == (not layer.context.feeds)
+    assert torch.equal(fed_otherwise, y) == (not layer.context.feeds_body)
 
 
 def test_the_body_runs_once_where_no_step_needs_the_last_output() -> None:
@@ -215,14 +215,14 @@ def test_the_first_query_is_what_the_body_begins_with() -> None:
         layer = decoder(contexts["before"](), wrap=wrap)
         state = layer.start(memory(), SOURCE_LENGTHS)
         top = [name for name in state if name.startswith("body.") and name.endswith("hidden")][-1]
-        assert torch.equal(state["asked"], state[top])
-        assert state["asked"].ne(0).all()
+        assert torch.equal(state["query"], state[top])
+        assert state["query"].ne(0).all()
 
 
 def test_the_first_query_is_nothing_where_the_body_keeps_no_output() -> None:
     layer = decoder(contexts["before"](), wrap=lambda layer: Stack([layer, Residual(Recurrent(GRU(HIDDEN, HIDDEN)))]))
-    assert last_said(layer.body, layer.start(memory()).substate("body")) is None
-    assert layer.start(memory())["asked"].eq(0).all()
+    assert last_output(layer.body, layer.start(memory()).substate("body")) is None
+    assert layer.start(memory())["query"].eq(0).all()
 
 
 # Traits -----------------------------------------------------------------------------------------------------------
@@ -247,26 +247,26 @@ def complaint(make: Callable[[], object]) -> str:
 
 def test_parts_that_do_not_meet() -> None:
     body = Recurrent(GRU(X + MEMORY, HIDDEN))
-    context, meeting, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), NoBridge()
+    context, combine, bridge = AttentionBefore(HIDDEN, MEMORY, "additive"), ConcatCombine(MEMORY, HIDDEN), NoBridge()
 
     def about(
-        body: Layer = body, context: Context = context, meeting=meeting, bridge: Bridge = bridge, feed: str = "every"
+        body: Layer = body, context: Context = context, combine=combine, bridge: Bridge = bridge, feed: str = "every"
     ) -> str:
-        return complaint(lambda: AttentionDecoder(body, context, meeting, bridge, feed=feed)).removeprefix(
+        return complaint(lambda: AttentionDecoder(body, context, combine, bridge, context_input=feed)).removeprefix(
             "AttentionDecoder: "
         )
 
     both = Bidirectional(Recurrent(GRU(X + MEMORY, 2)), Recurrent(GRU(X + MEMORY, 2)))
     assert about(body=both) == "body sees later steps; expected a causal layer."
-    assert about(feed="last") == "feed is 'last'; expected 'every' or 'first'."
-    assert about(meeting=ConcatCombine(4, HIDDEN)) == "meeting has context_size 4; expected 5, the context's size."
-    assert about(meeting=TanhCombine(MEMORY, 5)) == "meeting has hidden_size 5; expected 4, the body's output_size."
+    assert about(feed="last") == "context_input is 'last'; expected 'every' or 'first'."
+    assert about(combine=ConcatCombine(4, HIDDEN)) == "combine has context_size 4; expected 5, the context's size."
+    assert about(combine=TanhCombine(MEMORY, 5)) == "combine has hidden_size 5; expected 4, the body's output_size."
     other = AttentionBefore(6, MEMORY, "additive")
     assert about(context=other) == "context has query_size 6; expected 4, the body's output_size."
     bridge = LearnedBridge(6, body)
     assert about(bridge=bridge) == "bridge has memory_size 6; expected 5, the context's memory_size."
     small = Recurrent(GRU(MEMORY, HIDDEN))
-    assert about(body=small) == "body has input_size 5; expected x beside the 5 of context and input feeding."
+    assert about(body=small) == "body has input_size 5; expected more than 5, the width of context and input feeding."
 
 
 def test_a_score_of_other_sizes() -> None:
@@ -286,7 +286,7 @@ def test_a_memory_that_cannot_be_looked_at() -> None:
             (
                 source.long(),
                 None,
-                "memory has type torch.int64; expected real values; give tokens to a stem, such as Tokens.",
+                "memory has type torch.int64; expected real values; give tokens to a stem, such as TokenEmbedding.",
             ),
             (source, SOURCE_LENGTHS + 1, "lengths has the value 8; expected at most 7, the steps given."),
             (source, SOURCE_LENGTHS[:2], "lengths has shape [2]; expected [3], one number a row."),
@@ -314,7 +314,9 @@ def test_the_state_of_another_decoder() -> None:
 
 def test_a_context_that_is_not_fed_has_no_first_step() -> None:
     body = Recurrent(GRU(3, 4))
-    with pytest.raises(ArgumentError, match="feed is 'first'; expected 'every', since this context does not go into"):
+    with pytest.raises(
+        ArgumentError, match="context_input is 'first'; expected 'every', since this context does not feed"
+    ):
         AttentionDecoder(
-            body, AttentionAfter(4, 5, "bilinear"), ConcatCombine(5, 4), LearnedBridge(5, body), feed="first"
+            body, AttentionAfter(4, 5, "bilinear"), ConcatCombine(5, 4), LearnedBridge(5, body), context_input="first"
         )
