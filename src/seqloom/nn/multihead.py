@@ -253,7 +253,8 @@ class CrossAttention(MultiHeadAttention):
 
 
 def split_heads(x: Float[Tensor, "batch time heads*dim"], heads: int) -> Float[Tensor, "batch heads time dim"]:
-    return x.unflatten(2, (heads, x.shape[2] // heads)).transpose(1, 2)
+    rows, time, size = x.shape
+    return x.reshape(rows, time, heads, size // heads).transpose(1, 2)
 
 
 def append_to_cache(

@@ -14,7 +14,7 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.multihead import CrossAttention, Options, SelfAttention
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.positions import Rotary
-from seqloom.nn.residual import ORDERS
+from seqloom.nn.residual import NORM_ORDERS
 from seqloom.nn.stack import Stack
 from seqloom.nn.validation import check_count
 
@@ -111,5 +111,5 @@ def block(config: TransformerConfig, *, causal: bool, memory_size: int | None = 
     sublayers["feed_forward"] = feed_forward(
         size, config.hidden_size, activation=config.activation, dropout=config.dropout, bias=config.bias
     )
-    residual = ORDERS[config.norm_order]
+    residual = NORM_ORDERS[config.norm_order]
     return Stack({n: residual(layer, norm=config.norm, dropout=config.dropout) for n, layer in sublayers.items()})

@@ -145,7 +145,7 @@ def test_a_decoder_that_sees_all_steps() -> None:
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "swish", "prelu"])
 def test_our_transformers_to_torch(order: str, activation: str) -> None:
     """What `transformer` builds; with torch's fast path, which takes nn.GELU("tanh") for the exact one, and without."""
-    ours = TransformerConfig(**{**vars(parts), "order": order, "activation": activation})
+    ours = TransformerConfig(**{**vars(parts), "norm_order": order, "activation": activation})
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     for make, causal in ((encoder, False), (decoder, True)):
         layer = shaken(make(ours))
