@@ -105,7 +105,7 @@ class Scaled(Pointwise):
         self.input_size = self.output_size = size
         self.weight = nn.Parameter(torch.ones(size))
 
-    def each(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor) -> Tensor:
         return self.weight * x
 
 
@@ -427,7 +427,7 @@ class InFloat32(Pointwise):
         super().__init__()
         self.input_size = self.output_size = size
 
-    def each(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor) -> Tensor:
         inside = x.float()
         return (inside * torch.rsqrt(inside.square().mean(dim=-1, keepdim=True) + 1e-5)).to(x.dtype)
 
@@ -440,7 +440,7 @@ class Grouped(Pointwise):
         self.input_size = self.output_size = size
         self.norm = nn.GroupNorm(16, size)
 
-    def each(self, x: Tensor) -> Tensor:
+    def transform(self, x: Tensor) -> Tensor:
         return self.norm(x.flatten(0, -2)).view_as(x)
 
 
@@ -479,7 +479,7 @@ def test_a_layer_that_takes_few_steps_is_not_given_more() -> None:
             super().__init__()
             self.input_size = self.output_size = size
 
-        def each(self, x: Tensor) -> Tensor:
+        def transform(self, x: Tensor) -> Tensor:
             return x.tanh()
 
     register.layer("mine", lambda size, *, causal: Short(size))

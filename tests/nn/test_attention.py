@@ -261,12 +261,16 @@ def test_dropout_leaves_weights_out_in_training_alone(name):
 @pytest.mark.parametrize(
     ("shapes", "lengths", "sentence"),
     [
-        (((2, 3, 5), (2, 4, 4), (2, 4, 1)), None, r"query has 5 features a step \(its last dimension\); expected 4"),
-        (((2, 3, 4), (2, 4, 6), (2, 4, 1)), None, r"key has 6 features a step \(its last dimension\); expected 4"),
+        (((2, 3, 5), (2, 4, 4), (2, 4, 1)), None, r"query has 5 features per step \(its last dimension\); expected 4"),
+        (((2, 3, 4), (2, 4, 6), (2, 4, 1)), None, r"key has 6 features per step \(its last dimension\); expected 4"),
         (((3, 4), (2, 4, 4), (2, 4, 1)), None, r"query has shape \[3, 4\]; expected three dimensions"),
         (((2, 3, 4), (1, 4, 4), (1, 4, 1)), None, r"key has 1 rows; expected 2, the rows of query"),
         (((2, 3, 4), (2, 4, 4), (2, 3, 1)), None, r"value has 2 rows of 3 steps; expected 2 of 4: one value for each"),
-        (((2, 3, 4), (2, 4, 4), (2, 4, 1)), [4, 5], r"lengths has the value 5; expected at most 4, the steps given"),
+        (
+            ((2, 3, 4), (2, 4, 4), (2, 4, 1)),
+            [4, 5],
+            r"lengths has the value 5; expected at most 4, the number of steps",
+        ),
         (((2, 3, 4), (2, 4, 4), (2, 4, 1)), [4], r"lengths has shape \[1\]; expected \[2\]"),
     ],
 )

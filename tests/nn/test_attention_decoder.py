@@ -281,15 +281,15 @@ def test_a_memory_that_cannot_be_looked_at() -> None:
     for context in contexts.values():
         layer, source = decoder(context()), memory()
         for given, lengths, expected in (
-            (source[..., :4], None, "memory has 4 features a step (its last dimension); expected 5."),
+            (source[..., :4], None, "memory has 4 features per step (its last dimension); expected 5."),
             (source[0], None, "memory has shape [7, 5]; expected three dimensions, [batch, time, 5]."),
             (
                 source.long(),
                 None,
                 "memory has type torch.int64; expected real values; give tokens to a stem, such as TokenEmbedding.",
             ),
-            (source, SOURCE_LENGTHS + 1, "lengths has the value 8; expected at most 7, the steps given."),
-            (source, SOURCE_LENGTHS[:2], "lengths has shape [2]; expected [3], one number a row."),
+            (source, SOURCE_LENGTHS + 1, "lengths has the value 8; expected at most 7, the number of steps."),
+            (source, SOURCE_LENGTHS[:2], "lengths has shape [2]; expected [3], one number per row."),
         ):
             sentence = complaint(lambda layer=layer, given=given, lengths=lengths: layer.start(given, lengths))
             assert sentence == f"AttentionDecoder: {expected}"

@@ -39,7 +39,7 @@ def test_x(case: Case) -> None:
     layer, x, _, begin = ready(case)
     width, steps = layer.input_size, x.shape[1]
     wider = torch.cat([x, x], dim=2)
-    assert complaint(layer, wider) == f"x has {2 * width} features a step (its last dimension); expected {width}."
+    assert complaint(layer, wider) == f"x has {2 * width} features per step (its last dimension); expected {width}."
     assert (
         complaint(layer, x[0]) == f"x has shape [{steps}, {width}]; expected three dimensions, [batch, time, {width}]."
     )
@@ -63,10 +63,10 @@ def test_lengths(case: Case) -> None:
     def about(lengths: object) -> str:
         return complaint(layer, x, lengths, begin)
 
-    assert about(lengths + 1) == f"lengths has the value {steps + 1}; expected at most {steps}, the steps given."
+    assert about(lengths + 1) == f"lengths has the value {steps + 1}; expected at most {steps}, the number of steps."
     assert about(lengths - 1) == "lengths has the value -1; expected 0 or more."
-    assert about(lengths[:3]) == "lengths has shape [3]; expected [4], one number a row."
-    assert about(lengths.unsqueeze(1)) == "lengths has shape [4, 1]; expected [4], one number a row."
+    assert about(lengths[:3]) == "lengths has shape [3]; expected [4], one number per row."
+    assert about(lengths.unsqueeze(1)) == "lengths has shape [4, 1]; expected [4], one number per row."
     assert about(lengths.double()) == "lengths has type torch.float64; expected whole numbers, torch.int64."
     assert about([4, 6, 0, 1]) == "lengths is a list; expected a tensor of whole numbers."
 

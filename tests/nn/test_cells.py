@@ -67,7 +67,7 @@ def test_parts_are_found_by_name() -> None:
 def test_other_weights_for_one_call() -> None:
     cell = LSTMPeephole(3, 4)
     zeros = torch.zeros_like(cell.recurrent_weight)
-    twin = cell.replaced(recurrent_weight=zeros)
+    twin = cell.with_weights(recurrent_weight=zeros)
     assert twin.recurrent_weight is zeros
     assert twin.peepholes is cell.peepholes
     assert cell.recurrent_weight.abs().sum() > 0

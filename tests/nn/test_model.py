@@ -494,10 +494,10 @@ misfits = {
     "Model: head has one answer a row; expected one a step, for a model that writes.": lambda: Model(
         words, recurrent(), PerSequence(SIZE, 3)
     ).start(SOME),
-    "AttentionDecoder: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
+    "AttentionDecoder: memory has 6 features per step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, attending(), head
     ).start(SOURCE),
-    "CrossAttention: memory has 6 features a step (its last dimension); expected 8.": lambda: EncoderDecoder(
+    "CrossAttention: memory has 6 features per step (its last dimension); expected 8.": lambda: EncoderDecoder(
         words, recurrent(SIZE, 6), words, cross_decoder(parts), head
     ).start(SOURCE),
     "TokenEmbedding: tokens has the value 12; expected 0 to 8 (the vocabulary).": lambda: bahdanau().loss(
@@ -506,7 +506,7 @@ misfits = {
     "TokenEmbedding: tokens has type torch.float32; expected whole numbers, torch.int64 or torch.int32.": lambda: (
         bahdanau().start(torch.rand(2, 3))
     ),
-    "TokenEmbedding: lengths has the value 6; expected at most 5, the steps given.": lambda: bahdanau().start(
+    "TokenEmbedding: lengths has the value 6; expected at most 5, the number of steps.": lambda: bahdanau().start(
         SOURCE, SOURCE_LENGTHS + 1
     ),
 }

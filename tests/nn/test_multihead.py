@@ -288,7 +288,7 @@ def test_a_layer_that_has_no_memory_says_how_to_begin():
 @pytest.mark.usefixtures("unchecked")
 def test_a_memory_of_another_width_is_a_sentence():
     layer = CrossAttention(8, 6, heads=2)
-    with pytest.raises(ArgumentError, match=r"^CrossAttention: memory has 5 features a step .*; expected 6\.$"):
+    with pytest.raises(ArgumentError, match=r"^CrossAttention: memory has 5 features per step .*; expected 6\.$"):
         layer.start(torch.randn(1, 3, 5))
     with pytest.raises(ArgumentError, match=r"^CrossAttention: lengths has the value 4; expected at most 3"):
         layer.start(torch.randn(1, 3, 6), torch.tensor([4]))

@@ -126,7 +126,7 @@ def test_attention_offers_the_weights_it_used() -> None:
 @pytest.mark.parametrize(
     ("y", "lengths", "message"),
     [
-        (torch.zeros(2, 4, 5), None, "MeanPool: y has 5 features a step (its last dimension); expected 3."),
+        (torch.zeros(2, 4, 5), None, "MeanPool: y has 5 features per step (its last dimension); expected 3."),
         (torch.zeros(2, 3), None, "MeanPool: y has shape [2, 3]; expected three dimensions, [batch, time, 3]."),
         (torch.zeros(2, 4, 3), torch.tensor([5, 1]), "MeanPool: lengths has the value 5; expected at most 4"),
     ],

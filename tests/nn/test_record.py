@@ -8,7 +8,6 @@ import torch
 import seqloom
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, LSTMCoupled
-from seqloom.nn.cells.lstm import MemoryCell
 from seqloom.nn.record import offer, record, recording, scope
 from seqloom.nn.recurrent import Backwards, Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
@@ -87,7 +86,7 @@ def test_looking_changes_nothing(cell: type) -> None:
         assert_close(watched_end[name], end[name])
     assert set(seen["states"][""]) == set(cell.carries)
     if len(cell.parts) > 1:
-        names = {"input", "forget", "candidate", "output"} if issubclass(cell, MemoryCell) else set(cell.parts)
+        names = {"input", "forget", "candidate", "output"} if issubclass(cell, LSTM) else set(cell.parts)
         assert set(seen["gates"][""]) == names
 
 
@@ -141,7 +140,7 @@ def test_calls_are_joined_over_time() -> None:
         _, state = layer(x[:, :2])
         for step in x[:, 2:].split(1, dim=1):
             _, state = layer(step, state=state)
-    assert len(pieces.pieces["gates"]) == 4
+    assert len(pieces.records["gates"]) == 4
     for kind in ("gates", "states"):
         for name, values in whole[kind][""].items():
             assert_close(pieces[kind][""][name], values)
@@ -264,6 +263,6 @@ def test_calls_of_other_rows_are_not_joined() -> None:
     with record("gates") as seen:
         layer(torch.randn(2, 5, 3))
         layer(torch.randn(4, 5, 3))
-    with pytest.raises(ArgumentError, match=r"calls of \[2, 4\] rows; expected calls that go on from each other"):
+    with pytest.raises(ArgumentError, match=r"calls of \[2, 4\] rows; expected calls that continue each other"):
         seen["gates"]
-    assert [piece.values["update"].shape[0] for piece in seen.pieces["gates"]] == [2, 4]
+    assert [item.tensors["update"].shape[0] for item in seen.records["gates"]] == [2, 4]

@@ -156,9 +156,7 @@ def test_unknown_beginnings() -> None:
 
 
 def test_layers_that_do_not_meet() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"Stack: Recurrent has input_size 5; expected 4, the width of what it is given"
-    ):
+    with pytest.raises(ArgumentError, match=r"Stack: Recurrent has input_size 5; expected 4, the width of its input"):
         Stack([Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4))])
     with pytest.raises(ArgumentError, match=r"DenseStack: Recurrent has input_size 4; expected 7, the width"):
         DenseStack([Recurrent(GRU(3, 4)), Recurrent(GRU(4, 4))])

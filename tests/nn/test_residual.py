@@ -21,7 +21,7 @@ class Double(Pointwise):
         super().__init__()
         self.input_size, self.output_size = size, output_size or size
 
-    def each(self, x):
+    def transform(self, x):
         return 2 * x
 
 
@@ -111,5 +111,5 @@ def test_bad_settings_are_sentences():
         Residual(Double(4), dropout=1.5)
     with pytest.raises(ArgumentError, match=r"^FeedForward: dropout is -0\.1; expected a probability"):
         FeedForward(4, 8, dropout=-0.1)
-    with pytest.raises(UnknownName, match="unknown order of norm 'before'"):
+    with pytest.raises(UnknownName, match="unknown norm order 'before'"):
         NORM_ORDERS["before"]

@@ -159,7 +159,7 @@ def test_bad_settings_are_sentences():
         TransformerConfig(heads=0, rotary=10_000.0)
     with pytest.raises(ArgumentError, match=r"^TransformerConfig: depth is 0; expected a whole number, at least 1\.$"):
         TransformerConfig(depth=0)
-    with pytest.raises(UnknownName, match="unknown order of norm 'prenorm'"):
+    with pytest.raises(UnknownName, match="unknown norm order 'prenorm'"):
         encoder(replace(SMALL, norm_order="prenorm"))
     with pytest.raises(UnknownName, match=r"unknown norm 'rsm'\. Did you mean 'rms'"):
         encoder(replace(SMALL, norm="rsm"))

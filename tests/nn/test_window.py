@@ -9,14 +9,14 @@ from torch.testing import assert_close
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.convolution import CausalConvolution
-from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window, with_past
+from seqloom.nn.window import FixedWindow, FixedWindowDirect, Window, prepend_recent
 
 
 @given(st.integers(0, 5), st.integers(1, 6), st.data())
 def test_the_recent_steps_are_those_before_each_rows_own_end(reach, time, data):
     lengths = data.draw(st.lists(st.integers(0, time), min_size=1, max_size=4))
     x, recent = torch.randn(len(lengths), time, 2), torch.randn(len(lengths), reach, 2)
-    whole, after = with_past(x, torch.tensor(lengths), recent)
+    whole, after = prepend_recent(x, torch.tensor(lengths), recent)
     assert_close(whole, torch.cat([recent, x], dim=1))
     for row, length in enumerate(lengths):
         seen = torch.cat([recent[row], x[row, :length]])
@@ -26,13 +26,13 @@ def test_the_recent_steps_are_those_before_each_rows_own_end(reach, time, data):
 @given(st.integers(0, 5), st.integers(1, 6))
 def test_no_lengths_are_full_lengths(reach, time):
     x, recent = torch.randn(3, time, 2), torch.randn(3, reach, 2)
-    _, without = with_past(x, None, recent)
-    _, full = with_past(x, torch.full((3,), time), recent)
+    _, without = prepend_recent(x, None, recent)
+    _, full = prepend_recent(x, torch.full((3,), time), recent)
     assert_close(without, full)
 
 
 def test_the_recent_steps_do_not_keep_a_long_input_in_memory():
-    _, recent = with_past(torch.randn(1, 1000, 2), None, torch.zeros(1, 3, 2))
+    _, recent = prepend_recent(torch.randn(1, 1000, 2), None, torch.zeros(1, 3, 2))
     assert recent.untyped_storage().nbytes() == recent.numel() * recent.element_size()
 
 

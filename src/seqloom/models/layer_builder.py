@@ -219,7 +219,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
         advice = "It must build a layer over vectors of any width that model.width may have"
         raise PartError(f"{call} raised {describe_exception(wrong)}", advice, location=location) from wrong
     if not isinstance(layer, Layer):
-        advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equal"
+        advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equivalent"
         raise PartError(f"{call} returned {describe_type(layer)}, not a layer", advice, location=location)
     sizes = [getattr(layer, name, None) for name in ("input_size", "output_size")]
     if sizes[0] != width:

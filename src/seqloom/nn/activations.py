@@ -1,4 +1,4 @@
-"""Activations by name, torch's own where torch has them (it has them all)."""
+"""Activations by name."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
 
 
 class Lambda(nn.Module):
-    """f(x), of a function of one tensor.
+    """A function of one tensor as a module.
 
     >>> import torch
     >>> Lambda(torch.sin)

@@ -17,10 +17,9 @@ from seqloom.kernels.attention import (
     stored_width,
 )
 from seqloom.kernels.masks import mask_padding, sequence_mask
-from seqloom.nn.dropout import check_probability
 from seqloom.nn.record import offer, recording
 from seqloom.nn.scores import MappedQueries, Score
-from seqloom.nn.validation import check_lengths, check_sequence
+from seqloom.nn.validation import check_lengths, check_probability, check_sequence
 
 Mask = Bool[Tensor, "#batch #heads #queries #keys"]
 

@@ -58,14 +58,14 @@ class Trial:
     """A layer in eval mode and float64, and what it is asked with.
 
     x, lengths: a batch with random values on padding too
-    begin: the state to begin with for so many rows, of a layer that looks at a memory; the same each time
+    initial_state: the state to begin with for so many rows, of a layer that looks at a memory; the same each time
     atol: how far two results may be apart that should be equal
     """
 
     layer: Layer
     x: Shaped[Tensor, "batch time *dim"]
     lengths: Int[Tensor, " batch"]
-    begin: Callable[[Layer, int], State | None] = lambda layer, rows: None
+    initial_state: Callable[[Layer, int], State | None] = lambda layer, rows: None
     atol: float = NEAR
 
     @staticmethod
@@ -90,12 +90,12 @@ class Trial:
     ) -> tuple[Tensor, State]:
         """One call, from the beginning unless a state is given; x is the batch unless given."""
         x = self.x if x is None else x
-        return self.layer(x, lengths, self.begin(self.layer, x.shape[0]) if state is None else state)  # type: ignore[no-any-return]
+        return self.layer(x, lengths, self.initial_state(self.layer, x.shape[0]) if state is None else state)  # type: ignore[no-any-return]
 
     def forward_backward(self, x: Tensor, lengths: Tensor | None = None, seed: int = 0) -> Result:
         """Forwards and backwards."""
         layer = deepcopy(self.layer) if self.layer.training else self.layer  # with its own batch statistics
-        return forward_backward(layer, x, lengths, self.begin(layer, x.shape[0]), seed)
+        return forward_backward(layer, x, lengths, self.initial_state(layer, x.shape[0]), seed)
 
 
 Question = Callable[[Trial], Violation | None]
@@ -197,7 +197,7 @@ def gives_what_it_declares(trial: Trial) -> Violation | None:
 def keeps_its_type(trial: Trial) -> Violation | None:
     """A layer whose weights are in float32 computes in float32."""
     layer = deepcopy(trial.layer).float()
-    begin = trial.begin(layer, trial.x.shape[0])
+    begin = trial.initial_state(layer, trial.x.shape[0])
     y, state = layer(trial.x.float() if trial.x.is_floating_point() else trial.x, trial.lengths, begin)
     for name, came in {"y": y, **{f"state {each!r}": state[each] for each in fixed_names(layer)}}.items():
         if came.dtype == torch.float64:
@@ -248,7 +248,7 @@ def rows_apart(trial: Trial) -> Violation | None:
         return None
     together = trial.forward_backward(trial.x, trial.lengths)
     for row, length in enumerate(trial.lengths.tolist()):
-        begin, mine = trial.begin(trial.layer, trial.x.shape[0]), torch.tensor([row])
+        begin, mine = trial.initial_state(trial.layer, trial.x.shape[0]), torch.tensor([row])
         alone = forward_backward(trial.layer, trial.x[row : row + 1, :length], None, begin and begin.select(mine))
         same = near(alone.y[0], together.y[row, :length], trial.atol)
         same = same and near(alone.to_x[0], together.to_x[row, :length], trial.atol)
@@ -269,7 +269,7 @@ def cut_anywhere(trial: Trial, cuts: tuple[int, ...] | None = None) -> Violation
     whole, end = trial.run()
     steps = trial.x.shape[1]
     for each in (tuple(range(1, steps)), (steps // 2,)) if cuts is None else (cuts,):
-        ys, state = [], trial.begin(trial.layer, trial.x.shape[0])
+        ys, state = [], trial.initial_state(trial.layer, trial.x.shape[0])
         for piece in trial.x.tensor_split(each, dim=1):
             y, state = trial.layer(piece, None, state)
             ys.append(y)
@@ -308,7 +308,7 @@ def sees_no_future(trial: Trial) -> Violation | None:
 def keeps_waiting_rows(trial: Trial) -> Violation | None:
     """A row of length 0 keeps its state."""
     rows = trial.x.shape[0]
-    begin = trial.begin(trial.layer, rows) or trial.layer.initial(rows, torch.zeros((), dtype=torch.float64))
+    begin = trial.initial_state(trial.layer, rows) or trial.layer.initial(rows, torch.zeros((), dtype=torch.float64))
     before = State({name: tensor.clone() for name, tensor in begin.items()}, position=begin.position)
     _, after = trial.layer(trial.x, torch.zeros_like(trial.lengths), begin)
     if states_near(after, before, trial.layer, atol=0):

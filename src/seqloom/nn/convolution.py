@@ -1,28 +1,28 @@
 """Convolution over time: the same weights at every position, over the inputs near it.
 
-A kernel of K weights, d steps apart, reaches (K − 1) d steps. L layers of K = 2 with dilations 1, 2, 4, …, 2^(L−1) see
-2^L steps between them (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
+A kernel of K weights, d steps apart, spans (K − 1) d steps. L layers of K = 2 with dilations 1, 2, 4, …, 2^(L−1) see
+2^L steps together (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
 """
 
 from abc import abstractmethod
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from seqloom.kernels.masks import mask_padding
-from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.activations import activation as build_activation
+from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import offer, recording
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
-from seqloom.nn.window import with_past
+from seqloom.nn.window import prepend_recent
 
 
 class Convolution(Layer):
-    """φ(Σ_k W_k x_{…} + b) over K inputs, d apart; which ones, a subclass says.
+    """φ(Σ_k W_k x_{…} + b) over K inputs, d apart; a subclass says which inputs.
 
     kernel_size: K; dilation: d. `convolution.weight` is [output_size, input_size, K] as in torch, earliest input first.
     """
@@ -43,11 +43,11 @@ class Convolution(Layer):
         self.input_size, self.output_size = input_size, output_size
         self.reach = (kernel_size - 1) * dilation
         self.convolution = nn.Conv1d(input_size, output_size, kernel_size, dilation=dilation, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
 
-    def convolve(self, whole: Float[Tensor, "batch whole dim"]) -> Float[Tensor, "batch time out"]:
-        """At every place where the kernel fits: `reach` fewer than there are steps."""
-        y: Tensor = self.activation(self.convolution(whole.transpose(1, 2)))
+    def convolve(self, extended: Float[Tensor, "batch reach+time dim"]) -> Float[Tensor, "batch time out"]:
+        """At every position where the kernel fits: `reach` fewer than there are steps."""
+        y: Tensor = self.activation(self.convolution(extended.transpose(1, 2)))
         return y.transpose(1, 2)
 
 
@@ -62,18 +62,14 @@ class CausalConvolution(Convolution):
     (torch.Size([2, 7, 4]), torch.Size([2, 4, 3]))
     """
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
+    traits = Traits(causal=True)
 
     def state_shapes(self) -> Shapes:
         return {"recent": (self.reach, self.input_size)}
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        whole, recent = with_past(x, lengths, state["recent"])
-        return self.convolve(whole), State(recent=recent)
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        extended, recent = prepend_recent(x, lengths, state["recent"])
+        return self.convolve(extended), State(recent=recent)
 
 
 class CenteredConvolution(Convolution):
@@ -87,39 +83,30 @@ class CenteredConvolution(Convolution):
     """
 
     needs_zeros = True
+    traits = Traits(causal=False)
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False)
-
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         before = self.reach // 2
         return self.convolve(F.pad(x, (0, 0, before, self.reach - before))), State()
 
 
 class GatedUnit(Layer):
-    """y = f(a) ⊙ σ(g), where x = [a; g]: half of the features say what passes, the other half how much.
+    """y = f(a) ⊙ σ(g), where x = [a; g]: one half of the features is the candidate, the other half its gate.
 
     Takes sequences of any length, each step by itself, so it can follow any layer.
     """
+
+    traits = Traits(causal=True)
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.input_size, self.output_size = 2 * size, size
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
-
     @abstractmethod
-    def candidate(self, a: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def candidate(self, a: Vectors) -> Vectors:
         """f"""
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         a, g = x.chunk(2, dim=2)
         candidate, gate = self.candidate(a), torch.sigmoid(g)
         if recording("gates"):
@@ -136,7 +123,7 @@ class GatedLinearUnit(GatedUnit):
     torch.Size([2, 5, 4])
     """
 
-    def candidate(self, a: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def candidate(self, a: Vectors) -> Vectors:
         return a
 
 
@@ -147,7 +134,7 @@ class GatedTanhUnit(GatedUnit):
     torch.Size([2, 5, 4])
     """
 
-    def candidate(self, a: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def candidate(self, a: Vectors) -> Vectors:
         return torch.tanh(a)
 
 
@@ -161,24 +148,20 @@ class GatedLinearConvolution(Stack):
     (torch.Size([2, 7, 4]), torch.Size([2, 2, 3]))
     """
 
+    unit: type[GatedUnit] = GatedLinearUnit
+
     def __init__(
         self, input_size: int, output_size: int, kernel_size: int, *, dilation: int = 1, bias: bool = True
     ) -> None:
         convolution = CausalConvolution(input_size, 2 * output_size, kernel_size, dilation=dilation, bias=bias)
-        super().__init__({"convolution": convolution, "unit": GatedLinearUnit(output_size)})
+        super().__init__({"convolution": convolution, "unit": self.unit(output_size)})
 
 
-class GatedTanhConvolution(Stack):
+class GatedTanhConvolution(GatedLinearConvolution):
     """y = tanh(A) ⊙ σ(G), where [A; G] is a causal convolution of x (van den Oord et al. 2016, WaveNet)
-
-    Takes sequences of any length; causal; carries the last (K − 1) d inputs.
 
     >>> GatedTanhConvolution(3, 4, kernel_size=2)(torch.randn(2, 7, 3))[0].shape
     torch.Size([2, 7, 4])
     """
 
-    def __init__(
-        self, input_size: int, output_size: int, kernel_size: int, *, dilation: int = 1, bias: bool = True
-    ) -> None:
-        convolution = CausalConvolution(input_size, 2 * output_size, kernel_size, dilation=dilation, bias=bias)
-        super().__init__({"convolution": convolution, "unit": GatedTanhUnit(output_size)})
+    unit = GatedTanhUnit

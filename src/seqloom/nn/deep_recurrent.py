@@ -1,51 +1,50 @@
-"""Recurrent layers on recurrent layers: depth, both directions, ways around, dropout; all of it composition."""
+"""Stacks of recurrent layers: depth, both directions, connections between layers, dropout."""
 
 from collections.abc import Callable, Sequence
 
 from seqloom.core.registry import Registry
 from seqloom.nn.cells import CELLS, Cell
-from seqloom.nn.dropout import DROPOUTS, check_probability
+from seqloom.nn.dropout import DROPOUTS
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.residual import Residual
 from seqloom.nn.stack import DenseStack, Stack
-from seqloom.nn.validation import check_count
+from seqloom.nn.validation import check_count, check_probability
 
-Level = tuple[Layer, Layer | None]  # a layer f and the dropout D of what it gives, if any
-Join = Callable[[Sequence[Level]], dict[str, Layer]]
+Level = tuple[Layer, Layer | None]  # a layer f and the dropout D of its output, if any
+Connection = Callable[[Sequence[Level]], dict[str, Layer]]
 
 
 def plain(levels: Sequence[Level]) -> dict[str, Layer]:
     """y_k = D(f_k(y_{k−1}))"""
-    parts: dict[str, Layer] = {}
+    layers: dict[str, Layer] = {}
     for k, (layer, dropout) in enumerate(levels):
-        parts[str(k)] = layer
+        layers[str(k)] = layer
         if dropout is not None:
-            parts[f"dropout_{k}"] = dropout
-    return parts
+            layers[f"dropout_{k}"] = dropout
+    return layers
 
 
 def residual(levels: Sequence[Level]) -> dict[str, Layer]:
-    """y_k = y_{k−1} + D(f_k(y_{k−1})); without "y_{k−1} +" where f_k changes the width, since nothing could be added"""
-    parts: dict[str, Layer] = {}
+    """y_k = y_{k−1} + D(f_k(y_{k−1})); y_k = D(f_k(y_{k−1})) where f_k changes the width"""
+    layers: dict[str, Layer] = {}
     for k, (layer, dropout) in enumerate(levels):
-        same = layer.input_size == layer.output_size
-        beside = 0.0 if dropout is None else dropout
-        parts[str(k)] = Residual(layer, dropout=beside) if same else followed(layer, dropout)
-    return parts
+        same_width = layer.input_size == layer.output_size
+        layers[str(k)] = Residual(layer, dropout=dropout or 0.0) if same_width else with_dropout(layer, dropout)
+    return layers
 
 
 def dense(levels: Sequence[Level]) -> dict[str, Layer]:
     """y_k = [y_{k−1}; D(f_k(y_{k−1}))]"""
-    return {"dense": DenseStack([followed(layer, dropout) for layer, dropout in levels])}
+    return {"dense": DenseStack([with_dropout(layer, dropout) for layer, dropout in levels])}
 
 
-def followed(layer: Layer, dropout: Layer | None) -> Stack:
-    """D(f(x)). The name of f's weights and states is the same with dropout and without."""
+def with_dropout(layer: Layer, dropout: Layer | None) -> Stack:
+    """D(f(x)). f's weights and states have the same names with and without dropout."""
     return Stack({"layer": layer} if dropout is None else {"layer": layer, "dropout": dropout})
 
 
-CONNECTIONS: Registry[Join] = Registry("connection", {"plain": plain, "residual": residual, "dense": dense})
+CONNECTIONS: Registry[Connection] = Registry("connection", {"plain": plain, "residual": residual, "dense": dense})
 
 
 def recurrent_stack(
@@ -71,14 +70,14 @@ def recurrent_stack(
         dense      y_k = [y_{k−1}; D(f_k(y_{k−1}))]
 
     cell: by name, or a class of your own
-    bidirectional: f_k = [→f_k; ←f_k], each of hidden_size, so f_k gives twice as much
-    connection: one of the above; there is no way around a layer that changes the width, so with "residual" the first
-        layer has none unless input_size is what a layer gives
-    dropout: D between layers, so none after the last, as in `torch.nn.LSTM`
-    dropout_kind: of D; "plain", each value by itself, or "variational", the same values at every step
+    bidirectional: f_k = [→f_k; ←f_k], each of hidden_size, so the output of f_k is twice as wide
+    connection: one of the above. A layer that changes the width has no residual connection: with "residual" the first
+        layer has one only if input_size is the width of its output
+    dropout: D between layers, not after the last, as in `torch.nn.LSTM`
+    dropout_kind: "plain", each value by itself, or "variational", the same values at every step
     bias, initial, weight_drop, zoneout: of every cell, see `Recurrent`
 
-    Names of weights and states don't depend on dropout: plain layers carry "0.hidden", "1.hidden", …, residual ones
+    The names of weights and states don't depend on dropout: plain layers carry "0.hidden", "1.hidden", …, residual ones
     "0.layer.hidden", …, dense ones "dense.0.layer.hidden", …
 
     >>> import torch
@@ -93,18 +92,18 @@ def recurrent_stack(
         check_count("recurrent_stack", argument, count)
     for argument, p in (("dropout", dropout), ("input_dropout", input_dropout)):
         check_probability("recurrent_stack", argument, p)
-    kind = CELLS[cell] if isinstance(cell, str) else cell
-    drop, join = DROPOUTS[dropout_kind], CONNECTIONS[connection]
+    cell_class = CELLS[cell] if isinstance(cell, str) else cell
+    dropout_class, connect = DROPOUTS[dropout_kind], CONNECTIONS[connection]
 
     def direction(width: int) -> Recurrent:
-        one = kind(width, hidden_size, bias=bias)
-        return Recurrent(one, weight_drop=weight_drop, zoneout=zoneout, initial=initial)
+        built = cell_class(width, hidden_size, bias=bias)
+        return Recurrent(built, weight_drop=weight_drop, zoneout=zoneout, initial=initial)
 
     levels: list[Level] = []
     for k in range(depth):
-        width = list(join(levels).values())[-1].output_size if levels else input_size
+        width = list(connect(levels).values())[-1].output_size if levels else input_size
         layer = Bidirectional(direction(width), direction(width)) if bidirectional else direction(width)
-        between = dropout and k < depth - 1
-        levels.append((layer, drop(layer.output_size, dropout) if between else None))
-    first = {"input_dropout": drop(input_size, input_dropout)} if input_dropout else {}
-    return Stack({**first, **join(levels)})
+        is_last = k == depth - 1
+        levels.append((layer, dropout_class(layer.output_size, dropout) if dropout and not is_last else None))
+    first = {"input_dropout": dropout_class(input_size, input_dropout)} if input_dropout else {}
+    return Stack({**first, **connect(levels)})

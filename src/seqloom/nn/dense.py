@@ -1,23 +1,23 @@
-"""The three ways to put a sequence through a linear layer: over features, over tokens, over both.
+"""Three linear layers over a sequence: over features, over tokens, over both.
 
-                         weights                what mixes            lengths
-    over features        output · input         nothing: each step    any
+                         weights                what mixes               lengths
+    over features        output · input         nothing: each step       any
                                                 by itself
-    over tokens          length²                positions, the same   up to `length`
-                                                way in each feature
-    over both            length² output·input   everything            up to `length`
+    over tokens          length²                positions, each feature  up to `length`
+                                                with the same weights
+    over both            length² output·input   everything               up to `length`
 
-X is a row [time, input_size], and φ an activation by name. A weight for one position is a weight for no other, so the
-last two have a longest length, can't step, and what they learn at one position they don't know at the next.
-Convolution, recurrence and attention each mend that in their own way.
+X is a row [time, input_size], and φ an activation by name. The last two have weights for each position. So they have a
+maximum length, can't step, and what they learn at one position they don't know at the next. Convolution, recurrence and
+attention each solve that in their own way.
 """
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.layer import Layer, Pointwise, Traits
+from seqloom.nn.activations import activation as build_activation
+from seqloom.nn.layer import Layer, Lengths, Output, Pointwise, Traits, Vectors
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
@@ -25,7 +25,7 @@ from seqloom.nn.validation import check_count
 class DenseOverFeatures(Pointwise):
     """y_t = φ(W x_t + b)
 
-    Takes sequences of any length; no position knows about another.
+    Takes sequences of any length; no position depends on another.
 
     >>> y, _ = DenseOverFeatures(3, 4)(torch.randn(2, 5, 3))
     >>> y.shape
@@ -36,9 +36,9 @@ class DenseOverFeatures(Pointwise):
         super().__init__()
         self.input_size, self.output_size = input_size, output_size
         self.linear = nn.Linear(input_size, output_size, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time out"]:
+    def transform(self, x: Vectors) -> Float[Tensor, "batch time out"]:
         y: Tensor = self.activation(self.linear(x))
         return y
 
@@ -46,8 +46,8 @@ class DenseOverFeatures(Pointwise):
 class DenseOverTokens(Layer):
     """Y = φ(W X + b 1ᵀ), that is y_t = φ(Σ_s W_ts x_s + b_t)
 
-    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole: a shorter one meets the first rows
-    and columns of W, so what lies beyond it contributes nothing.
+    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole. A shorter one uses the first rows
+    and columns of W, so padding contributes nothing.
 
     >>> layer = DenseOverTokens(3, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -63,23 +63,21 @@ class DenseOverTokens(Layer):
         self.input_size = self.output_size = size
         self.length = length
         self.linear = nn.Linear(length, length, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
 
     @property
     def traits(self) -> Traits:
         return Traits(causal=False, max_length=self.length)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         return self.activation(over_tokens(x, self.linear, steps=x.shape[1])), State()
 
 
 class DenseOverBoth(Layer):
     """vec(Y) = φ(W vec(X) + b), with vec(X) = [x_1; …; x_T]
 
-    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole: a shorter one meets
-    the first rows and columns of W, so what lies beyond it contributes nothing.
+    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole. A shorter one uses
+    the first rows and columns of W, so padding contributes nothing.
 
     >>> layer = DenseOverBoth(3, 4, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -97,24 +95,20 @@ class DenseOverBoth(Layer):
         self.input_size, self.output_size = input_size, output_size
         self.length = length
         self.linear = nn.Linear(length * input_size, length * output_size, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
 
     @property
     def traits(self) -> Traits:
         return Traits(causal=False, max_length=self.length)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         time = x.shape[1]
         y = F.linear(x.flatten(1), *corner(self.linear, time * self.output_size, time * self.input_size))
         return self.activation(y.unflatten(1, (time, self.output_size))), State()
 
 
-def over_tokens(
-    x: Float[Tensor, "batch time dim"], linear: nn.Linear, steps: int
-) -> Float[Tensor, "batch {steps} dim"]:
-    """y_t = Σ_s W_ts x_s + b_t, for the first steps of Y
+def over_tokens(x: Vectors, linear: nn.Linear, steps: int) -> Float[Tensor, "batch {steps} dim"]:
+    """y_t = Σ_s W_ts x_s + b_t, for the first `steps` rows of Y
 
     >>> over_tokens(torch.randn(2, 5, 3), nn.Linear(8, 6), steps=4).shape
     torch.Size([2, 4, 3])
@@ -125,6 +119,6 @@ def over_tokens(
 def corner(
     linear: nn.Linear, rows: int, columns: int
 ) -> tuple[Float[Tensor, "{rows} {columns}"], Float[Tensor, " {rows}"] | None]:
-    """The first rows and columns of W, and the first rows of b: all of a layer that a shorter sequence meets."""
+    """The first rows and columns of W, and the first rows of b."""
     bias: Tensor | None = linear.bias
     return linear.weight[:rows, :columns], None if bias is None else bias[:rows]

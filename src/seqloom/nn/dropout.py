@@ -1,22 +1,20 @@
-"""Ways to leave something out in training; in eval mode each is the identity.
+"""Dropout layers; in eval mode each is the identity.
 
-Weight drop and zoneout act inside `Recurrent`, whole words are left out in the stem `TokenEmbedding`.
+Weight drop and zoneout are in `Recurrent`, word dropout is in the stem `TokenEmbedding`.
 """
 
 from abc import abstractmethod
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 from torch.nn import functional as F
 
-from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.nn.layer import Pointwise
+from seqloom.nn.layer import Pointwise, Vectors
+from seqloom.nn.validation import check_probability
 
 
 class DropoutBase(Pointwise):
-    """x ⊙ m / (1 − p), with m drawn from Bernoulli(1 − p) in training mode."""
+    """y = x ⊙ m / (1 − p), with m ~ Bernoulli(1 − p) in training mode"""
 
     def __init__(self, size: int, p: float) -> None:
         super().__init__()
@@ -25,10 +23,10 @@ class DropoutBase(Pointwise):
         self.p = p
 
     @abstractmethod
-    def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def drop(self, x: Vectors) -> Vectors:
         """x ⊙ m / (1 − p)"""
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         return self.drop(x) if self.training and self.p else x
 
     def extra_repr(self) -> str:
@@ -36,23 +34,17 @@ class DropoutBase(Pointwise):
 
 
 class Dropout(DropoutBase):
-    """Each value by itself (Srivastava et al. 2014)."""
+    """y = x ⊙ m / (1 − p), with an m of its own for each value (Srivastava et al. 2014)"""
 
-    def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def drop(self, x: Vectors) -> Vectors:
         return F.dropout(x, self.p)
 
 
 class VariationalDropout(DropoutBase):
-    """The same values at every step of a row (Gal & Ghahramani 2016, https://arxiv.org/abs/1512.05287)."""
+    """y = x ⊙ m / (1 − p), with the same m at every step of a row (Gal & Ghahramani 2016, https://arxiv.org/abs/1512.05287)"""
 
-    def drop(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def drop(self, x: Vectors) -> Vectors:
         return x * F.dropout(torch.ones_like(x[:, :1]), self.p)
 
 
 DROPOUTS: Registry[type[DropoutBase]] = Registry("dropout", {"plain": Dropout, "variational": VariationalDropout})
-
-
-def check_probability(where: str, argument: str, p: float) -> None:
-    """0 ≤ p < 1: with p = 1 nothing would be left."""
-    if not 0 <= p < 1:
-        raise ArgumentError(where, argument, str(p), "a probability, at least 0 and below 1", verb="is")

@@ -1,13 +1,11 @@
-"""Each position by itself through a wider layer and back."""
+"""Feed-forward layers: each position by itself through a wider layer and back."""
 
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.kernels.linear import Linear
-from seqloom.nn.activations import activation as activation_named
-from seqloom.nn.dropout import check_probability
-from seqloom.nn.layer import Pointwise
-from seqloom.nn.validation import check_count
+from seqloom.nn.activations import activation as build_activation
+from seqloom.nn.layer import Pointwise, Vectors
+from seqloom.nn.validation import check_count, check_probability
 
 
 class FeedForward(Pointwise):
@@ -27,11 +25,11 @@ class FeedForward(Pointwise):
         check_probability(type(self).__name__, "dropout", dropout)
         self.input_size = self.output_size = size
         self.widen: nn.Linear = Linear(size, hidden_size, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
         self.dropout = nn.Dropout(dropout)
         self.narrow: nn.Linear = Linear(hidden_size, size, bias=bias)
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         y: Tensor = self.narrow(self.dropout(self.activation(self.widen(x))))
         return y
 
@@ -45,6 +43,6 @@ class GatedFeedForward(FeedForward):
         super().__init__(size, hidden_size, activation=activation, dropout=dropout, bias=bias)
         self.gate = Linear(size, hidden_size, bias=bias)
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         y: Tensor = self.narrow(self.dropout(self.activation(self.gate(x)) * self.widen(x)))
         return y

@@ -1,4 +1,4 @@
-"""Where weights start. One function, named schemes."""
+"""Initialization of weights by named schemes."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -10,21 +10,38 @@ from torch import Tensor, nn
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 
-Fill = Callable[[Tensor, float | None], object]
+Scheme = Callable[[Tensor, float | None], object]
 
-# A scheme fills a matrix [out, in]; `scale` is r, s or the gain, None the scheme's own.
-SCHEMES: Registry[Fill] = Registry(
+
+def scaled(fill: Callable[..., Tensor], default: float = 1.0) -> Scheme:
+    """A scheme from a function of `nn.init` with a gain; `scale` replaces its default."""
+    return lambda weight, scale: fill(weight, default if scale is None else scale)
+
+
+def he(fill: Callable[..., Tensor]) -> Scheme:
+    return scaled(lambda weight, gain: fill(weight, nonlinearity="relu").mul_(gain))
+
+
+def identity(weight: Tensor, gain: float) -> Tensor:
+    if weight.dim() != 2:
+        expected = "a matrix, for the scheme 'identity'"
+        raise ArgumentError("initialize", "a weight", f"shape {list(weight.shape)}", expected)
+    return nn.init.eye_(weight).mul_(gain)
+
+
+# A scheme fills a matrix [out, in]. Its `scale` is r, s or the gain; None is the default of the scheme.
+SCHEMES: Registry[Scheme] = Registry(
     "initialization",
     {
-        "uniform": lambda weight, r: nn.init.uniform_(weight, -_or(r, 0.1), _or(r, 0.1)),  # U(−r, r)
-        "normal": lambda weight, s: nn.init.normal_(weight, 0.0, _or(s, 0.02)),  # N(0, s²)
-        "glorot-uniform": lambda weight, gain: nn.init.xavier_uniform_(weight, _or(gain, 1.0)),  # U(±√(6/(in+out)))
-        "glorot-normal": lambda weight, gain: nn.init.xavier_normal_(weight, _or(gain, 1.0)),  # N(0, 2/(in+out))
-        "he-uniform": lambda weight, gain: _he(weight, gain, nn.init.kaiming_uniform_),  # U(±√(6/in))
-        "he-normal": lambda weight, gain: _he(weight, gain, nn.init.kaiming_normal_),  # N(0, 2/in)
-        "orthogonal": lambda weight, gain: nn.init.orthogonal_(weight, _or(gain, 1.0)),  # WᵀW = gain² I
-        "identity": lambda weight, gain: _identity(weight).mul_(_or(gain, 1.0)),  # the ReLU RNN of Le et al. 2015
-        "zero": lambda weight, _: nn.init.zeros_(weight),
+        "uniform": scaled(lambda weight, r: nn.init.uniform_(weight, -r, r), default=0.1),  # W ~ U(−r, r)
+        "normal": scaled(lambda weight, s: nn.init.normal_(weight, 0.0, s), default=0.02),  # W ~ N(0, s²)
+        "glorot-uniform": scaled(nn.init.xavier_uniform_),  # W ~ gain · U(±√(6 / (in + out)))
+        "glorot-normal": scaled(nn.init.xavier_normal_),  # W ~ gain · N(0, 2 / (in + out))
+        "he-uniform": he(nn.init.kaiming_uniform_),  # W ~ gain · U(±√(6 / in))
+        "he-normal": he(nn.init.kaiming_normal_),  # W ~ gain · N(0, 2 / in)
+        "orthogonal": scaled(nn.init.orthogonal_),  # WᵀW = gain² I
+        "identity": scaled(identity),  # W = gain · I, for the ReLU RNN of Le et al. 2015
+        "zero": lambda weight, _: nn.init.zeros_(weight),  # W = 0
     },
 )
 
@@ -34,7 +51,7 @@ _ROLES: Mapping[type[nn.Module], Mapping[str, str]] = {
     nn.Conv2d: {"weight": "weight", "bias": "bias"},
     nn.Embedding: {"weight": "embedding"},
 }
-_CELL = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bias", "candidate_bias": "bias"}
+_CELL_ROLES = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bias", "candidate_bias": "bias"}
 
 
 @torch.no_grad()
@@ -49,16 +66,17 @@ def initialize(
     forget: float = 1.0,
     prior: Shaped[Tensor, " classes"] | None = None,
 ) -> None:
-    """Start all weights of a module by named schemes.
+    """Initialize all weights of a module by named schemes.
 
     weights: matrices and convolutions; a cell's input weights, each part by itself
     recurrent: a cell's h-to-h weights, each part by itself
-    embeddings: N(0, 1/dim) as "normal", unless `scale` says otherwise
-    biases: by any scheme that can fill a vector
+    embeddings: "normal" is N(0, 1/dim), unless `scale` is given
+    biases: "zero", "uniform" or "normal"
     scale: r of "uniform", s of "normal", the gain of the others; for `weights`, `embeddings` and `biases`
-    forget: added to a forget gate's bias, so that memory lasts from the start (Gers 2000; Jozefowicz 2015)
-    prior: how frequent each class is; output biases start at its logarithm, so that the first loss is the entropy of
+    forget: added to the bias of a forget gate, so that memory lasts from the start (Gers 2000; Jozefowicz 2015)
+    prior: the frequency of each class; output biases start at its logarithm, so that the first loss is the entropy of
         the classes
+
     Normalization, peepholes and learned positions stay as they are.
 
     >>> layer = nn.Linear(4, 2)
@@ -74,72 +92,54 @@ def initialize(
         "recurrent": (SCHEMES[recurrent], None),
         "bias": (SCHEMES[biases], scale),
     }
-    for part in module.modules():
-        for name, role in roles(part).items():
-            parameter = getattr(part, name, None)
+    for submodule in module.modules():
+        for name, role in roles(submodule).items():
+            parameter = getattr(submodule, name, None)
             if parameter is None:
                 continue
             if role == "embedding":
                 dim_scale = parameter.shape[1] ** -0.5 if embeddings == "normal" else None
                 SCHEMES[embeddings](parameter, scale if scale is not None else dim_scale)
                 continue
-            fill, size = schemes[role]
-            for matrix in matrices(part, parameter, role):
-                fill(matrix, size)
-        bias = getattr(part, "bias", None)
-        if "forget" in gates(part) and bias is not None:
-            bias.chunk(len(gates(part)))[gates(part).index("forget")].add_(forget)
-    if prior is not None:  # after all biases have started
-        for part in module.modules():
-            initialize_bias = getattr(part, "init_bias_from_prior", None)
-            if initialize_bias is not None:
-                initialize_bias(prior)
+            scheme, gain = schemes[role]
+            for matrix in matrices(submodule, parameter, role):
+                scheme(matrix, gain)
+        parts, bias = cell_parts(submodule), getattr(submodule, "bias", None)
+        if "forget" in parts and bias is not None:
+            bias.chunk(len(parts))[parts.index("forget")].add_(forget)
+    if prior is not None:  # after all biases are initialized
+        for submodule in module.modules():
+            start_at_prior = getattr(submodule, "start_at_prior", None)
+            if start_at_prior is not None:
+                start_at_prior(prior)
 
 
 def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:
-    """What a scheme fills by itself: a cell's parts, the matrices of a stack ("weights"), or the whole."""
+    """What a scheme fills separately: the parts of a cell, the matrices of a stack ("weights"), or the parameter."""
     if role == "weights":
         return parameter.unbind()
-    return parameter.chunk(len(gates(module)) or 1)
+    return parameter.chunk(len(cell_parts(module)) or 1)
 
 
-def gates(module: nn.Module) -> tuple[str, ...]:
-    """The parts of a cell; a module that is none has none."""
+def cell_parts(module: nn.Module) -> tuple[str, ...]:
     return module.parts if hasattr(module, "recurrent_weight") else ()  # type: ignore[return-value]
 
 
 def roles(module: nn.Module) -> Mapping[str, str]:
-    """Which parameters of this module, not of its children, are a weight, a stack of weights, recurrent, an embedding
-    or a bias.
+    """The role of each parameter of this module itself: weight, weights (a stack), recurrent, embedding or bias.
 
-    A module with parameters of its own may say so in an attribute `roles`.
+    A module with parameters of its own may have an attribute `roles` that says it.
     """
     if hasattr(module, "recurrent_weight"):
-        return _CELL
+        return _CELL_ROLES
     own = getattr(module, "roles", None)
     if own is not None:
         return own  # type: ignore[no-any-return]
-    return next((found for kind, found in _ROLES.items() if isinstance(module, kind)), {})
+    return next((by_name for kind, by_name in _ROLES.items() if isinstance(module, kind)), {})
 
 
 def log_prior(prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
-    """log p of each class from counts or frequencies; a class never seen counts as half an example."""
+    """log p of each class, from counts or frequencies; a class that never occurs counts as half an example."""
     counts = prior.to(torch.float64)
     counts = torch.where(counts > 0, counts, 0.5 * torch.where(counts > 0, counts, math.inf).min().clamp(max=1.0))
     return (counts / counts.sum()).log().to(prior.dtype if prior.is_floating_point() else torch.get_default_dtype())
-
-
-def _or(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
-
-
-def _identity(weight: Tensor) -> Tensor:
-    if weight.dim() != 2:
-        shape = f"shape {list(weight.shape)}"
-        raise ArgumentError("initialize", "a weight", shape, "a matrix, for the scheme 'identity'")
-    return nn.init.eye_(weight)
-
-
-def _he(weight: Tensor, gain: float | None, fill: Callable[..., Tensor]) -> None:
-    fill(weight, nonlinearity="relu")
-    weight.mul_(_or(gain, 1.0))

@@ -1,4 +1,4 @@
-"""The one contract: a sequence of vectors in, a sequence of vectors out, in which each position knows about others."""
+"""The contract of all layers: a sequence of vectors in, a sequence of vectors out, and a state between calls."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -14,15 +14,19 @@ from seqloom.nn.state import State
 from seqloom.nn.validation import check_lengths, check_sequence, check_state, longest_length
 
 Shapes = dict[str, tuple[int | None, ...]]
+Vectors = Float[Tensor, "batch time dim"]
+Lengths = Int[Tensor, " batch"] | None
+Output = tuple[Float[Tensor, "batch time out"], State]
 
 
 class Traits(NamedTuple):
-    """What a layer promises, in eval mode; the conformance suite asks exactly that of it.
+    """What a layer promises in eval mode. The conformance suite tests it.
 
-    causal: y_t depends on x_1 .. x_t alone, so T steps in one call, one step in T calls and any split between are the
-        same.
-    max_length: the most steps that it takes, None for any number.
-    rows_independent: no row changes another, in training mode either (batch normalization is the exception).
+    causal: y_t depends only on x_1 .. x_t, so T steps in one call, one step in T calls and any other split give the
+        same result
+    max_length: the largest number of steps, None if any number will do
+    rows_independent: no row changes the output of another, in training mode either (batch normalization is the
+        exception)
     """
 
     causal: bool
@@ -30,24 +34,27 @@ class Traits(NamedTuple):
     rows_independent: bool = True
 
     @staticmethod
-    def of_all(layers: Iterable["Layer"]) -> "Traits":
-        """What layers promise together: causal if all are, and so on."""
+    def combine(layers: Iterable["Layer"]) -> "Traits":
+        """The traits of layers used together: causal if all of them are, and so on."""
         traits = [layer.traits for layer in layers]
-        causal, limits, independent = zip(*traits, strict=True) if traits else ((), (), ())
-        return Traits(all(causal), min((each for each in limits if each is not None), default=None), all(independent))
+        return Traits(
+            causal=all(t.causal for t in traits),
+            max_length=min((t.max_length for t in traits if t.max_length is not None), default=None),
+            rows_independent=all(t.rows_independent for t in traits),
+        )
 
 
 class Layer(nn.Module, ABC):
     """y, state = layer(x, lengths=lengths, state=state)
 
     x       [batch, time, input_size]
-    lengths [batch], how much of each row is real; what lies beyond changes no result and no gradient
+    lengths [batch], the number of valid steps of each row; padding changes no result and no gradient
     state   what the last call returned, None at the start
-    y       [batch, time, output_size], zero beyond a row's length
+    y       [batch, time, output_size], zero at padding
 
-    A layer writes `mix`, which may count on checked arguments and a state, and says what it carries in
-    `state_shapes`. Beyond a row's length `mix` finds finite values; zeros if the layer says that it `needs_zeros`,
-    because it reads other steps without asking which are real.
+    A layer implements `mix`, which receives validated arguments and a state, and declares in `state_shapes` what it
+    carries. At padding `mix` receives finite values, or zeros if the layer sets `needs_zeros`, because it reads other
+    steps without a mask.
     """
 
     input_size: int
@@ -56,56 +63,42 @@ class Layer(nn.Module, ABC):
 
     @property
     @abstractmethod
-    def traits(self) -> Traits:
-        """What this layer promises."""
+    def traits(self) -> Traits: ...
 
     @abstractmethod
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        """The layer itself; time is at least 1. What y holds beyond a row's length does not matter."""
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        """The computation of this layer. time is at least 1; the values of y at padding do not matter."""
 
     def state_shapes(self) -> Shapes:
-        """The tensors that this layer carries, each without its batch dimension; None is any size."""
+        """The shapes of the tensors that this layer carries, without the batch dimension; None is any size."""
         return {}
 
     def initial(self, rows: int, like: Tensor) -> State:
-        """The state before the first step, zeros unless a layer says otherwise; of the device and type of `like`."""
+        """The state before the first step, with the device and dtype of `like`; zeros by default."""
         zeros = {
             name: like.new_zeros(rows, *(size or 0 for size in shape)) for name, shape in self.state_shapes().items()
         }
         return State(zeros, position=like.new_zeros(rows, dtype=torch.int64))
 
     def start(
-        self,
-        memory: Float[Tensor, "batch steps memory_size"],
-        lengths: Int[Tensor, " batch"] | None = None,
-        final: State | None = None,
+        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
     ) -> State:
-        """The state before the first step of a layer that may look at another sequence: that memory, prepared once.
+        """The state before the first step of a decoder: a layer with cross-attention projects the memory here, once.
 
-        `final` is the state in which the layer that made the memory ended, for one that begins where it ended.
+        final: the encoder's last state, for a decoder that starts from it
         """
         return self.initial(memory.shape[0], memory)
 
-    def forward(
-        self,
-        x: Float[Tensor, "batch time dim"],
-        lengths: Int[Tensor, " batch"] | None = None,
-        state: State | None = None,
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        if isinstance(state, State) and state.checked:  # within another layer, which has looked at x for all its parts
-            return self.mix(mask_padding(x, lengths) if self.needs_zeros else x, lengths, state)
+    def forward(self, x: Vectors, lengths: Lengths = None, state: State | None = None) -> Output:
         where = type(self).__name__
-        check_sequence(where, x, self.input_size, next(self.parameters(), None))
+        if not (isinstance(state, State) and state.checked):
+            check_sequence(where, x, self.input_size, next(self.parameters(), None))
         return self.run(where, x, lengths, state)
 
-    def run(
-        self, where: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x"
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        """`mix` between the two ends of the contract: arguments checked, padding silenced, position moved on.
+    def run(self, where: str, x: Tensor, lengths: Tensor | None, state: State | None, argument: str = "x") -> Output:
+        """`mix`, with everything that the contract asks of all layers: validation, masked padding, the new position.
 
-        Within another layer, which has done so for all its parts, nothing of that is done again.
+        Within another layer, which has done this for all its sublayers, it is `mix` alone.
         """
         if isinstance(state, State) and state.checked:
             return self.mix(mask_padding(x, lengths) if self.needs_zeros else x, lengths, state)
@@ -114,7 +107,7 @@ class Layer(nn.Module, ABC):
             state = self.initial(rows, x)
         else:
             check_state(where, state, self.state_shapes(), rows, x)
-            if state.position is None:  # made by hand from tensors alone: a beginning
+            if state.position is None:  # built by hand from tensors alone
                 state = state.with_position(torch.zeros(rows, dtype=torch.int64, device=x.device), 0)
         traits = self.traits
         if not traits.causal and state.max_position > 0:
@@ -138,20 +131,16 @@ class Layer(nn.Module, ABC):
 
 
 class Pointwise(Layer):
-    """A layer that treats each step by itself: y_t = f(x_t). Causal, of any length, with nothing to carry."""
+    """y_t = f(x_t), each step by itself: causal, of any length, without a state."""
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
+    traits = Traits(causal=True)
 
     @abstractmethod
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time out"]:
+    def transform(self, x: Vectors) -> Float[Tensor, "batch time out"]:
         """f, at every step."""
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        return self.each(x), State()
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        return self.transform(x), State()
 
 
 class Identity(Pointwise):
@@ -161,5 +150,5 @@ class Identity(Pointwise):
         super().__init__()
         self.input_size = self.output_size = size
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         return x

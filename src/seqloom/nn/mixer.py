@@ -1,15 +1,13 @@
-"""MLP-Mixer: neither convolution nor attention, but two small networks in turn, one over tokens and one over features.
-
-(Tolstikhin et al. 2021, https://arxiv.org/abs/2105.01601)
+"""MLP-Mixer (Tolstikhin et al. 2021, https://arxiv.org/abs/2105.01601): two small networks in turn, one over tokens and
+one over features, without convolution or attention.
 """
 
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import nn
 
-from seqloom.nn.activations import activation as activation_named
+from seqloom.nn.activations import activation as build_activation
 from seqloom.nn.dense import over_tokens
 from seqloom.nn.feed_forward import FeedForward
-from seqloom.nn.layer import Layer, Traits
+from seqloom.nn.layer import Layer, Lengths, Output, Traits, Vectors
 from seqloom.nn.residual import PreNorm
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
@@ -17,11 +15,12 @@ from seqloom.nn.validation import check_count
 
 
 class TokenMixing(Layer):
-    """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: each feature by itself through a network over positions.
+    """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: a network over positions, the same for each feature.
 
-    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole: a shorter
-    one meets the first columns of W_1 and the first rows of W_2, so what lies beyond it contributes nothing.
+    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole. A shorter
+    one uses the first columns of W_1 and the first rows of W_2, so padding contributes nothing.
 
+    >>> import torch
     >>> layer = TokenMixing(3, length=8, hidden_size=16)
     >>> y, _ = layer(torch.randn(2, 5, 3))
     >>> y.shape, layer.traits.max_length
@@ -38,30 +37,28 @@ class TokenMixing(Layer):
         self.input_size = self.output_size = size
         self.length, self.hidden_size = length, hidden_size
         self.widen = nn.Linear(length, hidden_size, bias=bias)
-        self.activation = activation_named(activation)
+        self.activation = build_activation(activation)
         self.narrow = nn.Linear(hidden_size, length, bias=bias)
 
     @property
     def traits(self) -> Traits:
         return Traits(causal=False, max_length=self.length)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         hidden = self.activation(over_tokens(x, self.widen, steps=self.hidden_size))
         return over_tokens(hidden, self.narrow, steps=x.shape[1]), State()
 
 
 class MixerBlock(Stack):
-    """The Mixer's layer:
+    """One layer of the Mixer:
 
         U = X + TokenMixing(norm(X))
         Y = U + FeedForward(norm(U))
 
-    Takes sequences of up to `length` steps, whole. A Mixer is a `Stack` of these, over patches or tokens; it needs no
-    position embeddings, because token mixing has a weight for each position.
+    Takes sequences of up to `length` steps, whole. A Mixer is a `Stack` of these over patches or tokens. It needs no
+    position embeddings, because token mixing has weights for each position.
 
-    >>> from seqloom.nn.stack import Stack
+    >>> import torch
     >>> mixer = Stack([MixerBlock(4, length=9, token_hidden_size=8, hidden_size=16) for _ in range(2)])
     >>> y, _ = mixer(torch.randn(2, 9, 4))
     >>> y.shape, mixer.traits.max_length
@@ -81,9 +78,5 @@ class MixerBlock(Stack):
     ) -> None:
         tokens = TokenMixing(size, length, token_hidden_size, activation=activation)
         features = FeedForward(size, hidden_size, activation=activation)
-        super().__init__(
-            {
-                "tokens": PreNorm(tokens, norm=norm, dropout=dropout),
-                "features": PreNorm(features, norm=norm, dropout=dropout),
-            }
-        )
+        sublayers: dict[str, Layer] = {"tokens": tokens, "features": features}
+        super().__init__({name: PreNorm(layer, norm=norm, dropout=dropout) for name, layer in sublayers.items()})

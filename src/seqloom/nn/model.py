@@ -126,7 +126,7 @@ class Model(GenerativeModel):
 
     @property
     def max_length(self) -> int | None:
-        return Traits.of_all(part for part in (self.stem, self.body) if isinstance(part, Layer)).max_length
+        return Traits.combine(part for part in (self.stem, self.body) if isinstance(part, Layer)).max_length
 
 
 class EncoderDecoder(GenerativeModel):
@@ -173,7 +173,7 @@ class EncoderDecoder(GenerativeModel):
 
     @property
     def max_length(self) -> int | None:
-        return Traits.of_all([self.target_stem, self.decoder]).max_length
+        return Traits.combine([self.target_stem, self.decoder]).max_length
 
     def forward(
         self,

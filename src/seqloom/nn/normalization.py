@@ -1,10 +1,10 @@
-"""Normalization by name. Each has a learned scale γ and shift β unless it says otherwise; padding enters no mean."""
+"""Normalization by name. γ and β are a learned scale and shift; padding enters no mean."""
 
 import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -12,14 +12,14 @@ from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.masks import sequence_mask
-from seqloom.nn.layer import Identity, Layer, Pointwise, Traits
+from seqloom.nn.layer import Identity, Layer, Lengths, Output, Pointwise, Traits, Vectors
 from seqloom.nn.state import State
 
 
 class LayerNorm(Pointwise):
-    """γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of each step (Ba et al. 2016, https://arxiv.org/abs/1607.06450).
+    """y = γ ⊙ (x − mean x) / √(var x + ε) + β, over the features of a step (Ba et al. 2016, https://arxiv.org/abs/1607.06450)
 
-    bias: without it there is no β
+    bias: False for no β
     """
 
     def __init__(self, size: int, *, eps: float = 1e-5, bias: bool = True) -> None:
@@ -29,24 +29,24 @@ class LayerNorm(Pointwise):
         self.weight = nn.Parameter(torch.ones(size))
         self.bias = nn.Parameter(torch.zeros(size)) if bias else None
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         return F.layer_norm(x, (self.input_size,), self.weight, self.bias, self.eps)
 
 
 class PlainLayerNorm(Pointwise):
-    """(x − mean x) / √(var x + ε), nothing learned."""
+    """y = (x − mean x) / √(var x + ε), without parameters"""
 
     def __init__(self, size: int, *, eps: float = 1e-5) -> None:
         super().__init__()
         self.input_size = self.output_size = size
         self.eps = eps
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         return F.layer_norm(x, (self.input_size,), eps=self.eps)
 
 
 class RMSNorm(Pointwise):
-    """γ ⊙ x / √(mean x² + ε), no mean taken off and no shift (Zhang & Sennrich 2019, https://arxiv.org/abs/1910.07467)."""
+    """y = γ ⊙ x / √(mean x² + ε)   (Zhang & Sennrich 2019, https://arxiv.org/abs/1910.07467)"""
 
     def __init__(self, size: int, *, eps: float = 1e-6) -> None:
         super().__init__()
@@ -54,16 +54,17 @@ class RMSNorm(Pointwise):
         self.eps = eps
         self.weight = nn.Parameter(torch.ones(size))
 
-    def each(self, x: Float[Tensor, "batch time dim"]) -> Float[Tensor, "batch time dim"]:
+    def transform(self, x: Vectors) -> Vectors:
         return F.rms_norm(x, (self.input_size,), self.weight, self.eps)
 
 
 class BatchNorm(Layer):
-    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of a feature over all real steps of all rows (Ioffe & Szegedy 2015).
+    """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all steps of all rows (Ioffe & Szegedy 2015)
 
-    In eval mode μ and σ² are running means from training, so rows don't depend on each other there.
+    In eval mode μ and σ² are running means from training, so there rows are independent.
     """
 
+    traits = Traits(causal=True, rows_independent=False)
     running_mean: Float[Tensor, " dim"]
     running_variance: Float[Tensor, " dim"]
 
@@ -76,23 +77,17 @@ class BatchNorm(Layer):
         self.register_buffer("running_mean", torch.zeros(size))
         self.register_buffer("running_variance", torch.ones(size))
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True, rows_independent=False)
-
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         if self.training:
             mean, variance, count = moments(x, lengths, dims=(0, 1))
-            self._remember(mean.flatten(), variance.flatten(), count.flatten())
+            self._update_running(mean.flatten(), variance.flatten(), count.flatten())
         else:
             mean, variance = self.running_mean, self.running_variance
-        return normal(x, mean, variance, self.eps) * self.weight + self.bias, State()
+        return standardize(x, mean, variance, self.eps) * self.weight + self.bias, State()
 
     @torch.no_grad()
-    def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
-        """running ← (1 − m) running + m new, the variance unbiased as in torch; a batch of padding changes nothing."""
+    def _update_running(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
+        """running ← (1 − m) running + m new, the variance unbiased as in torch; a batch of padding changes nothing"""
         momentum = self.momentum * (count > 0)
         unbiased = variance * count / (count - 1).clamp(min=1)
         for running, new in ((self.running_mean, mean), (self.running_variance, unbiased)):
@@ -100,10 +95,12 @@ class BatchNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² over a group of features and the real steps of one row (Wu & He 2018).
+    """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² over a group of features and all steps of a row (Wu & He 2018)
 
-    Its means run over time, so it is not causal.
+    Not causal, because its means are over time.
     """
+
+    traits = Traits(causal=False)
 
     def __init__(self, size: int, groups: int, *, eps: float = 1e-5) -> None:
         super().__init__()
@@ -114,20 +111,14 @@ class GroupNorm(Layer):
         self.weight = nn.Parameter(torch.ones(size))
         self.bias = nn.Parameter(torch.zeros(size))
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False)
-
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         grouped = x.unflatten(2, (self.groups, -1))
         mean, variance, _ = moments(grouped, lengths, dims=(1, 3))
-        return normal(grouped, mean, variance, self.eps).flatten(2) * self.weight + self.bias, State()
+        return standardize(grouped, mean, variance, self.eps).flatten(2) * self.weight + self.bias, State()
 
 
 class InstanceNorm(GroupNorm):
-    """Each feature by itself over the real steps of one row: groups of one (Ulyanov et al. 2016)."""
+    """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all steps of a row (Ulyanov et al. 2016)"""
 
     def __init__(self, size: int, *, eps: float = 1e-5) -> None:
         super().__init__(size, groups=size, eps=eps)
@@ -148,23 +139,23 @@ NORMS: Registry[Callable[[int], Layer]] = Registry(
 
 
 def moments(
-    x: Float[Tensor, "batch time *dims"], lengths: Int[Tensor, " batch"] | None, dims: tuple[int, ...]
+    x: Float[Tensor, "batch time *dims"], lengths: Lengths, dims: tuple[int, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, variance and number of the real values over these dimensions, which stay as ones; 0 where there are none.
+    """Mean, variance and count of the values over these dimensions, padding excluded; 0 where there are none.
 
-    In float32 at least: bfloat16 can't count past 256.
+    At least in float32, because bfloat16 can't count past 256.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    steps = wide.new_ones(1, x.shape[1]) if lengths is None else sequence_mask(lengths, x.shape[1]).to(wide.dtype)
-    steps = steps.reshape(*steps.shape, *[1] * (x.dim() - 2))
-    count = steps.expand_as(wide).sum(dims, keepdim=True)
-    mean = (wide * steps).sum(dims, keepdim=True) / count.clamp(min=1)
-    variance = ((wide - mean) * steps).square().sum(dims, keepdim=True) / count.clamp(min=1)
+    mask = wide.new_ones(1, x.shape[1]) if lengths is None else sequence_mask(lengths, x.shape[1]).to(wide.dtype)
+    mask = mask.reshape(*mask.shape, *[1] * (x.dim() - 2))
+    count = mask.expand_as(wide).sum(dims, keepdim=True)
+    mean = (wide * mask).sum(dims, keepdim=True) / count.clamp(min=1)
+    variance = ((wide - mean) * mask).square().sum(dims, keepdim=True) / count.clamp(min=1)
     return mean, variance, count
 
 
-def normal(
+def standardize(
     x: Float[Tensor, "batch time *dims"], mean: Tensor, variance: Tensor, eps: float
 ) -> Float[Tensor, "batch time *dims"]:
-    """(x − μ) / √(σ² + ε), in the precision of x."""
+    """(x − μ) / √(σ² + ε), in the precision of x"""
     return ((x - mean) * torch.rsqrt(variance + eps)).to(x.dtype)

@@ -1,22 +1,25 @@
-"""From a sequence to one vector: [batch, time, dim] to [batch, dim], over the real steps alone."""
+"""From a sequence to one vector: [batch, time, dim] to [batch, dim], padding excluded."""
 
 from abc import ABC, abstractmethod
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.core.registry import Registry
 from seqloom.kernels.attention import masked_softmax
 from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
 from seqloom.nn.initialization import initialize
+from seqloom.nn.layer import Lengths, Vectors
 from seqloom.nn.record import offer, recording
 from seqloom.nn.validation import check_lengths, check_sequence
 
+Pooled = Float[Tensor, "batch dim"]
+
 
 class Pool(nn.Module, ABC):
-    """One vector for each row; a row without a real step gets zeros.
+    """One vector for each row; zeros for a row of length 0.
 
-    A pool writes `reduce`, which may count on checked arguments and zeros beyond the lengths.
+    A pool implements `reduce`, which receives validated arguments, zeros at padding and at least one step.
     """
 
     def __init__(self, size: int) -> None:
@@ -24,14 +27,9 @@ class Pool(nn.Module, ABC):
         self.input_size = self.output_size = size
 
     @abstractmethod
-    def reduce(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch dim"]:
-        """The pool itself; time is at least 1."""
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled: ...
 
-    def forward(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
-    ) -> Float[Tensor, "batch dim"]:
+    def forward(self, y: Vectors, lengths: Lengths = None) -> Pooled:
         where = type(self).__name__
         check_sequence(where, y, self.input_size, next(self.parameters(), None), argument="y")
         rows, time = y.shape[:2]
@@ -46,48 +44,42 @@ class Pool(nn.Module, ABC):
 
 
 class LastPool(Pool):
-    """y_n, the output at a row's last real step.
+    """c = y_n, the output at the last step of a row
 
-    Of a bidirectional layer it has the backward half after one step alone: there, mean, max or attention say more.
+    For a bidirectional layer prefer mean, max or attention: the backward half of y_n has seen only one step.
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [7.0]]])
     >>> LastPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[4.0], [7.0]]
     """
 
-    def reduce(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch dim"]:
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
         return last_step(y, lengths, default=y.new_zeros(y.shape[0], y.shape[2]))
 
 
 class MeanPool(Pool):
-    """1/n Σ_t y_t
+    """c = 1/n Σ_t y_t
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [2.0]]])
     >>> MeanPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[2.5], [4.0]]
     """
 
-    def reduce(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch dim"]:
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
         if lengths is None:
             return y.mean(dim=1)
         return y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(1)
 
 
 class MaxPool(Pool):
-    """max_t y_t, each feature by itself (Collobert et al. 2011); steps that tie share the gradient.
+    """c = max_t y_t, each feature by itself (Collobert et al. 2011); tied steps share the gradient
 
     >>> y = torch.tensor([[[1.0], [4.0], [9.0]], [[2.0], [8.0], [7.0]]])
     >>> MaxPool(1)(y, lengths=torch.tensor([2, 3])).tolist()
     [[4.0], [8.0]]
     """
 
-    def reduce(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch dim"]:
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
         if lengths is None:
             return y.amax(dim=1)
         padding = ~sequence_mask(lengths, y.shape[1]).unsqueeze(2)
@@ -95,10 +87,10 @@ class MaxPool(Pool):
 
 
 class AttentionPool(Pool):
-    """Steps weighted by how well each answers one learned query v (Yang et al. 2016, https://aclanthology.org/N16-1174).
+    """A weighted mean of the steps, scored against a learned query v (Yang et al. 2016, https://aclanthology.org/N16-1174).
 
         score_t = v · tanh(W y_t + b)
-        α = softmax(score)                    over real steps
+        α = softmax(score)
         c = Σ_t α_t y_t
 
     Offers `weights` [batch, 1 head, 1 query, time] to `record("attention")`.
@@ -114,9 +106,7 @@ class AttentionPool(Pool):
         self.query = nn.Linear(size, 1, bias=False)
         initialize(self)
 
-    def reduce(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch dim"]:
+    def reduce(self, y: Vectors, lengths: Lengths) -> Pooled:
         scores = self.query(self.hidden(y).tanh()).transpose(1, 2).unsqueeze(1)
         mask = None if lengths is None else sequence_mask(lengths, y.shape[1])[:, None, None]
         weights = masked_softmax(scores, mask)
@@ -126,11 +116,5 @@ class AttentionPool(Pool):
 
 
 POOLS: Registry[type[Pool]] = Registry(
-    "pool",
-    {
-        "last": LastPool,
-        "mean": MeanPool,
-        "max": MaxPool,
-        "attention": AttentionPool,
-    },
+    "pool", {"last": LastPool, "mean": MeanPool, "max": MaxPool, "attention": AttentionPool}
 )

@@ -1,4 +1,4 @@
-"""Where a step stands, told to a layer that would not know: added to x, or turned into queries and keys."""
+"""Position encodings: vectors added to x, or rotations of queries and keys, for layers that don't know the order."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.nn.layer import Identity, Layer, Traits
+from seqloom.nn.layer import Identity, Layer, Lengths, Output, Traits, Vectors
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
@@ -25,28 +25,23 @@ class Sinusoidal(Layer):
     [0.0, 1.0, 0.0, 1.0]
     """
 
+    traits = Traits(causal=True)
+
     def __init__(self, size: int, *, base: float = 10_000.0) -> None:
         super().__init__()
         self.input_size = self.output_size = size
         self.base = base
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
-
     def encode(self, positions: Int[Tensor, "rows time"], like: Tensor) -> Float[Tensor, "rows time dim"]:
-        """PE at these positions; sines and cosines side by side, then interleaved."""
         angles = rotation_angles(positions, self.input_size, self.base, like)
         return torch.stack([angles.sin(), angles.cos()], dim=3).flatten(2)[..., : self.input_size].to(like.dtype)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         return x + self.encode(state.step_positions(x), x), State()
 
 
 class LearnedPositions(Layer):
-    """y_p = x_p + E_p, a vector learned for each of `length` positions; there is none for a later one."""
+    """y_p = x_p + E_p, with a learned vector for each of `length` positions; later ones are an error"""
 
     def __init__(self, size: int, length: int) -> None:
         super().__init__()
@@ -59,21 +54,19 @@ class LearnedPositions(Layer):
     def traits(self) -> Traits:
         return Traits(causal=True, max_length=self.embedding.num_embeddings)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
-        # A row's padding may stand past the last position; what it is given does not matter.
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        # The padding of a row may be past the last position; its values do not matter.
         return x + self.embedding(state.step_positions(x).clamp(max=self.embedding.num_embeddings - 1)), State()
 
 
 class PositionVectors(nn.Embedding):
-    """E; small from the start, and `initialize`, which would scale it as words are scaled, leaves it so."""
+    """E. It has no role, so `initialize` does not scale it as it scales word embeddings."""
 
     roles: ClassVar[dict[str, str]] = {}
 
 
 class Rotary(nn.Module):
-    """Turns pairs of features by an angle that grows with the position (Su et al. 2021, https://arxiv.org/abs/2104.09864).
+    """Rotates pairs of features by an angle that grows with the position (Su et al. 2021, https://arxiv.org/abs/2104.09864).
 
         (a, b) -> (a cos pθ_i − b sin pθ_i, b cos pθ_i + a sin pθ_i),   θ_i = base^(−2i/dim)
 
@@ -94,7 +87,7 @@ class Rotary(nn.Module):
         return rotate(x, *self.cos_sin(positions, x))
 
     def cos_sin(self, positions: Int[Tensor, "rows time"], like: Tensor) -> tuple[Tensor, Tensor]:
-        """cos pθ_i and sin pθ_i, each [rows, 1, time, dim/2]: made once for queries and keys."""
+        """cos pθ_i and sin pθ_i, each [rows, 1, time, dim/2], for queries and keys"""
         angles = rotation_angles(positions, self.size, self.base, like).unsqueeze(1)
         return angles.cos().to(like.dtype), angles.sin().to(like.dtype)
 
@@ -104,13 +97,22 @@ def rotate(
     cos: Float[Tensor, "#batch 1 time half"],
     sin: Float[Tensor, "#batch 1 time half"],
 ) -> Float[Tensor, "batch heads time dim"]:
-    """(a, b) -> (a cos − b sin, b cos + a sin), a the first half of the features and b the second."""
+    """(a, b) -> (a cos − b sin, b cos + a sin), a the first half of the features and b the second"""
     a, b = x.chunk(2, dim=3)
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
 
 
-# What a stem of this width adds to its vectors; the second number is the most positions that it must know. Rotary
-# positions are told inside attention, and recurrence needs no telling.
+def rotation_angles(
+    positions: Int[Tensor, "rows time"], size: int, base: float, like: Tensor
+) -> Float[Tensor, "rows time half"]:
+    """p / base^(2i/size) for each pair i of features, at least in float32, because bfloat16 can't count past 256"""
+    wide = torch.promote_types(like.dtype, torch.float32)
+    pairs = torch.arange(0, size, 2, device=like.device, dtype=wide)
+    return positions.to(wide).unsqueeze(2) * base ** (-pairs / size)
+
+
+# What a stem adds to vectors of this size, for up to this many positions. Rotary positions act inside attention, and
+# recurrent layers need none.
 POSITIONS: Registry[Callable[[int, int], Layer]] = Registry(
     "positions",
     {
@@ -120,12 +122,3 @@ POSITIONS: Registry[Callable[[int, int], Layer]] = Registry(
         "none": lambda size, length: Identity(size),
     },
 )
-
-
-def rotation_angles(
-    positions: Int[Tensor, "rows time"], size: int, base: float, like: Tensor
-) -> Float[Tensor, "rows time half"]:
-    """p / base^(2i/size) for each pair i of features, in float32 at least: bfloat16 can't count past 256."""
-    wide = torch.promote_types(like.dtype, torch.float32)
-    pairs = torch.arange(0, size, 2, device=like.device, dtype=wide)
-    return positions.to(wide).unsqueeze(2) * base ** (-pairs / size)

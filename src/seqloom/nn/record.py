@@ -1,4 +1,7 @@
-"""Look inside without a flag on every signature: layers offer what they have, an open recorder keeps it."""
+"""Recording of internals: layers offer tensors such as attention weights, an open recorder keeps them.
+
+No layer needs a flag or an extra output for it.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -15,15 +18,15 @@ from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown_name
 from seqloom.nn.state import cat_padded
 
-Values = dict[str, Tensor]
+Tensors = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Piece:
-    """What one call offered: named tensors, with the axis that is time (None: one step, which has none)."""
+class Record:
+    """What one call of a layer offered: named tensors and their time axis (None for the tensors of one step)."""
 
-    where: str
-    values: Values
+    path: str
+    tensors: Tensors
     time: int | None
 
 
@@ -31,59 +34,59 @@ class Piece:
 class Recording:
     """What was offered while the recorder was open.
 
-    `seen["gates"]` maps each place ("" for a lone layer, else a dotted path such as "layers.0") to its named tensors,
-    joined over time whatever way the calls were split. `seen.pieces["gates"]` holds them as they came.
+    `recording["gates"]` maps the path of each layer ("" for a lone layer, otherwise dotted, such as "layers.0") to its
+    named tensors, joined over time however the calls were split. `recording.records["gates"]` has them call by call.
     """
 
     kinds: tuple[str, ...]
-    pieces: dict[str, list[Piece]] = field(default_factory=dict)
+    records: dict[str, list[Record]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Recording({', '.join(f'{kind}: {len(self.pieces.get(kind, []))} pieces' for kind in self.kinds)})"
+        return f"Recording({', '.join(f'{kind}: {len(self.records.get(kind, []))} records' for kind in self.kinds)})"
 
-    def __getitem__(self, kind: str) -> dict[str, Values]:
+    def __getitem__(self, kind: str) -> dict[str, Tensors]:
         if kind in RECORDS and kind not in self.kinds:
             raise UnknownName(f"{kind!r} was not recorded: this recorder was opened for {', '.join(self.kinds)}")
         if kind not in self.kinds:
             raise UnknownName(*unknown_name("record", kind, self.kinds))
-        places: dict[str, list[Piece]] = {}
-        for piece in self.pieces.get(kind, []):
-            places.setdefault(piece.where, []).append(piece)
-        return {where: _join(pieces) for where, pieces in places.items()}
+        by_path: dict[str, list[Record]] = {}
+        for item in self.records.get(kind, []):
+            by_path.setdefault(item.path, []).append(item)
+        return {path: _join(records) for path, records in by_path.items()}
 
 
 _recordings: ContextVar[tuple[Recording, ...]] = ContextVar("recordings", default=())
-_NOTHING = nullcontext()  # it holds nothing, so one serves all
 _path: ContextVar[tuple[str, ...]] = ContextVar("path", default=())
+_NO_SCOPE = nullcontext()
 
 
 @contextmanager
 def record(*kinds: str) -> Iterator[Recording]:
-    """Keep what layers offer of these kinds: "attention", "gates", "states".
+    """Record what layers offer of these kinds: "attention", "gates", "states".
 
     >>> from seqloom.nn import GRU, Recurrent
-    >>> with record("gates") as seen:
+    >>> with record("gates") as recording:
     ...     y, state = Recurrent(GRU(input_size=3, hidden_size=4))(torch.randn(2, 5, 3))
-    >>> seen["gates"][""]["update"].shape
+    >>> recording["gates"][""]["update"].shape
     torch.Size([2, 5, 4])
     """
     for kind in kinds:
         if kind not in RECORDS:
             raise UnknownName(*unknown_name("record", kind, RECORDS))
-    recording = Recording(kinds)
-    token = _recordings.set((*_recordings.get(), recording))
+    opened = Recording(kinds)
+    token = _recordings.set((*_recordings.get(), opened))
     try:
-        with _uncompiled:
-            yield recording
+        with _eager_mode:
+            yield opened
     finally:
         _recordings.reset(token)
 
 
-class Uncompiled:
-    """While any recorder is open, compiled models run as they were written: a compiled graph has nothing to offer.
+class EagerMode:
+    """Compiled models run eagerly while any recorder is open: a compiled graph offers nothing.
 
-    torch's switch is one for all threads, so it is set with the first recorder and put back with the last. Where
-    nothing was ever compiled it is left alone, since to ask for it takes seconds.
+    torch's switch is shared by all threads: the first recorder sets it, the last one restores it. If nothing was ever
+    compiled it is not touched, because that would import torch._dynamo, which takes seconds.
     """
 
     def __init__(self) -> None:
@@ -102,44 +105,44 @@ class Uncompiled:
                 self._switch.close()
 
 
-_uncompiled = Uncompiled()
+_eager_mode = EagerMode()
 
 
 def recording(kind: str) -> bool:
-    """Whether anybody wants this kind; layers ask before they compute it. Never while compiling."""
+    """Whether a recorder is open for this kind. Layers ask before they compute it. Never while compiling."""
     if torch.compiler.is_compiling():
         return False
-    return any(kind in recording.kinds for recording in _recordings.get())
+    return any(kind in opened.kinds for opened in _recordings.get())
 
 
-def offer(kind: str, *, time: int | None = None, **values: Tensor) -> None:
-    """Give named tensors to whoever records this kind. `time` is their time axis; None says that they are one step."""
+def offer(kind: str, *, time: int | None = None, **tensors: Tensor) -> None:
+    """Give named tensors to the open recorders of this kind. `time` is their time axis, None for those of one step."""
     if recording(kind):
-        piece = Piece(".".join(_path.get()), values, time)
-        for open_recording in _recordings.get():
-            if kind in open_recording.kinds:
-                open_recording.pieces.setdefault(kind, []).append(piece)
+        item = Record(".".join(_path.get()), tensors, time)
+        for opened in _recordings.get():
+            if kind in opened.kinds:
+                opened.records.setdefault(kind, []).append(item)
 
 
-def attends_to_memory(place: str) -> bool:
-    """Whether what was offered at this place is about another sequence, the memory that a decoder looks at.
+def attends_to_memory(path: str) -> bool:
+    """Whether the attention recorded at this path is cross-attention.
 
     >>> attends_to_memory("decoder.0.cross.layer.memory"), attends_to_memory("decoder.0.attention.layer")
     (True, False)
     """
-    return place.split(".")[-1] == "memory"
+    return path.split(".")[-1] == "memory"
 
 
-def scope(part: str) -> AbstractContextManager[None]:
-    """What is offered within comes from this part of the layer."""
+def scope(name: str) -> AbstractContextManager[None]:
+    """Within the block, the path of what is offered has this name in it."""
     if torch.compiler.is_compiling() or not _recordings.get():
-        return _NOTHING
-    return _scope(part)
+        return _NO_SCOPE
+    return _scope(name)
 
 
 @contextmanager
-def _scope(part: str) -> Iterator[None]:
-    token = _path.set((*_path.get(), part))
+def _scope(name: str) -> Iterator[None]:
+    token = _path.set((*_path.get(), name))
     try:
         yield
     finally:
@@ -148,25 +151,22 @@ def _scope(part: str) -> Iterator[None]:
 
 @contextmanager
 def capture(*kinds: str) -> Iterator[Recording]:
-    """Keep what is offered within from the open recorders, to be put in order and offered again."""
-    recording = Recording(kinds)
-    recordings, path = _recordings.set((recording,)), _path.set(())
+    """Record what is offered within the block, hidden from the open recorders, to reorder it and offer it again."""
+    captured = Recording(kinds)
+    recordings, path = _recordings.set((captured,)), _path.set(())
     try:
-        yield recording
+        yield captured
     finally:
         _recordings.reset(recordings)
         _path.reset(path)
 
 
-def _join(pieces: list[Piece]) -> Values:
-    axis, rows = pieces[0].time, {next(iter(piece.values.values())).shape[0] for piece in pieces}
+def _join(records: list[Record]) -> Tensors:
+    axis, rows = records[0].time, {next(iter(item.tensors.values())).shape[0] for item in records}
     if len(rows) > 1:
-        raise ArgumentError(
-            "record",
-            "a recording",
-            f"calls of {sorted(rows)} rows",
-            "calls that go on from each other; see its `pieces`",
-        )
+        expected = "calls that continue each other; several unrelated batches are in its `records`, one by one"
+        raise ArgumentError("record", "a recording", f"calls of {sorted(rows)} rows", expected)
+    values = {name: [item.tensors[name] for item in records] for name in records[0].tensors}
     if axis is None:
-        return {name: torch.stack([piece.values[name] for piece in pieces], dim=1) for name in pieces[0].values}
-    return {name: cat_padded([piece.values[name] for piece in pieces], dim=axis) for name in pieces[0].values}
+        return {name: torch.stack(steps, dim=1) for name, steps in values.items()}
+    return {name: cat_padded(calls, dim=axis) for name, calls in values.items()}

@@ -6,7 +6,6 @@ from functools import partial
 from traceback import walk_tb
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -17,32 +16,34 @@ from seqloom.kernels.masks import flip, mask_padding
 from seqloom.kernels.recurrence import Recurrence
 from seqloom.kernels.vendor import REFERENCE, choose_backend
 from seqloom.nn.cells.cell import Cell
-from seqloom.nn.dropout import check_probability
-from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import capture, offer, recording
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
+from seqloom.nn.validation import check_probability
 
 Step = Callable[[Tensor, State], tuple[Tensor, State]]
 
 
 class Recurrent(Layer):
-    """A cell over time: y_t, s_t = cell(x_t, s_{t−1}).
+    """y_t, s_t = cell(x_t, s_{t−1})
 
-    weight_drop: in training, each recurrent weight is left out with this probability, the same ones at all steps
+    weight_drop: in training, each recurrent weight is dropped with this probability, the same ones at all steps
         (Merity et al. 2017)
     zoneout: in training, each value of the state keeps its past with this probability; in eval, the mean of both
         (Krueger et al. 2016)
     initial: "zero"; "learned", a parameter; "random", N(0, 0.1²) in training and zero in eval
 
-    Runs on the fastest backend that has the cell's equation (`seqloom.kernels`); with zoneout, or while gates or
-    states are recorded, on the loop.
+    Runs on the fastest backend that has the cell's equation (`seqloom.kernels`). With zoneout, or while gates or states
+    are recorded, it runs as a loop.
 
     >>> from seqloom.nn import LSTM
     >>> y, state = Recurrent(LSTM(3, 4))(torch.randn(2, 5, 3), lengths=torch.tensor([5, 2]))
     >>> y.shape, y[1, 2:].abs().sum().item(), state.position.tolist()
     (torch.Size([2, 5, 4]), 0.0, [5, 2])
     """
+
+    traits = Traits(causal=True)
 
     def __init__(self, cell: Cell, *, weight_drop: float = 0.0, zoneout: float = 0.0, initial: str = "zero") -> None:
         super().__init__()
@@ -64,10 +65,6 @@ class Recurrent(Layer):
         if initial == "learned":
             self.first = nn.ParameterDict({name: torch.zeros(cell.hidden_size) for name in cell.carries})
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
-
     def state_shapes(self) -> Shapes:
         return dict.fromkeys(self.cell.carries, (self.cell.hidden_size,))
 
@@ -79,109 +76,103 @@ class Recurrent(Layer):
             return State({n: 0.1 * torch.randn_like(zero) for n, zero in state.items()}, position=state.position)
         return state
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time hidden"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         cell = self.cell
         if self.weight_drop and self.training:
-            cell = cell.replaced(recurrent_weight=F.dropout(cell.recurrent_weight, self.weight_drop))
+            cell = cell.with_weights(recurrent_weight=F.dropout(cell.recurrent_weight, self.weight_drop))
         step: Step = cell.step if cell.equation else partial(checked_step, cell)
-        step = self._zoned_out(step) if self.zoneout else step
+        step = self._zone_out(step) if self.zoneout else step
         equation = None if self.zoneout else cell.equation
         recurrence = Recurrence(equation, x, state, lengths, cell.project, step, cell.operands)
         if recording("gates") or recording("states"):
-            y, after = self._recorded(recurrence)
+            y, after = self._run_recorded(recurrence)
         else:
             y, after = choose_backend(recurrence).run(recurrence)
         return y, State(after)
 
-    def _zoned_out(self, step: Step) -> Step:
-        """s' = m ⊙ s + (1 − m) ⊙ step(s), m from Bernoulli(zoneout); in eval mode m is its mean."""
+    def _zone_out(self, step: Step) -> Step:
+        """s' = m ⊙ s + (1 − m) ⊙ step(s), with m ~ Bernoulli(zoneout), in eval mode its mean"""
         output = self.cell.carries[0]
 
         def zoned_out(projected: Tensor, state: State) -> tuple[Tensor, State]:
             _, after = step(projected, state)
             mixed = {}
             for name, new in after.items():
-                keep = torch.full_like(new, self.zoneout)
-                keep = torch.bernoulli(keep) if self.training else keep
-                mixed[name] = keep * state[name] + (1 - keep) * new
+                m = torch.full_like(new, self.zoneout)
+                m = torch.bernoulli(m) if self.training else m
+                mixed[name] = m * state[name] + (1 - m) * new
             return mixed[output], State(mixed)
 
         return zoned_out
 
-    def _recorded(self, recurrence: Recurrence[State]) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loop, with what its steps offered put together over time."""
+    def _run_recorded(self, recurrence: Recurrence[State]) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loop; what its steps offer is joined over time and offered again."""
 
-        def observed(projected: Tensor, state: State) -> tuple[Tensor, State]:
+        def offering_states(projected: Tensor, state: State) -> tuple[Tensor, State]:
             y, after = recurrence.step(projected, state)
             offer("states", time=None, **after)
             return y, after
 
-        with capture("gates", "states") as seen:
-            solved = REFERENCE.run(replace(recurrence, equation=None, step=observed))
-        for kind in seen.kinds:
-            for values in seen[kind].values():
-                offer(kind, time=1, **{name: mask_padding(value, recurrence.lengths) for name, value in values.items()})
-        return solved
+        with capture("gates", "states") as captured:
+            result = REFERENCE.run(replace(recurrence, equation=None, step=offering_states))
+        for kind in captured.kinds:
+            for tensors in captured[kind].values():
+                offer(kind, time=1, **{name: mask_padding(t, recurrence.lengths) for name, t in tensors.items()})
+        return result
 
     def extra_repr(self) -> str:
-        told = {"weight_drop": self.weight_drop, "zoneout": self.zoneout}
-        return ", ".join([f"{name}={p}" for name, p in told.items() if p] + [f"initial={self.initial_kind!r}"])
+        options = {"weight_drop": self.weight_drop, "zoneout": self.zoneout}
+        return ", ".join([f"{name}={p}" for name, p in options.items() if p] + [f"initial={self.initial_kind!r}"])
 
 
 def checked_step(cell: Cell, projected: Tensor, state: State) -> tuple[Tensor, State]:
-    """The step of a cell of one's own, with a sentence where it does not give what a step gives."""
+    """The step of a user-defined cell, with an error if its result has the wrong form."""
     where, names = f"{type(cell).__name__}.step", list(cell.carries)
     try:
         result = cell.step(projected, state)
     except KeyError as missing:
         *_, (frame, _) = walk_tb(missing.__traceback__)
-        if frame.f_globals["__name__"] != State.__module__:  # of another mapping than the state
+        if frame.f_globals["__name__"] != State.__module__:  # raised by another mapping
             raise
-        asked = f"state[{missing.args[0]!r}]" if missing.args else "a state that is not there"
-        raise ArgumentError(where, asked, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
+        key = f"state[{missing.args[0]!r}]" if missing.args else "a state that is not there"
+        raise ArgumentError(where, key, "unknown", f"one of {names}; `carries` names them", verb="is") from missing
     expected = f"(y, state) with y [{projected.shape[0]}, {cell.hidden_size}] and a State of {names}, as in `carries`"
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], State)):
         raise ArgumentError(where, "what it returned", f"type {type(result).__name__}", expected)
     y, after = result
     if set(after) != set(names) or y.shape != (projected.shape[0], cell.hidden_size):
-        came = f"y {list(y.shape)} and a State of {list(after)}"
-        raise ArgumentError(where, "what it returned", came, expected)
+        actual = f"y {list(y.shape)} and a State of {list(after)}"
+        raise ArgumentError(where, "what it returned", actual, expected)
     return y, after
 
 
 class Backwards(Composite):
-    """A recurrent layer that reads each row from its own end to its start; padding stays at the end."""
+    """A recurrent layer that reads each row from its end to its start; padding stays at the end."""
+
+    traits = Traits(causal=False)
 
     def __init__(self, layer: Recurrent) -> None:
         super().__init__({"reversed": layer})
         self.input_size, self.output_size = layer.input_size, layer.output_size
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False)
-
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         layer, before = self.layers["reversed"], state.substate("reversed")
-        wanted = [kind for kind in ("gates", "states") if recording(kind)]
-        if not wanted:
+        kinds = [kind for kind in ("gates", "states") if recording(kind)]
+        if not kinds:
             y, after = layer(flip(x, lengths), lengths, before)
-        else:
-            with capture(*wanted) as seen:
-                y, after = layer(flip(x, lengths), lengths, before)
-            for kind in wanted:
-                for values in seen[kind].values():
-                    offer(kind, time=1, **{name: flip(value, lengths) for name, value in values.items()})
+            return flip(y, lengths), State.join({"reversed": after})
+        with capture(*kinds) as captured:
+            y, after = layer(flip(x, lengths), lengths, before)
+        for kind in kinds:
+            for tensors in captured[kind].values():
+                offer(kind, time=1, **{name: flip(tensor, lengths) for name, tensor in tensors.items()})
         return flip(y, lengths), State.join({"reversed": after})
 
 
 class Bidirectional(Composite):
-    """Both directions side by side: y_t = [→y_t; ←y_t] (Schuster & Paliwal 1997).
+    """y_t = [→y_t; ←y_t]   (Schuster & Paliwal 1997)
 
-    It takes an initial state but can't go on from a carried one: the backward layer starts at the end.
+    Takes an initial state but can't continue from a carried one, because the backward layer starts at the end.
 
     >>> from seqloom.nn import GRU
     >>> y, state = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))(torch.randn(2, 5, 3))
@@ -194,9 +185,9 @@ class Bidirectional(Composite):
         self.input_size = forwards.input_size
         self.output_size = forwards.output_size + backwards.output_size
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        ahead, state_ahead = self.run_layer("forwards", x, lengths, state)
-        back, state_back = self.run_layer("backwards", x, lengths, state)
-        return torch.cat([ahead, back], dim=2), State.join({"forwards": state_ahead, "backwards": state_back})
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        forward, forward_state = self.run_layer("forwards", x, lengths, state)
+        backward, backward_state = self.run_layer("backwards", x, lengths, state)
+        return torch.cat([forward, backward], dim=2), State.join(
+            {"forwards": forward_state, "backwards": backward_state}
+        )

@@ -1,17 +1,16 @@
-"""A layer with a way around it, and where its norm stands."""
+"""Residual connections, and the position of the norm."""
 
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.nn.dropout import Dropout, DropoutBase
-from seqloom.nn.layer import Layer
+from seqloom.nn.layer import Layer, Lengths, Output, Vectors
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Composite
 from seqloom.nn.state import State
@@ -20,33 +19,32 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class ResidualBase(Composite):
-    """A layer f, what stands around it, and dropout D; what y is made of them is the equation of each kind.
+    """A layer f, dropout D and maybe a norm. A subclass says in `combine` how y is computed from them.
 
-    dropout: by probability, or a layer of your own
+    dropout: a probability, or a layer of your own
+
     Only f may carry a state.
     """
 
-    def __init__(self, layer: Layer, around: dict[str, Layer], dropout: float | Layer) -> None:
+    def __init__(self, layer: Layer, stateless: dict[str, Layer], dropout: float | Layer) -> None:
         if layer.input_size != layer.output_size:
             widths = f"input_size {layer.input_size} and output_size {layer.output_size}"
             raise ArgumentError(type(self).__name__, type(layer).__name__, widths, "the same, for x + f(x)")
         size = layer.input_size
-        drop = dropout if isinstance(dropout, Layer) else Dropout(size, dropout)
-        super().__init__({"layer": layer, **around, "dropout": drop})
+        stateless = {**stateless, "dropout": dropout if isinstance(dropout, Layer) else Dropout(size, dropout)}
+        super().__init__({"layer": layer, **stateless})
         self.input_size = self.output_size = size
-        self.around = (*around, "dropout")
-        for name in self.around:
-            if carried := sorted(self.sublayers()[name].state_shapes()):
-                came = f"a {name} that carries {', '.join(carried)}"
-                raise ArgumentError(type(self).__name__, name, came, "one without a state", verb="is")
+        self.stateless = tuple(stateless)
+        for name, sublayer in stateless.items():
+            if carried := sorted(sublayer.state_shapes()):
+                actual = f"a {name} that carries {', '.join(carried)}"
+                raise ArgumentError(type(self).__name__, name, actual, "one without a state", verb="is")
 
     @abstractmethod
-    def combine(self, x: Tensor, *args: Any, **around: Any) -> Tensor:
-        """The equation, of x, of the layer, and of each part around it by its name."""
+    def combine(self, x: Tensor, *layer: Any, **stateless: Any) -> Tensor:
+        """The equation, from x and the sublayers as functions of one tensor."""
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time dim"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         after = State()
 
         def layer(x: Tensor) -> Tensor:
@@ -54,13 +52,12 @@ class ResidualBase(Composite):
             y, after = self.run_layer("layer", x, lengths, state)
             return y
 
-        around = {name: partial(self.beside, name, lengths, state) for name in self.around}
-        return self.combine(x, layer, **around), State.join({"layer": after})
+        stateless = {name: partial(self._run_stateless, name, lengths, state) for name in self.stateless}
+        return self.combine(x, layer, **stateless), State.join({"layer": after})
 
-    def beside(self, name: str, lengths: Tensor | None, state: State, x: Tensor) -> Float[Tensor, "batch time dim"]:
-        """A part around the layer, as a function of x: all it knows of the state is the position."""
-        part = self.layers[name]
-        if isinstance(part, DropoutBase) and not part.training:
+    def _run_stateless(self, name: str, lengths: Tensor | None, state: State, x: Tensor) -> Vectors:
+        sublayer = self.layers[name]
+        if isinstance(sublayer, DropoutBase) and not sublayer.training:
             return x
         return self.run_layer(name, x, lengths, state)[0]
 
@@ -81,7 +78,7 @@ class Residual(ResidualBase):
 
 
 class NormedResidual(ResidualBase):
-    """With a norm, by name or a layer of your own."""
+    """norm: by name, or a layer of your own"""
 
     def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
         norm = NORMS[norm](layer.input_size) if isinstance(norm, str) else norm
@@ -102,4 +99,4 @@ class PostNorm(NormedResidual):
         return norm(x + dropout(layer(x)))
 
 
-NORM_ORDERS: Registry[type[NormedResidual]] = Registry("order of norm", {"pre": PreNorm, "post": PostNorm})
+NORM_ORDERS: Registry[type[NormedResidual]] = Registry("norm order", {"pre": PreNorm, "post": PostNorm})

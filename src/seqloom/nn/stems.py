@@ -6,12 +6,12 @@ from torch.nn import functional as F
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.dense import DenseOverFeatures
-from seqloom.nn.dropout import Dropout, check_probability
+from seqloom.nn.dropout import Dropout
 from seqloom.nn.layer import Identity, Layer
 from seqloom.nn.normalization import NORMS
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.validation import check_count, check_tokens
+from seqloom.nn.validation import check_count, check_probability, check_tokens
 
 
 class TokenEmbedding(Stack):

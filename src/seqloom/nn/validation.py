@@ -1,7 +1,7 @@
-"""Arguments are checked at the door: a sentence that names the argument, what came and what was expected.
+"""Checks of arguments. Each error names the argument, what it is and what was expected.
 
 Shapes, types and devices are always checked. Values (a length past the end, a token past the vocabulary) are checked
-on the CPU, where looking is free; on an accelerator the look would stall every step.
+on the CPU only: reading them from an accelerator would stall every step.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,23 +17,22 @@ Shapes = Mapping[str, tuple[int | None, ...]]
 
 
 def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, argument: str = "x") -> None:
-    """x: real values [batch, time, width] on the device of the weights."""
+    """x: floating-point [batch, time, width] on the device and in the precision of the weights."""
     if not isinstance(x, Tensor):
         raise ArgumentError(where, argument, type(x).__name__, "a tensor [batch, time, dim]", verb="is a")
     if x.dim() != 3:
         raise ArgumentError(where, argument, f"shape {list(x.shape)}", f"three dimensions, [batch, time, {width}]")
     if x.shape[2] != width:
-        raise ArgumentError(where, argument, f"{x.shape[2]} features a step (its last dimension)", f"{width}")
+        raise ArgumentError(where, argument, f"{x.shape[2]} features per step (its last dimension)", f"{width}")
     if not x.is_floating_point():
-        raise ArgumentError(
-            where, argument, f"type {x.dtype}", "real values; give tokens to a stem, such as TokenEmbedding"
-        )
+        expected = "real values; give tokens to a stem, such as TokenEmbedding"
+        raise ArgumentError(where, argument, f"type {x.dtype}", expected)
     check_device(where, argument, x, weight)
     check_precision(where, argument, x, weight)
 
 
 def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary: int, weight: Tensor) -> Tensor:
-    """tokens: whole numbers [batch, time] below the size of the vocabulary; returned with 0 beyond the lengths."""
+    """tokens: integers [batch, time], 0 to vocabulary − 1; returned with 0 at padding."""
     if not isinstance(tokens, Tensor):
         raise ArgumentError(where, "tokens", type(tokens).__name__, "a tensor [batch, time]", verb="is a")
     if tokens.dtype not in (torch.int32, torch.int64):
@@ -45,39 +44,39 @@ def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary:
         rows, time = tokens.shape
         tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
     if readable(tokens) and tokens.numel():
-        lowest, highest = (int(end) for end in torch.aminmax(tokens))
+        lowest, highest = (int(value) for value in torch.aminmax(tokens))
         if lowest < 0 or highest >= vocabulary:
-            wrong = lowest if lowest < 0 else highest
-            raise ArgumentError(where, "tokens", f"the value {wrong}", f"0 to {vocabulary - 1} (the vocabulary)")
+            value = lowest if lowest < 0 else highest
+            raise ArgumentError(where, "tokens", f"the value {value}", f"0 to {vocabulary - 1} (the vocabulary)")
     return tokens
 
 
 def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: torch.device) -> Tensor:
-    """lengths: whole numbers [batch], 0 to time; moved to the device of what they measure."""
+    """lengths: integers [batch], 0 to time; returned on `device`."""
     if not isinstance(lengths, Tensor):
         raise ArgumentError(where, "lengths", type(lengths).__name__, "a tensor of whole numbers", verb="is a")
     if lengths.dtype not in (torch.int32, torch.int64):
         raise ArgumentError(where, "lengths", f"type {lengths.dtype}", "whole numbers, torch.int64")
     if lengths.shape != (rows,):
-        raise ArgumentError(where, "lengths", f"shape {list(lengths.shape)}", f"[{rows}], one number a row")
+        raise ArgumentError(where, "lengths", f"shape {list(lengths.shape)}", f"[{rows}], one number per row")
     if readable(lengths) and rows:
-        lowest, highest = (int(end) for end in torch.aminmax(lengths))
+        lowest, highest = (int(value) for value in torch.aminmax(lengths))
         if lowest < 0:
             raise ArgumentError(where, "lengths", f"the value {lowest}", "0 or more")
         if highest > time:
-            raise ArgumentError(where, "lengths", f"the value {highest}", f"at most {time}, the steps given")
-    return lengths.to(device, non_blocking=device.type != "cpu")  # to the host one must wait for them
+            raise ArgumentError(where, "lengths", f"the value {highest}", f"at most {time}, the number of steps")
+    return lengths.to(device, non_blocking=device.type != "cpu")  # a copy to the CPU must be complete
 
 
 def longest_length(lengths: Tensor, time: int) -> int:
-    """The longest where it can be read, on the CPU, before it is moved; else the number of steps, which bounds it."""
+    """The longest length if it can be read (on the CPU), otherwise its bound: the number of steps."""
     if isinstance(lengths, Tensor) and readable(lengths) and lengths.numel():
         return int(lengths.max())
     return time
 
 
 def resolve_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    """A memory with zeros beyond its lengths, and those lengths: all steps unless said."""
+    """A memory with zeros at padding, and its lengths; without lengths, all steps."""
     rows, steps = memory.shape[:2]
     if lengths is None:
         return memory, torch.full((rows,), steps, device=memory.device)
@@ -86,56 +85,61 @@ def resolve_lengths(where: str, memory: Tensor, lengths: Tensor | None) -> tuple
 
 
 def check_state(where: str, state: State, shapes: Shapes, rows: int, like: Tensor) -> None:
-    """state: the tensors that this layer carries, for these rows, on the device and in the precision of x."""
+    """state: the tensors that this layer carries, with the rows, device and precision of x (`like`)."""
     if not isinstance(state, State):
         raise ArgumentError(where, "state", type(state).__name__, "a State, as the last call returned it", verb="is a")
     if state.consumed:
         expected = "the one that this step returned; to go two ways from one state, copy it first with state.select"
         raise ArgumentError(where, "state", "used up by an earlier step, which wrote into it", expected, verb="was")
     if set(state) != set(shapes):
-        came = f"the tensors {sorted(state)}" if state else "no tensors"
-        wanted = f"{sorted(shapes)}" if shapes else "none"
-        raise ArgumentError(where, "state", came, f"{wanted}: is it the state of another layer?")
+        actual = f"the tensors {sorted(state)}" if state else "no tensors"
+        expected = f"{sorted(shapes)}" if shapes else "none"
+        raise ArgumentError(where, "state", actual, f"{expected}: is it the state of another layer?")
     tensors = {**state, "position": state.position} if state.position is not None else dict(state)
     for name, tensor in tensors.items():
-        shape: tuple[int | None, ...] = shapes.get(name, ())
+        argument, shape = f"state[{name!r}]", shapes.get(name, ())
         if tensor.dim() and tensor.shape[0] != rows:
-            raise ArgumentError(where, f"state[{name!r}]", f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
-        sizes = tensor.shape[1:]
-        if not tensor.dim() or (sizes != shape and not matches(sizes, shape)):
-            wanted = ", ".join("any" if size is None else str(size) for size in (rows, *shape))
-            came = f"shape {list(tensor.shape)}"
-            raise ArgumentError(where, f"state[{name!r}]", came, f"[{wanted}]: is it the state of another layer?")
+            raise ArgumentError(where, argument, f"{tensor.shape[0]} rows", f"{rows}, the rows of x")
+        if not tensor.dim() or not matches(tensor.shape[1:], shape):
+            expected = ", ".join("any" if size is None else str(size) for size in (rows, *shape))
+            expected = f"[{expected}]: is it the state of another layer?"
+            raise ArgumentError(where, argument, f"shape {list(tensor.shape)}", expected)
         if tensor.device != like.device:
-            expected = f"{like.device}, where x is"
-            raise ArgumentError(where, f"state[{name!r}]", str(tensor.device), expected, verb="is on")
-        if tensor.dtype != like.dtype and tensor.is_floating_point():
-            check_precision(where, f"state[{name!r}]", tensor, like, whose="x has")
+            raise ArgumentError(where, argument, str(tensor.device), f"{like.device}, where x is", verb="is on")
+        if tensor.is_floating_point():
+            check_precision(where, argument, tensor, like, owner="x has")
 
 
 def matches(sizes: Sequence[int], shape: Sequence[int | None]) -> bool:
-    """Whether each size is as wanted; None is any."""
-    return len(sizes) == len(shape) and all(w is None or w == have for w, have in zip(shape, sizes, strict=True))
+    """Whether these sizes fit a declared shape, in which None is any size."""
+    if sizes == shape:
+        return True
+    return len(sizes) == len(shape) and all(want in (None, size) for want, size in zip(shape, sizes, strict=True))
 
 
 def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
-    """The tensor lies where the weights lie."""
     if weight is not None and tensor.device != weight.device:
         expected = f"{weight.device}, where the weights are; move it with .to({str(weight.device)!r})"
         raise ArgumentError(where, argument, str(tensor.device), expected, verb="is on")
 
 
 def check_precision(
-    where: str, argument: str, tensor: Tensor, like: Tensor | None, whose: str = "the weights have"
+    where: str, argument: str, tensor: Tensor, like: Tensor | None, owner: str = "the weights have"
 ) -> None:
-    """Real values in one precision; under autocast torch sees to that itself."""
+    """The dtype of `like`; under autocast torch converts by itself."""
     if like is None or tensor.dtype == like.dtype or torch.is_autocast_enabled(tensor.device.type):
         return
-    expected = f"{like.dtype}, as {whose}; convert it with .to(dtype={like.dtype})"
+    expected = f"{like.dtype}, as {owner}; convert it with .to(dtype={like.dtype})"
     raise ArgumentError(where, argument, f"type {tensor.dtype}", expected)
 
 
 def check_count(where: str, argument: str, value: int) -> None:
-    """A whole number, at least 1: a kernel's size, a window's width, a length."""
+    """A whole number of at least 1, such as a kernel size."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ArgumentError(where, argument, repr(value), "a whole number, at least 1", verb="is")
+
+
+def check_probability(where: str, argument: str, p: float) -> None:
+    """0 ≤ p < 1: with p = 1 nothing would be left."""
+    if not 0 <= p < 1:
+        raise ArgumentError(where, argument, str(p), "a probability, at least 0 and below 1", verb="is")

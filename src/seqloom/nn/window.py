@@ -1,40 +1,40 @@
-"""The last few inputs, carried from call to call: what a window and a causal convolution remember."""
+"""Layers that read the last few inputs, and carry them from call to call."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from seqloom.nn.dense import DenseOverFeatures
-from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
 from seqloom.nn.stack import DenseStack, Stack
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
 
-def with_past(
-    x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, recent: Float[Tensor, "batch reach dim"]
+def prepend_recent(
+    x: Vectors, lengths: Lengths, recent: Float[Tensor, "batch reach dim"]
 ) -> tuple[Float[Tensor, "batch reach+time dim"], Float[Tensor, "batch reach dim"]]:
-    """The inputs with their past in front, and what is recent after them.
+    """The inputs with the recent ones before them, and the recent ones of the next call.
 
-        whole  = [recent; x]
-        recent' = the last `reach` steps of whole, up to each row's own end
+        extended = [recent; x]
+        recent' = the last `reach` steps of extended, up to the end of each row
 
-    Before the start the past is zeros. A row of length 0 keeps what it had, and x may be shorter than `reach`.
+    At the start `recent` is zeros. A row of length 0 keeps it, and x may be shorter than `reach`.
 
     >>> x = torch.tensor([[[1.0], [2.0]], [[3.0], [0.0]]])
-    >>> whole, recent = with_past(x, torch.tensor([2, 1]), recent=torch.zeros(2, 3, 1))
-    >>> whole[0].flatten().tolist()
+    >>> extended, recent = prepend_recent(x, torch.tensor([2, 1]), recent=torch.zeros(2, 3, 1))
+    >>> extended[0].flatten().tolist()
     [0.0, 0.0, 0.0, 1.0, 2.0]
     >>> recent.squeeze(2).tolist()
     [[0.0, 1.0, 2.0], [0.0, 0.0, 3.0]]
     """
     reach, time = recent.shape[1], x.shape[1]
-    whole = torch.cat([recent.to(x.dtype), x], dim=1)
+    extended = torch.cat([recent.to(x.dtype), x], dim=1)
     if lengths is None:
-        return whole, whole[:, time:].clone()  # a view would keep all of x in memory for as long as the state lives
-    # A row's last real step stands at reach + length − 1 of whole, so its last `reach` steps begin at its length.
+        return extended, extended[:, time:].clone()  # a view would keep all of x in memory as long as the state
+    # The last step of a row is at reach + length − 1 of `extended`, so its last `reach` steps begin at its length.
     steps = lengths.unsqueeze(1) + torch.arange(reach, device=x.device)
-    return whole, whole.gather(1, steps.unsqueeze(2).expand(-1, -1, x.shape[2]))
+    return extended, extended.gather(1, steps.unsqueeze(2).expand(-1, -1, x.shape[2]))
 
 
 class Window(Layer):
@@ -49,25 +49,21 @@ class Window(Layer):
     [3.0, 4.0]
     """
 
+    traits = Traits(causal=True)
+
     def __init__(self, input_size: int, width: int) -> None:
         super().__init__()
         check_count("Window", "width", width)
         self.input_size, self.output_size = input_size, width * input_size
         self.width = width
 
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=True)
-
     def state_shapes(self) -> Shapes:
         return {"recent": (self.width - 1, self.input_size)}
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
-        whole, recent = with_past(x, lengths, state["recent"])
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
+        extended, recent = prepend_recent(x, lengths, state["recent"])
         time = x.shape[1]
-        return torch.cat([whole[:, k : k + time] for k in range(self.width)], dim=2), State(recent=recent)
+        return torch.cat([extended[:, k : k + time] for k in range(self.width)], dim=2), State(recent=recent)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, width={self.width}"

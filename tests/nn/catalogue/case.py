@@ -24,7 +24,7 @@ class Case:
 
     make: a new layer of small sizes; the suite moves all its weights off their starting points by itself
     reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
-    begin: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
+    initial_state: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
     shares: rows share work (a word in several of them is spelt once), so that batch-mates may change the last bit
     """
@@ -32,7 +32,7 @@ class Case:
     name: str
     make: Callable[[], Layer]
     reference: Reference | None = None
-    begin: Callable[[Layer, int], State | None] = nothing
+    initial_state: Callable[[Layer, int], State | None] = nothing
     noisy: bool = False
     shares: bool = False
 

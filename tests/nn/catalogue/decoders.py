@@ -138,7 +138,7 @@ others = {
 }
 
 cases = [Case(name, make, of(row), begin) for name, make in decoders.items()]
-cases += [Case(name, make, begin=begin) for name, make in others.items()]
+cases += [Case(name, make, initial_state=begin) for name, make in others.items()]
 cases += [
     Case(
         "bahdanau, dropout",

@@ -200,7 +200,7 @@ def test_a_prior_of_other_classes_is_refused(case: Case) -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_bad_vectors_and_lengths_are_sentences(case: Case) -> None:
     head, target = case.make().double(), case.target(2, 3)
-    with pytest.raises(ArgumentError, match=r"y has 7 features a step \(its last dimension\); expected 4"):
+    with pytest.raises(ArgumentError, match=r"y has 7 features per step \(its last dimension\); expected 4"):
         head.loss(torch.zeros(2, 3, 7), target)
     with pytest.raises(ArgumentError, match="y has shape"):
         head.predict(torch.zeros(2, 4))

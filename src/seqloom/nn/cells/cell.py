@@ -1,4 +1,4 @@
-"""What every cell is: the part that can be done for all steps at once, and the part that can't."""
+"""The base of all cells: what can be computed for all steps at once, and what can't."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from seqloom.nn.initialization import initialize
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
-EXAMPLE = 'parts = ("update", "candidate")'
+Step = tuple[Float[Tensor, "batch hidden"], State]
 
 
 class Parts(Protocol):
-    """Blocks of a tensor, by the names of the parts: `.forget`."""
+    """The blocks of a tensor by the names of the parts, such as `.forget`."""
 
     def __getattr__(self, name: str, /) -> Tensor: ...
 
@@ -29,15 +29,15 @@ class Parts(Protocol):
 class Cell(nn.Module, ABC):
     """One step of a recurrence.
 
-        px = x W_x + b                 `project`: all steps at once
-        y_t, s_t = step(px_t, s_{t-1})
+        projected = x W_x + b                      `project`, for all steps at once
+        y_t, s_t = step(projected_t, s_{t−1})      `step`, one after another
 
-    A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. That gives it
-    depth, both directions, lengths, dropout, truncated BPTT, decoding and the gate view.
+    A new cell is one class: `parts` names the blocks of rows in every weight, `step` is the equation. `Recurrent` and
+    `recurrent_stack` give it depth, both directions, lengths, dropout, truncated BPTT, decoding and recorded gates.
 
     parts: the blocks of hidden_size rows in `input_weight`, `recurrent_weight` and `bias`, in order
     carries: the names in its state; the first one is the output y
-    equation: the name under which `kernels` may know this equation; None, or a name unknown there, runs the loop
+    equation: the name under which `kernels` looks for a faster backend; None for a loop over `step`
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -47,29 +47,29 @@ class Cell(nn.Module, ABC):
     input_weight: Float[Tensor, "parts*hidden input"]
     recurrent_weight: Float[Tensor, "parts*hidden hidden"]
     bias: Float[Tensor, " parts*hidden"] | None
-    _named: ClassVar[Callable[..., Parts]]
+    _make_parts: ClassVar[Callable[..., Parts]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "equation" not in vars(cls):
-            cls.equation = None  # a cell may change any line of the one it comes from: an equation is not inherited
+            cls.equation = None  # not inherited, because a subclass may change any line of the equation
         if "parts" in vars(cls):
             parts: object = cls.parts
             names = [part for part in parts if isinstance(part, str)] if isinstance(parts, tuple) else []
             if not names or len(set(names)) < len(cls.parts) or not all(map(str.isidentifier, names)):
-                expected = f"a tuple of different names, such as {EXAMPLE}"
+                expected = 'a tuple of different names, such as parts = ("update", "candidate")'
                 raise ArgumentError(cls.__name__, "parts", repr(parts), expected, verb="is")
-            cls._named = make_dataclass("Parts", cls.parts)  # unlike SimpleNamespace, can be compiled
+            cls._make_parts = make_dataclass("Parts", cls.parts)  # unlike SimpleNamespace, can be compiled
 
     def __init__(self, input_size: int, hidden_size: int, *, bias: bool = True) -> None:
         super().__init__()
+        where = type(self).__name__
         if not hasattr(self, "parts"):
-            expected = f"a tuple of names, such as {EXAMPLE}"
-            raise ArgumentError(type(self).__name__, "parts", "missing", expected, verb="is")
-        check_count(type(self).__name__, "input_size", input_size)
-        check_count(type(self).__name__, "hidden_size", hidden_size)
-        self.input_size = input_size
-        self.hidden_size = hidden_size
+            expected = 'a tuple of names, such as parts = ("update", "candidate")'
+            raise ArgumentError(where, "parts", "missing", expected, verb="is")
+        check_count(where, "input_size", input_size)
+        check_count(where, "hidden_size", hidden_size)
+        self.input_size, self.hidden_size = input_size, hidden_size
         rows = len(self.parts) * hidden_size
         self.input_weight = nn.Parameter(torch.empty(rows, input_size))
         self.recurrent_weight = nn.Parameter(torch.empty(rows, hidden_size))
@@ -77,32 +77,30 @@ class Cell(nn.Module, ABC):
         initialize(self)
 
     def project(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch parts*hidden"]:
-        """What the input says to each part."""
+        """x W_x + b, for all parts"""
         return linear(x, self.input_weight, self.bias)
 
     @abstractmethod
-    def step(
-        self, projected: Float[Tensor, "batch parts*hidden"], state: State
-    ) -> tuple[Float[Tensor, "batch hidden"], State]:
-        """The equation: what the input says and the state before, to the output and the state after."""
+    def step(self, projected: Float[Tensor, "batch parts*hidden"], state: State) -> Step:
+        """The equation, from the projected input and the state before to the output and the state after."""
 
     def recur(self, hidden: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch parts*hidden"]:
-        """What the past says to each part."""
+        """h W_h, for all parts"""
         return linear(hidden, self.recurrent_weight)
 
     def split(self, stacked: Float[Tensor, "*batch parts*hidden"]) -> Parts:
         """The parts by name: `split(projected).forget`."""
-        return self._named(*stacked.chunk(len(self.parts), dim=-1))
+        return self._make_parts(*stacked.chunk(len(self.parts), dim=-1))
 
     def operands(self) -> Operands:
-        """The weights as a kernel wants them."""
+        """The weights in the form that kernels take."""
         return Operands(self.input_weight, self.recurrent_weight, self.bias, None)
 
-    def replaced(self, **weights: Tensor) -> Self:
-        """This cell with other tensors in place of some weights (weight drop); the cell itself stays as it is."""
-        twin = copy(self)
-        twin._parameters = {**self._parameters, **weights}  # type: ignore[dict-item]
-        return twin
+    def with_weights(self, **weights: Tensor) -> Self:
+        """A copy of this cell with other tensors in place of some weights (weight drop)."""
+        cell = copy(self)
+        cell._parameters = {**self._parameters, **weights}  # type: ignore[dict-item]
+        return cell
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is not None else ", bias=False")

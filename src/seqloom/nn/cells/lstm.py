@@ -7,21 +7,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from seqloom.nn.cells.cell import Cell
+from seqloom.nn.cells.cell import Cell, Step
 from seqloom.nn.record import offer
 from seqloom.nn.state import State
 
-Step = tuple[Float[Tensor, "batch hidden"], State]
 
-
-class MemoryCell(Cell):
-    """Carries h and c. The last lines of every variant are its own; the gates are named alike."""
-
-    parts: ClassVar[tuple[str, ...]] = ("input", "forget", "candidate", "output")
-    carries = ("hidden", "cell")
-
-
-class LSTM(MemoryCell):
+class LSTM(Cell):
     """Long short-term memory.
 
         i = σ(x W_xi + h W_hi + b_i)            how much of the candidate is written
@@ -31,43 +22,50 @@ class LSTM(MemoryCell):
         c' = f ⊙ c + i ⊙ g
         h' = o ⊙ tanh(c')
 
-    >>> state = State(hidden=torch.zeros(2, 4), cell=torch.zeros(2, 4))
-    >>> cell = LSTM(input_size=3, hidden_size=4)
-    >>> hidden, state = cell.step(cell.project(torch.randn(2, 3)), state)
-    >>> hidden.shape
-    torch.Size([2, 4])
+    >>> from seqloom.nn import Recurrent
+    >>> y, state = Recurrent(LSTM(input_size=3, hidden_size=4))(torch.randn(2, 5, 3))
+    >>> y.shape, state["cell"].shape
+    (torch.Size([2, 5, 4]), torch.Size([2, 4]))
     """
 
+    parts: ClassVar[tuple[str, ...]] = ("input", "forget", "candidate", "output")  # order of the rows in every weight
+    carries = ("hidden", "cell")
     equation: ClassVar[str | None] = "lstm"
 
     def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
-        x, h = self.split(projected), self.split(self.recur(state["hidden"]))
-        input = torch.sigmoid(x.input + h.input)
-        forget = torch.sigmoid(x.forget + h.forget)
-        candidate = torch.tanh(x.candidate + h.candidate)
-        output = torch.sigmoid(x.output + h.output)
-        cell = forget * state["cell"] + input * candidate
-        hidden = output * torch.tanh(cell)
-        offer("gates", input=input, forget=forget, candidate=candidate, output=output)
-        return hidden, State(hidden=hidden, cell=cell)
+        c, h = state["cell"], state["hidden"]
+        from_x, from_h = self.split(projected), self.split(self.recur(h))  # x W_xi + b_i, … and h W_hi, …
+        i = torch.sigmoid(from_x.input + from_h.input)
+        f = torch.sigmoid(from_x.forget + from_h.forget)
+        g = torch.tanh(from_x.candidate + from_h.candidate)
+        o = torch.sigmoid(from_x.output + from_h.output)
+        c = f * c + i * g
+        h = o * torch.tanh(c)
+        offer("gates", input=i, forget=f, candidate=g, output=o)
+        return h, State(hidden=h, cell=c)
 
 
-class LSTMNoTanh(MemoryCell):
-    """The memory is shown as it is: h' = o ⊙ c'; gates, candidate and c' as in `LSTM`."""
+class LSTMNoTanh(LSTM):
+    """The memory is shown as it is.
+
+    i, f, g, o as in `LSTM`
+    c' = f ⊙ c + i ⊙ g
+    h' = o ⊙ c'
+    """
 
     equation: ClassVar[str | None] = "lstm-no-tanh"
 
     def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         total = self.split(projected + self.recur(state["hidden"]))
-        input, forget, output = map(torch.sigmoid, (total.input, total.forget, total.output))
-        candidate = torch.tanh(total.candidate)
-        cell = forget * state["cell"] + input * candidate
-        hidden = output * cell
-        offer("gates", input=input, forget=forget, candidate=candidate, output=output)
-        return hidden, State(hidden=hidden, cell=cell)
+        i, f, o = map(torch.sigmoid, (total.input, total.forget, total.output))
+        g = torch.tanh(total.candidate)
+        c = f * state["cell"] + i * g
+        h = o * c
+        offer("gates", input=i, forget=f, candidate=g, output=o)
+        return h, State(hidden=h, cell=c)
 
 
-class LSTMPeephole(MemoryCell):
+class LSTMPeephole(LSTM):
     """The gates see the memory (Gers & Schmidhuber 2000), each unit its own: p_i, p_f, p_o are vectors.
 
     i = σ(x W_xi + h W_hi + p_i ⊙ c + b_i)
@@ -85,20 +83,20 @@ class LSTMPeephole(MemoryCell):
         self.peepholes = nn.Parameter(torch.zeros(3, hidden_size))  # rows: input, forget, output
 
     def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
-        x, h = self.split(projected), self.split(self.recur(state["hidden"]))
-        see_input, see_forget, see_output = self.peepholes
-        input = torch.sigmoid(x.input + h.input + see_input * state["cell"])
-        forget = torch.sigmoid(x.forget + h.forget + see_forget * state["cell"])
-        candidate = torch.tanh(x.candidate + h.candidate)
-        cell = forget * state["cell"] + input * candidate
-        output = torch.sigmoid(x.output + h.output + see_output * cell)
-        hidden = output * torch.tanh(cell)
-        offer("gates", input=input, forget=forget, candidate=candidate, output=output)
-        return hidden, State(hidden=hidden, cell=cell)
+        c, from_x, from_h = state["cell"], self.split(projected), self.split(self.recur(state["hidden"]))
+        p_i, p_f, p_o = self.peepholes
+        i = torch.sigmoid(from_x.input + from_h.input + p_i * c)
+        f = torch.sigmoid(from_x.forget + from_h.forget + p_f * c)
+        g = torch.tanh(from_x.candidate + from_h.candidate)
+        c = f * c + i * g
+        o = torch.sigmoid(from_x.output + from_h.output + p_o * c)
+        h = o * torch.tanh(c)
+        offer("gates", input=i, forget=f, candidate=g, output=o)
+        return h, State(hidden=h, cell=c)
 
 
-class LSTMCoupled(MemoryCell):
-    """What is forgotten is what is written: i = 1 − f (Greff et al. 2015, https://arxiv.org/abs/1503.04069).
+class LSTMCoupled(LSTM):
+    """What is forgotten is written: i = 1 − f (Greff et al. 2015, https://arxiv.org/abs/1503.04069).
 
     f = σ(x W_xf + h W_hf + b_f)
     g = tanh(x W_xg + h W_hg + b_g)
@@ -111,23 +109,22 @@ class LSTMCoupled(MemoryCell):
     parts = ("forget", "candidate", "output")
 
     def step(self, projected: Float[Tensor, "batch 3*hidden"], state: State) -> Step:
-        x, h = self.split(projected), self.split(self.recur(state["hidden"]))
-        forget = torch.sigmoid(x.forget + h.forget)
-        candidate = torch.tanh(x.candidate + h.candidate)
-        output = torch.sigmoid(x.output + h.output)
-        cell = forget * state["cell"] + (1 - forget) * candidate
-        hidden = output * torch.tanh(cell)
-        offer("gates", input=1 - forget, forget=forget, candidate=candidate, output=output)
-        return hidden, State(hidden=hidden, cell=cell)
+        from_x, from_h = self.split(projected), self.split(self.recur(state["hidden"]))
+        f = torch.sigmoid(from_x.forget + from_h.forget)
+        g = torch.tanh(from_x.candidate + from_h.candidate)
+        o = torch.sigmoid(from_x.output + from_h.output)
+        c = f * state["cell"] + (1 - f) * g
+        h = o * torch.tanh(c)
+        offer("gates", input=1 - f, forget=f, candidate=g, output=o)
+        return h, State(hidden=h, cell=c)
 
 
-class LSTMLayerNorm(MemoryCell):
-    """Layer normalization inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); LN has a scale and a shift of
-    its own each time.
+class LSTMLayerNorm(LSTM):
+    """Layer normalization inside (Ba et al. 2016, https://arxiv.org/abs/1607.06450); each LN has its own parameters.
 
-        i, f, g, o = parts of LN(x W_x) + LN(h W_h) + b, then σ, σ, tanh, σ
-        c' = f ⊙ c + i ⊙ g
-        h' = o ⊙ tanh(LN(c'))
+    i, f, g, o = σ, σ, tanh, σ of the parts of LN(x W_x) + LN(h W_h) + b
+    c' = f ⊙ c + i ⊙ g
+    h' = o ⊙ tanh(LN(c'))
     """
 
     equation: ClassVar[str | None] = "lstm-layer-norm"
@@ -144,9 +141,9 @@ class LSTMLayerNorm(MemoryCell):
 
     def step(self, projected: Float[Tensor, "batch 4*hidden"], state: State) -> Step:
         total = self.split(projected + self.recurrent_norm(self.recur(state["hidden"])))
-        input, forget, output = map(torch.sigmoid, (total.input, total.forget, total.output))
-        candidate = torch.tanh(total.candidate)
-        cell = forget * state["cell"] + input * candidate
-        hidden = output * torch.tanh(self.cell_norm(cell))
-        offer("gates", input=input, forget=forget, candidate=candidate, output=output)
-        return hidden, State(hidden=hidden, cell=cell)
+        i, f, o = map(torch.sigmoid, (total.input, total.forget, total.output))
+        g = torch.tanh(total.candidate)
+        c = f * state["cell"] + i * g
+        h = o * torch.tanh(self.cell_norm(c))
+        offer("gates", input=i, forget=f, candidate=g, output=o)
+        return h, State(hidden=h, cell=c)

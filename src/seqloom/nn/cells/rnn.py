@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from seqloom.nn.cells.cell import Cell
+from seqloom.nn.cells.cell import Cell, Step
 from seqloom.nn.state import State
 
 
@@ -20,9 +20,7 @@ class SimpleCell(Cell):
     def activate(self, total: Float[Tensor, "batch hidden"]) -> Float[Tensor, "batch hidden"]:
         """φ"""
 
-    def step(
-        self, projected: Float[Tensor, "batch hidden"], state: State
-    ) -> tuple[Float[Tensor, "batch hidden"], State]:
+    def step(self, projected: Float[Tensor, "batch hidden"], state: State) -> Step:
         hidden = self.activate(projected + self.recur(state["hidden"]))
         return hidden, State(hidden=hidden)
 
@@ -41,7 +39,7 @@ class RNN(SimpleCell):
 
 
 class ReluRNN(SimpleCell):
-    """h' = max(0, x W_x + h W_h + b)   (Le et al. 2015 start W_h at the identity, https://arxiv.org/abs/1504.00941)"""
+    """h' = max(0, x W_x + h W_h + b)   (Le et al. 2015 initialize W_h as the identity, https://arxiv.org/abs/1504.00941)"""
 
     equation: ClassVar[str | None] = "rnn-relu"
 
@@ -61,7 +59,7 @@ class SigmoidRNN(SimpleCell):
 class LinearRNN(SimpleCell):
     """h' = x W_x + h W_h + b
 
-    The one of the vanishing-gradient proof: ∂h_T/∂h_t = W_h^(T−t), so the gradient shrinks or grows with the powers of
+    The one in the vanishing-gradient proof: ∂h_T/∂h_t = W_h^(T−t), so the gradient shrinks or grows with the powers of
     W_h's largest eigenvalue (Pascanu et al. 2013, https://arxiv.org/abs/1211.5063).
     """
 

@@ -11,10 +11,9 @@ from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.linear import Linear
 from seqloom.kernels.masks import mask_padding
-from seqloom.nn.dropout import check_probability
 from seqloom.nn.heads.head import PADDING, ClassHead, Loss, class_target, label_target, pad_beyond, real_steps
 from seqloom.nn.heads.tied import TiedLinear
-from seqloom.nn.validation import check_count
+from seqloom.nn.validation import check_count, check_probability
 
 
 class PerToken(ClassHead):
