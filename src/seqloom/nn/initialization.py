@@ -109,9 +109,9 @@ def initialize(
             bias.chunk(len(parts))[parts.index("forget")].add_(forget)
     if prior is not None:  # after all biases are initialized
         for submodule in module.modules():
-            start_at_prior = getattr(submodule, "start_at_prior", None)
-            if start_at_prior is not None:
-                start_at_prior(prior)
+            init_bias = getattr(submodule, "init_bias_from_prior", None)
+            if init_bias is not None:
+                init_bias(prior)
 
 
 def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:
