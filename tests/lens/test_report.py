@@ -15,8 +15,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.core.problem import RunError
-from seqloom.lens.report import PARTS, report
-from seqloom.lens.run_files import POINTS, SAMPLES, SKIPS, read_history
+from seqloom.lens.report import FILES, report
+from seqloom.lens.run_files import MAX_POINTS, MAX_SAMPLES, MAX_SKIPS, read_history
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import Remark
@@ -48,7 +48,7 @@ def test_a_section_for_what_there_is_and_none_for_what_is_not(tmp_path: Path, na
     assert not re.search(r"https?:|url\(", html)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", FILES)
 def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
     folder = classify(tmp_path / "run")
     (folder / part).unlink()
@@ -58,10 +58,10 @@ def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
     assert without.lines()
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", FILES)
 def test_one_part_is_enough(tmp_path: Path, part: str) -> None:
     folder = classify(tmp_path / "run")
-    for other in set(PARTS) - {part}:
+    for other in set(FILES) - {part}:
         (folder / other).unlink()
     assert titles(report(folder).html())
 
@@ -78,9 +78,9 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
     assert shown.worst[0].place == "dev.tsv:4"
     assert sum(one.count for one in shown.calibration) == 872
     assert told.cost["peak_memory_bytes"] == 734003200
-    assert [skip.step for skip in told.skipped] == [17, 612]
-    assert len(told.curves["loss"]) == 200
-    assert len(told.curves["valid.accuracy"]) == 10
+    assert [skip.step for skip in told.history.skipped] == [17, 612]
+    assert len(told.history.curves["loss"]) == 200
+    assert len(told.history.curves["valid.accuracy"]) == 10
     assert told.history.epoch == pytest.approx(6.667)
 
 
@@ -111,7 +111,7 @@ def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
 
 def test_a_sample_can_not_run(tmp_path: Path) -> None:
     told = report(language(tmp_path / "run"))
-    assert "</script><script>alert(1)</script>\x1b[31m" in told.samples[-1].text
+    assert "</script><script>alert(1)</script>\x1b[31m" in told.history.samples[-1].text
     html = told.html()
     assert html.count("<script>") == html.count("</script>") == 1
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in html
@@ -120,8 +120,8 @@ def test_a_sample_can_not_run(tmp_path: Path) -> None:
 
 def test_after_a_crash(tmp_path: Path) -> None:
     told = report(crashed(tmp_path / "my run"))
-    assert told.ending is not None
-    assert (told.ending.kind, told.ending.step) == ("open", 700)
+    assert told.history.ending is not None
+    assert (told.history.ending.kind, told.history.ending.step) == ("open", 700)
     assert {score.name for score in told.scores} == {"loss", "accuracy"}
     assert told.best_step == 350
     said = read(told.html()).said
@@ -132,18 +132,18 @@ def test_after_a_crash(tmp_path: Path) -> None:
 def test_stopped_and_resumed(tmp_path: Path) -> None:
     folder = stopped(tmp_path / "run")
     told = report(folder)
-    assert told.ending is not None
-    assert (told.ending.kind, told.ending.step, told.ending.why) == ("stopped", 600, "SIGTERM")
+    assert told.history.ending is not None
+    assert (told.history.ending.kind, told.history.ending.step, told.history.ending.why) == ("stopped", 600, "SIGTERM")
     assert told.history.resumes == (300,)
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"event":"resume","step":600}\n')
     again = report(folder)
-    assert again.ending is not None
-    assert again.ending.kind == "open"
+    assert again.history.ending is not None
+    assert again.history.ending.kind == "open"
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(share=st.floats(0, 1), part=st.sampled_from(PARTS))
+@given(share=st.floats(0, 1), part=st.sampled_from(FILES))
 def test_a_file_cut_anywhere(tmp_path: Path, share: float, part: str) -> None:
     folder = tmp_path / "run"
     if not folder.exists():
@@ -229,7 +229,7 @@ def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Pa
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    for part in PARTS:
+    for part in FILES:
         (tmp_path / part).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
     told = report(tmp_path)
     assert [problem.split()[0] for problem in told.problems] == ["experiment.toml", "manifest.json", "scores.json"]
@@ -238,12 +238,12 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
-    for part in PARTS:
+    for part in FILES:
         (tmp_path / part).mkdir()
     assert len(report(tmp_path).problems) == 3
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", FILES)
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: str) -> None:
     folder = classify(tmp_path / "run")
     (folder / part).unlink()
@@ -255,7 +255,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: s
 
 
 def test_a_log_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.lens.run_files.LARGEST", 10_000)
+    monkeypatch.setattr("seqloom.lens.run_files.MAX_LOG", 10_000)
     path = tmp_path / "metrics.jsonl"
     path.write_text("".join(f'{{"event":"step","step":{step},"loss":1}}\n' for step in range(1000)))
     read_of_it = read_history(path)
@@ -292,12 +292,12 @@ def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert peak < 4 * 2**20
     loss = dict(told.curves["loss"])
-    assert len(loss) <= POINTS
+    assert len(loss) <= MAX_POINTS
     assert (loss[777], loss[999]) == (-5, 99)
-    assert len(told.samples) <= SAMPLES
+    assert len(told.samples) <= MAX_SAMPLES
     assert all(len(sample.text) < 2100 for sample in told.samples)
     assert told.skip_count == 500
-    assert len(told.skipped) <= SKIPS
+    assert len(told.skipped) <= MAX_SKIPS
     assert told.ending is not None
     assert told.ending.kind == "finished"
     assert "1 value was not finite in the curve of loss" in told.notes[1]

@@ -1,10 +1,10 @@
-"""A run's report, from its folder alone: it exists after a crash too, with what there is."""
+"""A run's report, read from its folder alone, so that a run that crashed has one too."""
 
 import json
 import shlex
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,28 +13,31 @@ from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import MANIFEST, REPORT, read_parts
 from seqloom.core.safe_open import open_regular
-from seqloom.lens.run_files import Ending, History, Outcome, Sample, Score, Skip, outcome, read_history
+from seqloom.lens.run_files import FinalScores, History, Score, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import TaskReport
 from seqloom.views import svg
-from seqloom.views.figure import Points
 from seqloom.views.format import escaped
 from seqloom.views.lenient import integer, mapping, string
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
 
-CONFIG = 50_000  # characters of experiment.toml
-LARGEST_FILE = 64 * 2**20  # bytes; a file that is read whole
-PARTS = ("manifest.json", "experiment.toml", "metrics.jsonl", "scores.json")
+MAX_CONFIG = 50_000  # characters of experiment.toml
+MAX_JSON = 64 * 2**20  # bytes of a file that is read whole
+FILES = ("manifest.json", "experiment.toml", "metrics.jsonl", "scores.json")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run left behind, as data; `html()` is the page, `lines()` the short form for a terminal.
+    """The records of a run, as data; `html()` is the page, `lines()` the summary for a terminal.
 
-    A part that the folder does not tell is empty or None.
+    What the folder lacks is empty or None.
+
+    config, settings: experiment.toml, as text and as nested tables
+    final: the contents of scores.json
+    problems: what could not be read
     """
 
     folder: Path
@@ -42,100 +45,76 @@ class Report:
     config: str
     settings: Mapping[str, object]
     history: History
-    outcome: Outcome
+    final: FinalScores
     problems: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The folder's own name."""
         return self.folder.name or self.folder.resolve().name or str(self.folder)
 
     @cached_property
     def task(self) -> str:
-        """Language, classify, tag, …"""
         return string(self.manifest.get("task"), 60) or string(self.settings.get("task"), 60)
 
     @cached_property
     def arch(self) -> str:
-        """The name of the model."""
+        """The model family."""
         return string(mapping(self.settings.get("model")).get("arch"), 60)
 
     @property
     def parameters(self) -> int | None:
-        """How many numbers were learned."""
-        told = (self.manifest.get("parameters"), self.history.start.get("parameters"), self.cost.get("parameters"))
-        return next((count for one in told if (count := integer(one)) is not None), None)
+        sources = (self.manifest, self.history.start, self.cost)
+        counts = [integer(source.get("parameters")) for source in sources]
+        return next((count for count in counts if count is not None), None)
 
     @property
     def created(self) -> str:
-        """When, in ISO 8601."""
+        """Date and time in ISO 8601."""
         return string(self.manifest.get("created"), 60) or string(self.history.start.get("time"), 60)
-
-    @property
-    def ending(self) -> Ending | None:
-        """How it ended; None if nothing is known of what happened."""
-        return self.history.ending
 
     @property
     def resume(self) -> str:
         """The command that continues the run."""
         parts = read_parts(self.manifest.get("parts", [])) or ()
-        files = dict.fromkeys(part.file for part in parts if part.file)
-        return shlex.join(
-            ["seqloom", "resume", str(self.folder), *(word for file in files for word in ("--code", file))]
-        )
-
-    @property
-    def curves(self) -> Mapping[str, Points]:
-        """(step, value) by name: loss, lr, gradient, clipped, tokens_per_second, valid.loss, …"""
-        return self.history.curves
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """What a language model wrote as it learned, spread over the run."""
-        return self.history.samples
-
-    @property
-    def skipped(self) -> tuple[Skip, ...]:
-        """Steps that were not taken, because something was not finite; of very many, a selection."""
-        return self.history.skipped
+        code = [word for file in dict.fromkeys(part.file for part in parts if part.file) for word in ("--code", file)]
+        return shlex.join(["seqloom", "resume", str(self.folder), *code])
 
     @property
     def best_step(self) -> int | None:
         """The step whose weights were kept."""
-        return self.history.best_step if self.outcome.best_step is None else self.outcome.best_step
+        return self.history.best_step if self.final.best_step is None else self.final.best_step
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """The final scores; of a run that did not get that far, those of its best validation."""
-        return self.outcome.scores or tuple(Score(name, value, None) for name, value in self.history.best.items())
+        """The final scores; of a run that did not finish, those of its best validation."""
+        return self.final.scores or tuple(Score(name, value, None) for name, value in self.history.best.items())
 
     @cached_property
     def details(self) -> TaskReport:
-        """What the run's task shows beside the scores, with its data: of a classifier a `ClassifyReport`, ..."""
+        """What the task of the run shows besides the scores, with its data: a `ClassifyReport`, ..."""
         kind = TASKS[self.task].report if self.task in TASKS else TaskReport
-        return kind(self.outcome.valid, self.outcome.details)
+        return kind(self.final.valid, self.final.details)
 
     @property
     def cost(self) -> Mapping[str, float]:
-        """Seconds, tokens, tokens_per_second, parameters, peak_memory_bytes: those that are known."""
-        known = {"seconds": self.history.seconds, "tokens": self.history.tokens}
-        return {name: value for name, value in known.items() if value is not None} | dict(self.outcome.cost)
+        """Those of seconds, tokens, tokens_per_second, parameters and peak_memory_bytes that are known."""
+        totals = {"seconds": self.history.seconds, "tokens": self.history.tokens}
+        return {name: value for name, value in totals.items() if value is not None} | dict(self.final.cost)
 
     def html(self) -> str:
-        """The page: one file, offline."""
+        """The page: one file that needs no network."""
         from seqloom.lens.report_page import report_page
 
         return report_page(self)
 
     def lines(self, width: int = 80) -> list[str]:
-        """The short form for a terminal: how it ended, the scores, the loss."""
+        """The summary for a terminal: how the run ended, its scores, its loss."""
         from seqloom.lens.report_page import report_lines
 
         return report_lines(self, width)
 
     def plot(self) -> "Plot":
-        """The loss, for a paper: matplotlib's figure."""
+        """The loss curves in matplotlib."""
         from seqloom.lens.report_figures import loss
         from seqloom.views import matplotlib_renderer
 
@@ -150,70 +129,69 @@ class Report:
 
 def report(folder: str | Path) -> Report:
     """Read a run folder. What is missing, cut short or unreadable is left out and noted; weights are never opened."""
-    folder = Path(folder)
+    folder, advice = Path(folder), "`seqloom runs` lists the runs here"
     if not folder.is_dir():
-        raise RunError("no such folder", "`seqloom runs` lists the runs here", location=folder)
-    if not any((folder / part).exists() for part in PARTS):
-        raise RunError(
-            f"not a run ({', '.join(PARTS)}: none is here)", "`seqloom runs` lists the runs here", location=folder
-        )
+        raise RunError("no such folder", advice, location=folder)
+    if not any((folder / name).exists() for name in FILES):
+        raise RunError(f"not a run ({', '.join(FILES)}: none is here)", advice, location=folder)
     problems: list[str] = []
     config, settings = _config(folder / "experiment.toml", problems)
-    manifest = _read_json(folder / "manifest.json", problems)
-    scores = outcome(_read_json(folder / "scores.json", problems))
+    manifest = _json(folder / "manifest.json", problems)
+    final = FinalScores.model_validate(_json(folder / "scores.json", problems))
     history = read_history(folder / "metrics.jsonl")
-    problems += part_notes(manifest.get("parts", []), folder)
-    found = Report(folder, manifest, config, settings, history, scores, problems=())
-    if scores.details and found.task not in TASKS:
-        known = f"the task {found.task!r} is not known here" if found.task else "no file says which task the run has"
-        problems.append(f"scores.json has details that are left out, since {known}.")
-    return replace(found, problems=tuple(problems))
-
-
-def part_notes(parts: object, folder: Path) -> list[str]:
-    """What to know of the run's user-defined parts, each a warning too: they are not registered, or they changed."""
-    known = read_parts(parts)
-    if known is None:
-        return [f"{MANIFEST} has a list of parts that can't be read, and is left out."]
-    found = (missing_parts(known, folder), changed_parts(known, folder))
-    return [warn(problem) for problem in found if problem is not None]
+    parts = read_parts(manifest.get("parts", []))
+    if parts is None:
+        problems.append(f"{MANIFEST} has a list of parts that can't be read, and is left out.")
+    else:
+        checks = (missing_parts(parts, folder), changed_parts(parts, folder))
+        problems += [warn(problem) for problem in checks if problem is not None]
+    result = Report(folder, manifest, config, settings, history, final, tuple(problems))
+    if not final.details or result.task in TASKS:
+        return result
+    reason = f"the task {result.task!r} is not known here" if result.task else "no file says which task the run has"
+    problems.append(f"scores.json has details that are left out, since {reason}.")
+    return Report(folder, manifest, config, settings, history, final, tuple(problems))
 
 
 def write_report(folder: str | Path) -> Report:
-    """report.html, from what the folder holds; beside it the drawings of the run's task, such as attention.svg."""
-    folder, found = Path(folder), report(folder)
-    atomic_io.write(folder / REPORT, found.html())
-    for name, drawing in found.details.drawings().items():
+    """Write report.html, and the drawings of the run's task, such as attention.svg, next to it."""
+    folder, result = Path(folder), report(folder)
+    atomic_io.write(folder / REPORT, result.html())
+    for name, drawing in result.details.drawings().items():
         atomic_io.write(folder / name, svg.standalone(drawing))
-    return found
+    return result
 
 
-def _read_json(path: Path, problems: list[str]) -> Mapping[str, object]:
-    """A file with one object; empty, with a note where there is something to say, if it can't be had."""
+def _bytes(path: Path, limit: int, problems: list[str]) -> bytes | None:
+    """The first bytes of a file; None, with a note if the file exists, if it can't be read."""
     try:
         with open_regular(path) as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            problems.append(f"{path.name} is too large to be read, and is left out.")
-            return {}
-        return mapping(json.loads(content))
+            return file.read(limit)
     except FileNotFoundError:
+        return None
+    except OSError:
+        problems.append(f"{path.name} can't be read, and is left out.")
+        return None
+
+
+def _json(path: Path, problems: list[str]) -> Mapping[str, object]:
+    """A file that holds one object; empty, with a note, if it holds something else."""
+    content = _bytes(path, MAX_JSON + 1, problems)
+    if content is None:
         return {}
-    except (OSError, ValueError, RecursionError):
+    if len(content) > MAX_JSON:
+        problems.append(f"{path.name} is too large to be read, and is left out.")
+        return {}
+    try:
+        return mapping(json.loads(content))
+    except (ValueError, RecursionError):
         problems.append(f"{path.name} can't be read, and is left out.")
         return {}
 
 
 def _config(path: Path, problems: list[str]) -> tuple[str, Mapping[str, object]]:
-    """The config as it was written, and what it says if that can be read."""
-    try:
-        with open_regular(path) as file:
-            config = file.read(4 * CONFIG).decode("utf-8-sig", errors="replace")[:CONFIG]
-    except FileNotFoundError:
-        return "", {}
-    except OSError:
-        problems.append(f"{path.name} can't be read, and is left out.")
-        return "", {}
+    """The text of the config, and its tables if it is valid TOML."""
+    config = (_bytes(path, 4 * MAX_CONFIG, problems) or b"").decode("utf-8-sig", errors="replace")[:MAX_CONFIG]
     try:
         return config, tomllib.loads(config)
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -1,6 +1,6 @@
-"""The figures of a run's report. Each is None, or no part of a list, where the run does not tell enough."""
+"""The figures of a run's report: None, or left out of the list, if the run has no data for them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from seqloom.lens.report import Report
 from seqloom.tasks.metrics.registry import readable
@@ -8,97 +8,79 @@ from seqloom.views.figure import Curves, Mark, Points, Series
 from seqloom.views.format import short
 
 TRAINING, VALIDATION = 1, 2  # colors
-LOG_FROM = 30  # largest over smallest: from here on a linear scale hides the end
+LOG_RATIO = 30  # largest over smallest value from which on a linear scale would hide the end
 
 
 def loss(report: Report) -> Curves | None:
-    """Training and validation loss, with the best step, resumptions and skipped steps marked."""
-    named = (("training", "loss", TRAINING), ("validation", "valid.loss", VALIDATION))
-    found = [one for one in named if one[1] in report.curves]
-    series = tuple(Series(name, report.curves[key], color=color) for name, key, color in found)
+    """Training and validation loss, with marks at the best step, at resumptions and at skipped steps."""
+    curves = report.history.curves
+    names = (("training", "loss", TRAINING), ("validation", "valid.loss", VALIDATION))
+    series = tuple(Series(name, curves[key], color=color) for name, key, color in names if key in curves)
     if not series:
         return None
     marks = [Mark(float(step), "resumed") for step in report.history.resumes]
     if report.best_step is not None:
         marks.append(Mark(float(report.best_step), f"best, step {report.best_step:,}"))
-    return Curves(
-        "Loss",
-        series,
-        x="step",
-        y="loss",
-        log=_spans(*(one.points for one in series)),
-        marks=(*marks, *skip_marks(report)),
-        caption="; ".join(_asides(report)),
-    )
-
-
-def _asides(report: Report) -> Iterator[str]:
-    """What one should know to read the curves."""
-    if report.skipped:
-        yield "▲ a step that was skipped"
+    notes = ["▲ a step that was skipped"] if report.history.skipped else []
     train = report.settings.get("train")
     smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
     if isinstance(smoothing, float) and smoothing > 0:
-        yield f"in training labels are smoothed by {short(smoothing)}, so its loss stays above that of validation"
+        notes.append(
+            f"in training labels are smoothed by {short(smoothing)}, so its loss stays above that of validation"
+        )
+    log = _needs_log(*(line.points for line in series))
+    return Curves(
+        "Loss", series, x="step", y="loss", log=log, marks=(*marks, *skip_marks(report)), caption="; ".join(notes)
+    )
 
 
 def skip_marks(report: Report) -> tuple[Mark, ...]:
-    """A sign at each skipped step."""
+    """A warning at each skipped step."""
     return tuple(
         Mark(float(skip.step), f"step {skip.step:,} skipped: {skip.what} was {skip.value}", "warning")
-        for skip in report.skipped
+        for skip in report.history.skipped
     )
 
 
 def training(report: Report) -> list[Curves]:
-    """What else was measured in each step: learning rate, gradient norm, share of clipped steps."""
+    """Learning rate, gradient norm and share of clipped steps."""
+    curves = report.history.curves
     figures = []
-    if points := report.curves.get("lr"):
+    if points := curves.get("lr"):
         figures.append(Curves("Learning rate", (Series("learning rate", points),), x="step", y="learning rate"))
-    if points := report.curves.get("gradient"):
+    if points := curves.get("gradient"):
+        line, log, marks = (Series("gradient norm", points),), _needs_log(points), skip_marks(report)
         figures.append(
-            Curves(
-                "Gradient norm",
-                (Series("gradient norm", points),),
-                x="step",
-                y="norm",
-                log=_spans(points),
-                marks=skip_marks(report),
-                caption="before clipping",
-            )
+            Curves("Gradient norm", line, x="step", y="norm", log=log, marks=marks, caption="before clipping")
         )
-    if points := report.curves.get("clipped"):
-        share = Series("clipped", points)
-        figures.append(
-            Curves("Clipped steps", (share,), x="step", y="share", limits=(0.0, 1.0), caption="share of the steps")
-        )
+    if points := curves.get("clipped"):
+        line, limits = (Series("clipped", points),), (0.0, 1.0)
+        figures.append(Curves("Clipped steps", line, x="step", y="share", limits=limits, caption="share of the steps"))
     return figures
 
 
-def validation(report: Report, most: int = 8) -> list[Curves]:
-    """A curve a score, the loss aside."""
-    names = [key.removeprefix("valid.") for key, points in report.curves.items() if len(points) > 1]
-    names = [name for name in names if name != "loss" and f"valid.{name}" in report.curves][:most]
-    return [_over_steps(readable(name), report.curves[f"valid.{name}"]) for name in names]
-
-
-def _over_steps(name: str, points: Points) -> Curves:
-    title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
-    line = Series("validation", points, color=VALIDATION)
-    return Curves(title, (line,), x="step", y=name, log=_spans(points), caption="validation")
+def validation(report: Report, limit: int = 8) -> list[Curves]:
+    """One curve per score, except the loss."""
+    keys = [key for key, points in report.history.curves.items() if key.startswith("valid.") and len(points) > 1]
+    figures = []
+    for key in [key for key in keys if key != "valid.loss"][:limit]:
+        name, points = readable(key.removeprefix("valid.")), report.history.curves[key]
+        title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
+        line = (Series("validation", points, color=VALIDATION),)
+        figures.append(Curves(title, line, x="step", y=name, log=_needs_log(points), caption="validation"))
+    return figures
 
 
 def speed(report: Report) -> Curves | None:
-    """Tokens a second over the run."""
-    points: Points = report.curves.get("tokens_per_second", ())
+    """Tokens per second over the run."""
+    points: Points = report.history.curves.get("tokens_per_second", ())
     if len(points) < 2:
         return None
-    most = max(y for _, y in points)
-    series = (Series("speed", points),)
-    return Curves("Speed", series, x="step", y="tokens a second", limits=(0.0, most * 1.05))
+    limits = (0.0, max(y for _, y in points) * 1.05)
+    return Curves("Speed", (Series("speed", points),), x="step", y="tokens per second", limits=limits)
 
 
-def _spans(*curves: Points) -> bool:
-    """Whether values are positive and lie so far apart that only a log scale shows them all."""
+def _needs_log(*curves: Points) -> bool:
+    """Whether the values are positive and so far apart that only a log scale shows them all."""
     values = [y for points in curves for _, y in points]
-    return bool(values) and min(values) > 0 and max(values) / min(values) > LOG_FROM
+    return bool(values) and min(values) > 0 and max(values) / min(values) > LOG_RATIO
