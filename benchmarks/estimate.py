@@ -16,7 +16,7 @@ import torch
 from seqloom.api import write_report
 from seqloom.tasks.registry import experiment
 from seqloom.training.estimate import estimate
-from seqloom.training.session import Session, begin
+from seqloom.training.session import Session
 
 CASES = {
     "language, lstm": {"task": "language", "model": {"arch": "lstm"}},
@@ -39,7 +39,7 @@ def main() -> None:
         said = estimate(session).seconds
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
-            begin(session, Path(folder) / "run", [])
+            session.start(Path(folder) / "run")
             write_report(Path(folder) / "run")
             took = time.monotonic() - begun
         print(f"{name:24s}{said:8.1f} s{took:8.1f} s{said / took:18.2f}", flush=True)

@@ -22,7 +22,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.loop import Trainer
-from seqloom.training.optimization import ScheduleState, rate
+from seqloom.training.optimization import ScheduleState, learning_rate
 from seqloom.training.session import Session
 
 CASES = {
@@ -49,7 +49,7 @@ def main() -> None:
 def row(name: str, session: Session, steps: int) -> str:
     """One case, both ways, step for step."""
     with tempfile.TemporaryDirectory() as folder:
-        trainer = session.trainer([RunCheckpointer(Path(folder)).listen])
+        trainer = session.trainer([RunCheckpointer(Path(folder)).log_event])
         model = copy.deepcopy(trainer.model)
         hand = Hand(session, model)
         ours: list[float] = []
@@ -74,7 +74,7 @@ def trainer_step(trainer: Trainer) -> None:
     """What `Trainer.run` does for a step that is no validation; an epoch is read again from its start."""
     trainer.progress.item %= len(trainer.items)
     trainer.step()
-    if trainer.progress.step % trainer.part.log_every == 0:
+    if trainer.progress.step % trainer.config.log_every == 0:
         trainer.last = trainer.progress.recent.loss / trainer.progress.recent.count  # type: ignore[attr-defined]
         trainer.log()
 
@@ -105,7 +105,7 @@ class Hand:
         seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
         batch = self.task.batch(self.items[number % len(self.items)])
         for group in self.optimizer.param_groups:
-            group["lr"] = rate(ScheduleState(number, 1000, 0, 0), self.experiment.train)
+            group["lr"] = learning_rate(ScheduleState(number, 1000, 0, 0), self.experiment.train)
         self.model.train()
         self.optimizer.zero_grad()
         carried = self.state.detach() if self.state is not None and batch.continues else None

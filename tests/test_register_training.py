@@ -135,15 +135,15 @@ class Lists(SGD):
 def nothing(groups: object, train: object) -> None: ...
 
 
-def fails(at: object, train: object) -> float:
+def fails(state: object, train: object) -> float:
     return 1 / 0
 
 
-def negative(at: object, train: object) -> float:
+def negative(state: object, train: object) -> float:
     return -1.0
 
 
-def not_a_number(at: object, train: object) -> float:
+def not_a_number(state: object, train: object) -> float:
     return math.nan
 
 
@@ -156,12 +156,16 @@ def not_a_number(at: object, train: object) -> float:
         (seqloom.register.optimizer, nothing, "returned None, not a torch.optim.Optimizer"),
         (seqloom.register.optimizer, Optimizer, "raised TypeError: "),
         (seqloom.register.optimizer, LBFGS, "raised TypeError: LBFGS.step() missing 1 required positional argument"),
-        (seqloom.register.schedule, 3, "is 3, not a function. Write a function of (at, train)."),
-        (seqloom.register.schedule, lambda at: 1.0, "takes (at), not (at, train). Write a function of (at, train)."),
+        (seqloom.register.schedule, 3, "is 3, not a function. Write a function of (state, train)."),
+        (
+            seqloom.register.schedule,
+            lambda state: 1.0,
+            "takes (state), not (state, train). Write a function of (state, train).",
+        ),
         (seqloom.register.schedule, fails, "raised ZeroDivisionError: division by zero. Correct it."),
         (seqloom.register.schedule, negative, "is -1.0 at step 0 of 1. Return a finite factor of train.lr, 0 or more."),
         (seqloom.register.schedule, not_a_number, "is nan at step 0 of 1. Return a finite factor"),
-        (seqloom.register.schedule, lambda at, train: True, "is True at step 0 of 1. Return a finite factor"),
+        (seqloom.register.schedule, lambda state, train: True, "is True at step 0 of 1. Return a finite factor"),
     ],
 )
 def test_what_does_not_fit_is_refused(register: Callable[[str, object], object], part: object, message: str) -> None:
@@ -198,7 +202,7 @@ def test_a_taken_name_is_refused(register: Callable[[str], Callable[[object], ob
 
 def test_a_decorator_returns_the_part() -> None:
     @seqloom.register.schedule("mine")
-    def mine(at: object, train: object) -> float:
+    def mine(state: object, train: object) -> float:
         return 0.5
 
     assert mine(None, None) == 0.5
@@ -456,7 +460,7 @@ def test_what_changes_rarely_or_is_given_other_weights_is_refused_too() -> None:
         seqloom.register.optimizer("mine", lambda groups, train: SGD([torch.nn.Parameter(torch.ones(1))], lr=1))
     calls = iter(range(1, 100))
     with pytest.raises(PartError, match=r"the schedule 'mine' gave two results for step 0 of 1\. Compute the factor"):
-        seqloom.register.schedule("mine", lambda at, train: 1 / next(calls))
+        seqloom.register.schedule("mine", lambda state, train: 1 / next(calls))
 
 
 def test_the_rates_of_groups_keep_their_ratios() -> None:

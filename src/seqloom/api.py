@@ -108,9 +108,7 @@ def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence
     named = Path(out) if out is not None else None
     session = prepare(chosen, out, listeners)
     folder = named or claim(RUNS, chosen.task)
-    from seqloom.training.session import begin
-
-    return reported(folder, lambda: begin(session, folder, listeners))
+    return reported(folder, lambda: session.start(folder, listeners))
 
 
 def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Session":
@@ -151,15 +149,13 @@ def resume(
         check_device(device)
     config = read_experiment(folder, model)
     if (folder / SCORES).exists():
-        from seqloom.training.session import tidy
+        from seqloom.training.checkpoints import clean_up
 
         with atomic_io.lock_folder(folder):
-            tidy(folder, config.train.keep)
+            clean_up(folder, config.train.keep)
         return reported(folder, lambda: Run(folder, "cpu", manifest, config))
     session = read(on_device(with_data(config, folder, data), folder, device), listeners)
-    from seqloom.training.session import go_to_the_end
-
-    return reported(folder, lambda: go_to_the_end(session, config, folder, listeners))
+    return reported(folder, lambda: session.run(folder, config, listeners))
 
 
 def reported(folder: Path, work: Callable[[], Run]) -> Run:

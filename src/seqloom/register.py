@@ -146,13 +146,13 @@ def optimizer(name: str, part: object = MISSING) -> None:
 
 @decorator_too
 def schedule(name: str, part: object = MISSING) -> None:
-    """A learning rate schedule, for `train.schedule`: a function of (at, train) that returns a factor of `train.lr`.
+    """A learning rate schedule, for `train.schedule`: a function of (state, train) that returns a factor of `train.lr`.
 
-    at: a `seqloom.training.optimization.ScheduleState`: step, total, epoch, plateaus
+    state: a `seqloom.training.optimization.ScheduleState`: step, total_steps, epoch, plateaus
 
     @seqloom.register.schedule("linear")
-    def linear(at, train):
-        return 1 - at.step / at.total
+    def linear(state, train):
+        return 1 - state.step / state.total_steps
     """
     from seqloom.training import optimization
 

@@ -10,7 +10,7 @@ from seqloom.cli.errors import failure
 from seqloom.core.atomic_io import WriteError
 from seqloom.core.problem import ArgumentError, RunError, UnavailableBackend, UnknownName, UserError
 from seqloom.training.checkpointer import Stopped
-from seqloom.training.loop import NotFinite
+from seqloom.training.loop import Diverged
 from tests.cli.conftest import TINY, Seqloom
 
 
@@ -24,7 +24,7 @@ from tests.cli.conftest import TINY, Seqloom
         (UnavailableBackend("x."), 2),
         (click.UsageError("x"), 2),
         (FileNotFoundError(errno.ENOENT, "No such file", "a.txt"), 2),
-        (NotFinite("x."), 1),
+        (Diverged("x."), 1),
         (WriteError("x."), 1),
         (MemoryError(), 1),
         (RuntimeError("x"), 1),

@@ -24,9 +24,9 @@ from seqloom.runs.run import Run
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.task import Task
-from seqloom.training import session
 from seqloom.training.events import Average
 from seqloom.training.loop import Trainer
+from seqloom.training.session import Session
 from tests.training.small import tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # many runs, of shapes that other tests look at
@@ -93,13 +93,13 @@ def answers_in_memory(task: Task, model: GenerativeModel) -> list[object]:
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
     """Those who came to the end of their training."""
     seen: list[Trainer] = []
-    finish = session.finish
+    write_scores = Session._write_scores
 
-    def seeing(run: Run, prepared: session.Session, trainer: Trainer, averaged: Average | None) -> None:
+    def seeing(session: Session, run: Run, trainer: Trainer, average: Average | None) -> None:
         seen.append(trainer)
-        finish(run, prepared, trainer, averaged)
+        write_scores(session, run, trainer, average)
 
-    monkeypatch.setattr(session, "finish", seeing)
+    monkeypatch.setattr(Session, "_write_scores", seeing)
     return seen
 
 

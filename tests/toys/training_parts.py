@@ -8,13 +8,13 @@ from torch.optim import Optimizer
 
 import seqloom
 from seqloom.core.config.train import Train
-from seqloom.training.optimization import Groups, ScheduleState
+from seqloom.training.optimization import ParamGroups, ScheduleState
 
 
 class Drift(Optimizer):
     """w ← w − η m / (1 + c), m a mean of gradients; it keeps every kind of state that a checkpoint can hold."""
 
-    def __init__(self, groups: Groups, lr: float, keep: float = 0.9) -> None:
+    def __init__(self, groups: ParamGroups, lr: float, keep: float = 0.9) -> None:
         super().__init__(groups, {"lr": lr, "keep": keep, "steps": 0, "total": 0.0})
 
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -41,14 +41,14 @@ class Drift(Optimizer):
                 weight.data[:1] -= 1e-6 * state["rows"].mean() * state["norm"]
 
 
-def drift(groups: Groups, train: Train) -> Optimizer:
+def drift(groups: ParamGroups, train: Train) -> Optimizer:
     """The same, with the momentum of the config."""
     return Drift(groups, train.lr, keep=train.momentum)
 
 
-def sawtooth(at: ScheduleState, train: Train) -> float:
+def sawtooth(state: ScheduleState, train: Train) -> float:
     """Down to the floor, again and again."""
-    return max(train.floor, 1 - at.step % 5 / 5)
+    return max(train.floor, 1 - state.step % 5 / 5)
 
 
 def register() -> None:

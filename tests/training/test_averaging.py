@@ -12,7 +12,7 @@ from seqloom.core.problem import RunError
 from seqloom.core.run_format import verify
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
-from seqloom.training.checkpoints import WEIGHTS, mean, place
+from seqloom.training.checkpoints import WEIGHTS, checkpoint_path, mean_weights
 from seqloom.training.events import Average, End, Event, Listener, Saved
 from tests.training.breaking import begin_or_go_on, broken_run
 from tests.training.small import lines, tiny, tiny_session
@@ -49,7 +49,7 @@ def copies(folder: Path) -> Listener:
 
 def steps_kept(folder: Path) -> list[int]:
     """Those of its checkpoints."""
-    return [int(path.name.removeprefix("step-")) for path in checkpoints.all_of(folder)]
+    return [int(path.name.removeprefix("step-")) for path in checkpoints.list_checkpoints(folder)]
 
 
 def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     for _ in range(3):
         trainer.step()
-        checkpoints.save(tmp_path, trainer.model, trainer.optimizer, None, trainer.progress)
+        checkpoints.save(tmp_path, trainer)
         seen.append({name: tensor.clone() for name, tensor in trainer.model.state_dict().items()})
-    found = mean([place(tmp_path, step) for step in (1, 2, 3)])
+    found = mean_weights([checkpoint_path(tmp_path, step) for step in (1, 2, 3)])
     assert list(found) == sorted(seen[0])
     for name, tensor in found.items():
         exact = torch.stack([each[name].double() for each in seen]).mean(dim=0)
@@ -69,12 +69,13 @@ def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
 
 def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
     trainer, norm = tiny_session("language").trainer([]), torch.nn.BatchNorm1d(2)
+    trainer.model = norm  # type: ignore[assignment]
     (tmp_path / "checkpoints").mkdir()
     for step in (1, 2):
         norm(torch.randn(4, 2))
         trainer.progress.step = step
-        checkpoints.save(tmp_path, norm, trainer.optimizer, None, trainer.progress)
-    assert mean([place(tmp_path, 1), place(tmp_path, 2)])["num_batches_tracked"] == 2
+        checkpoints.save(tmp_path, trainer)
+    assert mean_weights([checkpoint_path(tmp_path, 1), checkpoint_path(tmp_path, 2)])["num_batches_tracked"] == 2
 
 
 def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_says_what_came_of_them(
@@ -94,7 +95,7 @@ def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_say
     assert scores["valid"]["loss"] == pytest.approx(min([*before, event["scores"]["loss"]]))
     model = verify(folder).model
     assert model is not None
-    means = mean([place(before_the_end, step) for step in (4, 6, 8)])
+    means = mean_weights([checkpoint_path(before_the_end, step) for step in (4, 6, 8)])
     weights = load_file(folder / model)
     assert all(tensor.equal(weights[name]) for name, tensor in means.items()) == kept
 
@@ -202,8 +203,8 @@ def test_a_damaged_checkpoint_is_named_and_the_others_serve_without_it(tmp_path:
 
     with pytest.raises(KeyboardInterrupt):
         start(chosen(), folder, [break_off])
-    (place(folder, 6) / WEIGHTS).unlink()
+    (checkpoint_path(folder, 6) / WEIGHTS).unlink()
     with pytest.raises(RunError, match=r"step-000000006/weights.*Remove the checkpoint .*step-000000006\."):
         resume(folder)
-    shutil.rmtree(place(folder, 6))
+    shutil.rmtree(checkpoint_path(folder, 6))
     assert resume(folder).scores["averaged"]["steps"] == [4, 8]

@@ -1,6 +1,7 @@
 """Checkpoints: all comes back bit for bit; what is damaged is passed over; nothing but safetensors and JSON."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,11 @@ def after(steps: int, task: str = "language", arch: str = "gru", **more: Any) ->
 
 
 def saved(folder: Path, trainer: Trainer) -> Path:
-    return checkpoints.save(folder, trainer.model, trainer.optimizer, trainer.state, trainer.progress)
+    return checkpoints.save(folder, trainer)
 
 
 def restored(path: Path, trainer: Trainer) -> Trainer:
-    trainer.state, trainer.progress = checkpoints.restore(path, trainer.model, trainer.optimizer, CPU)
+    checkpoints.restore(path, trainer)
     return trainer
 
 
@@ -105,7 +106,7 @@ def two(folder: Path) -> tuple[Path, Path]:
 
 def test_the_newest_is_taken(tmp_path: Path) -> None:
     older, newer = two(tmp_path)
-    assert checkpoints.all_of(tmp_path) == [older, newer]
+    assert checkpoints.list_checkpoints(tmp_path) == [older, newer]
     assert checkpoints.latest(tmp_path) == newer
 
 
@@ -161,14 +162,14 @@ def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
         trainer.step()
         saved(tmp_path, trainer)
     checkpoints.prune(tmp_path, 2)
-    assert [path.name for path in checkpoints.all_of(tmp_path)] == ["step-000000003", "step-000000004"]
+    assert [path.name for path in checkpoints.list_checkpoints(tmp_path)] == ["step-000000003", "step-000000004"]
     assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == {"step-000000003", "step-000000004"}
     checkpoints.prune(tmp_path, 5)
-    assert len(checkpoints.all_of(tmp_path)) == 2
-    checkpoints.prune(tmp_path, 1, besides=[2, 3])
-    assert len(checkpoints.all_of(tmp_path)) == 2
+    assert len(checkpoints.list_checkpoints(tmp_path)) == 2
+    checkpoints.prune(tmp_path, 1, also_keep=[2, 3])
+    assert len(checkpoints.list_checkpoints(tmp_path)) == 2
     checkpoints.prune(tmp_path, 1)
-    assert [path.name for path in checkpoints.all_of(tmp_path)] == ["step-000000004"]
+    assert [path.name for path in checkpoints.list_checkpoints(tmp_path)] == ["step-000000004"]
 
 
 def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
@@ -189,8 +190,8 @@ def test_a_weight_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
 def test_progress_reads_what_it_told_and_leaves_out_what_it_does_not_know() -> None:
     progress = Progress(epoch=2, step=7, best=0.5, validations=[4, 6])
     progress.recent.loss = 1.5
-    assert Progress.of(json.loads(json.dumps(progress.told()))) == progress
-    assert Progress.of({**progress.told(), "of_a_later_version": 1}) == progress
+    assert Progress.from_json(json.loads(json.dumps(asdict(progress)))) == progress
+    assert Progress.from_json({**asdict(progress), "of_a_later_version": 1}) == progress
 
 
 CRAFTED: dict[str, Any] = {

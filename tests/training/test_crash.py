@@ -26,7 +26,7 @@ def short(task: str) -> Experiment:
 
 def told(folder: Path) -> dict[str, object]:
     """All that must be the same: final weights, optimizer, carried state, log, best weights, scores but their cost."""
-    last = checkpoints.all_of(folder)[-1]
+    last = checkpoints.list_checkpoints(folder)[-1]
     tensors = {
         f"{file.name}/{name}": tensor
         for file in sorted(last.glob("*.safetensors"))

@@ -8,7 +8,7 @@ import torch
 
 from seqloom.tasks.task import Evaluation
 from seqloom.training import estimate as room
-from seqloom.training.estimate import STEPS, estimate, timed
+from seqloom.training.estimate import STEPS, estimate, time_steps
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Session
 from tests.training.small import tiny_session
@@ -89,8 +89,8 @@ def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
     made = estimate(chosen, shown=2)
     assert made.parameters == sum(weight.numel() for weight in chosen.task.build().parameters())
     assert made.memory > 1 << 20
-    assert len(made.first) == 2
-    assert all(" -> " in line for line in made.first)
+    assert len(made.first_batch) == 2
+    assert all(" -> " in line for line in made.first_batch)
 
 
 def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypat
     places: list[int] = []
     step = trainer.step
     monkeypatch.setattr(trainer, "step", lambda: (places.append(trainer.progress.item), step()))
-    seconds, tokens, steps = timed(trainer)
+    seconds, tokens, steps = time_steps(trainer)
     assert steps == STEPS
     assert len(places) == STEPS + 1  # one to warm up
     assert min(places) == 0
@@ -109,4 +109,4 @@ def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypat
 
 def test_slow_steps_are_few(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 5.0)
-    assert timed(tiny_session("language").trainer([])) == (6.0, 3 * 32, 3)
+    assert time_steps(tiny_session("language").trainer([])) == (6.0, 3 * 32, 3)

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Valid, plain
+from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Valid, jsonable
 
 
 def test_a_line_names_its_event_and_holds_its_fields() -> None:
@@ -44,7 +44,7 @@ def strict(line: str) -> object:
 @pytest.mark.parametrize(("value", "word"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
 def test_a_number_that_is_not_finite_is_a_word(value: float, word: str) -> None:
     assert strict(Skip(1, "loss", value).line()) == {"event": "skip", "step": 1, "what": "loss", "value": word}
-    assert strict(json.dumps(plain({"a": [{"b": value}, (value, 1)], "c": value}))) == {
+    assert strict(json.dumps(jsonable({"a": [{"b": value}, (value, 1)], "c": value}))) == {
         "a": [{"b": word}, [word, 1]],
         "c": word,
     }

@@ -10,7 +10,6 @@ from safetensors.torch import load_file
 
 from seqloom.api import resume
 from seqloom.training.events import Event
-from seqloom.training.session import begin
 from tests.training.small import TINY, lines, tiny_session
 
 pytestmark = [
@@ -53,12 +52,12 @@ def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, prec
         if event.step == 8:
             raise PowerCut
 
-    begin(tiny_session(task, arch, **more), tmp_path / "whole", [])
+    tiny_session(task, arch, **more).start(tmp_path / "whole", [])
     with pytest.raises(PowerCut):
-        begin(tiny_session(task, arch, **more), tmp_path / "cut", [cut])
+        tiny_session(task, arch, **more).start(tmp_path / "cut", [cut])
     resume(tmp_path / "cut")
     last = "checkpoints/step-000000012"
-    for name in ("weights", "optimizer"):
+    for name in ("weights", "optimiser"):
         whole, again = (load_file(tmp_path / run / last / f"{name}.safetensors") for run in ("whole", "cut"))
         assert whole.keys() == again.keys()
         for key, tensor in whole.items():

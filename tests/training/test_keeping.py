@@ -47,7 +47,7 @@ def test_a_stop_saves_all_and_the_run_goes_on(task: str, number: signal.Signals,
     assert str(stopped.value) == expected
     assert stopped.value.number == number
     assert {each: signal.getsignal(each) for each in handlers} == handlers
-    assert [path.name for path in checkpoints.all_of(folder)] == ["step-000000003"]
+    assert [path.name for path in checkpoints.list_checkpoints(folder)] == ["step-000000003"]
     assert '"event": "stop"' in (folder / "metrics.jsonl").read_text().splitlines()[-1]
     assert (folder / "report.html").exists()
     resume(folder)
@@ -71,12 +71,12 @@ def test_a_stop_at_the_last_step_is_too_late_to_stop(tmp_path: Path) -> None:
 
 
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
-    disk = RunCheckpointer(tmp_path)
+    checkpointer = RunCheckpointer(tmp_path)
 
     def twice() -> None:
-        with disk.signals():
+        with checkpointer.catch_signals():
             os.kill(os.getpid(), signal.SIGINT)
-            assert disk.asked == signal.SIGINT
+            assert checkpointer.signal_number == signal.SIGINT
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -87,7 +87,7 @@ def test_another_thread_leaves_signals_alone(tmp_path: Path) -> None:
     handler, seen = signal.getsignal(signal.SIGTERM), []
 
     def within() -> None:
-        with RunCheckpointer(tmp_path).signals():
+        with RunCheckpointer(tmp_path).catch_signals():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=within)
@@ -101,7 +101,9 @@ def test_checkpoints_come_every_so_many_steps_and_at_validations(tmp_path: Path)
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
     start(chosen(checkpoint_every=3, keep=3), tmp_path / "run", [listen])
     assert saved == [3, 4, 6]
-    assert [path.name for path in checkpoints.all_of(tmp_path / "run")] == [f"step-00000000{n}" for n in (3, 4, 6)]
+    assert [path.name for path in checkpoints.list_checkpoints(tmp_path / "run")] == [
+        f"step-00000000{n}" for n in (3, 4, 6)
+    ]
 
 
 def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,18 +112,18 @@ def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkey
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
     start(chosen(), tmp_path / "run", [listen])
     assert saved == [1, 2, 3, 4, 5, 6]
-    assert len(checkpoints.all_of(tmp_path / "run")) == 2  # train.keep
+    assert len(checkpoints.list_checkpoints(tmp_path / "run")) == 2  # train.keep
 
 
 def test_the_log_holds_no_ticks_and_is_cut_back(tmp_path: Path) -> None:
-    disk = RunCheckpointer(tmp_path)
-    disk.listen(Tick(1, 9, 0, 0.5, 3))
-    disk.listen(Saved(1))
+    checkpointer = RunCheckpointer(tmp_path)
+    checkpointer.log_event(Tick(1, 9, 0, 0.5, 3))
+    checkpointer.log_event(Saved(1))
     assert not (tmp_path / "metrics.jsonl").exists()
     start(chosen(), tmp_path / "run")
     assert {line["event"] for line in lines(tmp_path / "run")} == {"start", "step", "valid", "sample", "end"}
     size = len((tmp_path / "run" / "metrics.jsonl").read_bytes().splitlines(keepends=True)[0])
-    RunCheckpointer(tmp_path / "run").cut_log(size)
+    RunCheckpointer(tmp_path / "run").truncate_log(size)
     assert [line["event"] for line in lines(tmp_path / "run")] == ["start"]
 
 

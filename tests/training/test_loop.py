@@ -24,10 +24,10 @@ class Nowhere:
         self.steps: list[int] = []
         self.bests: list[dict[str, Tensor]] = []
 
-    def best(self, model: nn.Module, evaluation: Evaluation) -> None:
+    def save_best(self, model: nn.Module) -> None:
         self.bests.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
 
-    def step(self, trainer: Trainer) -> None:
+    def after_step(self, trainer: Trainer) -> None:
         self.steps.append(trainer.progress.step)
 
 
@@ -214,7 +214,7 @@ def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyP
     assert sorted(set(told)) == [0.0, 0.25, 0.5, 0.75]
     assert told == sorted(told)  # the batches of a step are of one moment
     trainer.progress.step = 9  # batches by length: an epoch may have more steps than the first had
-    assert trainer.done() == 1.0
+    assert trainer.fraction_done() == 1.0
 
 
 def test_penalties_are_of_the_steps_that_the_head_reads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from seqloom.core.config.applicability import holds
 from seqloom.core.config.section import info_of
 from seqloom.core.config.train import Train
 from seqloom.core.names import OPTIMIZERS as NAMES
-from seqloom.training.optimization import optimizer, parted
+from seqloom.training.optimization import build_optimizer
 from tests.training.small import tiny
 
 STEPS = 5
@@ -45,7 +45,7 @@ class Problem(nn.Module):
 
 def by_package(chosen: Train) -> list[Array]:
     problem = Problem()
-    steps = optimizer(problem, chosen)
+    steps = build_optimizer(problem, chosen)
     for _ in range(STEPS):
         steps.zero_grad()
         problem().backward()
@@ -154,20 +154,20 @@ def test_decay_is_for_matrices_alone() -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
-    optimizer(model, part(optimizer="adamw", decay=0.5)).step()
+    build_optimizer(model, part(optimizer="adamw", decay=0.5)).step()
     for name, weight in model.named_parameters():
         factor = 1 - 0.1 * 0.5 if name in ("linear.weight", "conv.weight") else 1.0
         torch.testing.assert_close(weight.detach(), before[name] * factor)
 
 
-def test_parted_keeps_each_weight_once() -> None:
-    matrices, others = parted(nn.LSTM(3, 4).parameters())
-    assert [weight.dim() for weight in matrices] == [2, 2]
-    assert [weight.dim() for weight in others] == [1, 1]
+def test_each_weight_is_in_one_group() -> None:
+    matrices, vectors = build_optimizer(nn.LSTM(3, 4), part(optimizer="adamw")).param_groups
+    assert [weight.dim() for weight in matrices["params"]] == [2, 2]
+    assert [weight.dim() for weight in vectors["params"]] == [1, 1]
 
 
 def test_a_model_without_vectors_has_one_group() -> None:
-    groups = optimizer(nn.Linear(3, 2, bias=False), part(optimizer="adamw", decay=0.1)).param_groups
+    groups = build_optimizer(nn.Linear(3, 2, bias=False), part(optimizer="adamw", decay=0.1)).param_groups
     assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.1)]
 
 
@@ -176,7 +176,7 @@ def test_what_the_config_says_is_what_steps_with_or_without_saying_it() -> None:
     for name in NAMES:
         chosen = tiny("language", train={"optimizer": name}).train
         told = type(chosen).model_validate(chosen.model_dump())
-        first, second = (optimizer(Problem(), each).param_groups for each in (chosen, told))
+        first, second = (build_optimizer(Problem(), each).param_groups for each in (chosen, told))
         for one, other in zip(first, second, strict=True):
             settings = {key: value for key, value in one.items() if key != "params"}
             assert settings == {key: value for key, value in other.items() if key != "params"}

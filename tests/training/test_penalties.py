@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.config.train import Train
-from seqloom.training.activation_regularization import penalty
+from seqloom.training.activation_regularization import activation_penalty
 from tests.training.small import tiny, tiny_session
 
 DIM = 3
@@ -31,7 +31,7 @@ def by_hand(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from([0.0, 0.7]), st.sampled_from([0.0, 1.3]))
 def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> None:
     y = torch.randn(len(lengths), max(1, *lengths), DIM, requires_grad=True)
-    came = penalty(y, torch.tensor(lengths), part(alpha, beta))
+    came = activation_penalty(y, torch.tensor(lengths), part(alpha, beta))
     if not alpha and not beta:
         assert came is None
         return
@@ -45,13 +45,13 @@ def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> N
 
 def test_without_lengths_all_steps_are_real() -> None:
     y = torch.randn(2, 4, DIM)
-    came = penalty(y, None, part(0.5, 2.0))
+    came = activation_penalty(y, None, part(0.5, 2.0))
     assert came is not None
     assert came.item() == pytest.approx(by_hand(y, [4, 4], 0.5, 2.0), rel=1e-5)
 
 
 def test_one_step_is_neither_slow_nor_quick() -> None:
-    came = penalty(torch.randn(2, 1, DIM), torch.tensor([1, 1]), part(0.0, 2.0))
+    came = activation_penalty(torch.randn(2, 1, DIM), torch.tensor([1, 1]), part(0.0, 2.0))
     assert came is not None
     assert came.item() == 0
 

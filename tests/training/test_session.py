@@ -16,7 +16,7 @@ from seqloom.runs.run_config import place_of, portable, with_data
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
-from seqloom.training.loop import NotFinite
+from seqloom.training.loop import Diverged
 from seqloom.training.session import Session, peak_memory
 from tests.training.small import lines, tiny, words
 from tests.training.test_crash import assert_same, told
@@ -158,7 +158,7 @@ def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypat
     broken_off(chosen, tmp_path / "run")
     of = Session.prepare
     other = tiny("language", data={"tokenizer": "byte"})
-    monkeypatch.setattr(Session, "of", staticmethod(lambda *_: of(other)))
+    monkeypatch.setattr(Session, "prepare", staticmethod(lambda *_: of(other)))
     with pytest.raises(
         RunError, match=r"the corpus 'brackets' differs now from when the run began, with python 3"
     ) as wrong:
@@ -271,7 +271,7 @@ DIVERGES = {"steps": 60, "optimizer": "sgd", "lr": 1000, "clip_norm": "none", "n
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
 def test_a_run_that_diverges_ends_with_a_sentence_and_a_report(task: str, tmp_path: Path) -> None:
     """Validations on the way measure what there is, and don't end the run by another error."""
-    with pytest.raises(NotFinite, match=r"^3 steps in a row without a finite loss and gradient.*Lower train\.lr"):
+    with pytest.raises(Diverged, match=r"^3 steps in a row without a finite loss and gradient.*Lower train\.lr"):
         start(tiny(task, "rnn-relu", model={"depth": 4}, train=DIVERGES), tmp_path / "run")
     assert (tmp_path / "run" / "report.html").exists()
     assert sum(line["event"] == "skip" for line in lines(tmp_path / "run")) >= 3

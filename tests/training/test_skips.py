@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seqloom.nn import Model
 from seqloom.training.events import Event, Skip, Step, Tick
-from seqloom.training.loop import NotFinite, Trainer
+from seqloom.training.loop import Diverged, Trainer
 from seqloom.training.optimization import state_tensors
 from tests.training.small import tiny_session
 from tests.training.test_loop import Nowhere, same, weights
@@ -78,7 +78,7 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
 def test_too_many_in_a_row_end_the_run_with_a_sentence() -> None:
     trainer = tiny_session("language", train={"not_finite": 3}).trainer([])
     spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
-    with pytest.raises(NotFinite) as wrong:
+    with pytest.raises(Diverged) as wrong:
         trainer.run(Nowhere())
     assert trainer.progress.step == 6  # the third good step began the count anew
     assert str(wrong.value) == (

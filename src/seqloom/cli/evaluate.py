@@ -68,7 +68,7 @@ def evaluate(
     with waiting(console, "starting torch …"):
         from seqloom.tasks.metrics.registry import readable
         from seqloom.tasks.registry import TASKS
-        from seqloom.training.events import plain
+        from seqloom.training.events import jsonable
         from seqloom.views.figure import Table
 
         _ = opened.model  # a run without weights is refused before anything is read
@@ -81,11 +81,11 @@ def evaluate(
         found = opened.evaluate(files, data=data, decode=said(options))
     if as_json:
         result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
-        click.echo(json.dumps(plain(result), ensure_ascii=False))
+        click.echo(json.dumps(jsonable(result), ensure_ascii=False))
         return
     say(console, "run", f"{run}, on {', '.join(files)}")
     say(console, "data", str(found.details["data"]))
     rows = tuple((readable(name), value) for name, value in found.scores.items())
-    details = TASKS[opened.manifest.task].report(plain(found.scores), plain(found.details))
+    details = TASKS[opened.manifest.task].report(jsonable(found.scores), jsonable(found.details))
     for shown in (Table("", ("score", "value"), rows), *details.evaluation()):
         show(console, shown, WIDEST)

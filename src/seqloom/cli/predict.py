@@ -126,7 +126,7 @@ def predict(
         files = ("-",)
     console = output()
     with waiting(console, "starting torch …"):
-        from seqloom.training.events import plain
+        from seqloom.training.events import jsonable
 
         _ = asked.model  # a run without weights is refused before anything is read
     answer_lines = TASKS[task].report.answer_lines
@@ -141,7 +141,7 @@ def predict(
             raise
         for answer in answers:
             if as_json:
-                click.echo(json.dumps(plain(answer), ensure_ascii=False))
+                click.echo(json.dumps(jsonable(answer), ensure_ascii=False))
                 continue
             for line in answer_lines(answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)

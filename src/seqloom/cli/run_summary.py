@@ -61,7 +61,7 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
     say(console, "memory", f"about {byte_size(estimate.memory)}")
     say(console, "batch", "the first one begins with")
     charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
-    for row in estimate.first:
+    for row in estimate.first_batch:
         block(console, Text(fit(row, width, charset), "dim"))
     say(console, "config", "with every default:")
     console.print()

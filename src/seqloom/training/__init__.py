@@ -1,1 +1,1 @@
-"""The loop and its small parts: optimizer, schedule, clipping, truncated BPTT, checkpoints, events."""
+"""Training: the loop, optimization, truncated BPTT, checkpoints and events."""

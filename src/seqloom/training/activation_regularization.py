@@ -1,4 +1,4 @@
-"""What is added to the loss so that activations stay small and slow (Merity et al. 2017)."""
+"""Activation regularization (AR) and temporal activation regularization (TAR) (Merity et al. 2017)."""
 
 import torch
 from jaxtyping import Float, Int
@@ -7,27 +7,30 @@ from torch import Tensor
 from seqloom.core.config.train import Train
 from seqloom.kernels.masks import mask_padding
 
+Lengths = Int[Tensor, " batch"]
 
-def penalty(
-    y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None, part: Train
+
+def activation_penalty(
+    y: Float[Tensor, "batch time dim"], lengths: Lengths | None, train: Train
 ) -> Float[Tensor, ""] | None:
-    """α mean(y²) + β mean((y_t − y_{t−1})²) over real steps, α `activation_l2` and β `slowness`; None if both are 0.
+    """α mean(y²) + β mean((y_t − y_{t−1})²) over valid steps, α `activation_l2` and β `slowness`; None if both are 0.
 
-    y is what the head reads, dropout included.
+    y: the input of the head, dropout included
     """
-    if not part.activation_l2 and not part.slowness:
+    if not train.activation_l2 and not train.slowness:
         return None
-    total = torch.zeros((), device=y.device)
-    if part.activation_l2:
-        total = total + part.activation_l2 * mean(y.float().square(), lengths)
-    if part.slowness and y.shape[1] > 1:
-        later = None if lengths is None else (lengths - 1).clamp(min=0)
-        total = total + part.slowness * mean((y[:, 1:] - y[:, :-1]).float().square(), later)
-    return total
+    penalty = torch.zeros((), device=y.device)
+    if train.activation_l2:
+        penalty = penalty + train.activation_l2 * masked_mean(y.float().square(), lengths)
+    if train.slowness and y.shape[1] > 1:
+        differences = (y[:, 1:] - y[:, :-1]).float()
+        shorter = None if lengths is None else (lengths - 1).clamp(min=0)
+        penalty = penalty + train.slowness * masked_mean(differences.square(), shorter)
+    return penalty
 
 
-def mean(values: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None) -> Float[Tensor, ""]:
-    """Over real steps and all features."""
+def masked_mean(values: Float[Tensor, "batch time dim"], lengths: Lengths | None) -> Float[Tensor, ""]:
+    """The mean over valid steps and all features."""
     if lengths is None:
         return values.mean()
     lengths = lengths.to(values.device, non_blocking=values.device.type != "cpu")

@@ -1,10 +1,9 @@
-"""What a run would cost, from a few real steps of it; nothing is kept."""
+"""What a run would cost, measured on a few real steps; nothing is kept."""
 
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -17,93 +16,79 @@ from seqloom.training.loop import Trainer
 from seqloom.training.session import Session, peak_memory
 
 STEPS = 12  # at most, spread over the epoch
-SECONDS = 20.0  # or until so much time is spent
+SECONDS = 20.0  # after which no further step is measured
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The size of a run, and the first batch as a person would read it."""
+    """The size and cost of a run. memory: peak bytes; first_batch: rows of the first batch as text."""
 
     parameters: int
     steps: int
     tokens: int
     seconds: float
     memory: int
-    first: tuple[str, ...]
+    first_batch: tuple[str, ...]
 
 
 def estimate(session: Session, shown: int = 5) -> Estimate:
-    """Take some steps, measure each part, write a sample and a checkpoint, and multiply.
+    """Measure a few steps, an evaluation of each split, samples and a checkpoint, and multiply:
 
-    all = steps · step + validations · (valid + sample + checkpoint) + valid + test, and once more valid for an average
+    seconds = steps · step + validations · (valid + samples + checkpoint) + valid + test, and valid for an average
     """
     with part_errors(session.experiment):
-        return measure(session, shown)
+        trainer = session.trainer([])
+        task, config = session.task, trainer.config
+        first_batch = tuple(islice(task.show(task.batch(trainer.items[0])), shown))
+        seconds, tokens, steps = time_steps(trainer)
+        splits = [split for split in ("valid", "test") if split in task.parts()]
+        evaluation = {split: elapsed(trainer.evaluate, split) for split in splits}
+        steps_per_epoch = -(-len(trainer.items) // config.accumulate)
+        validations = -(-trainer.total // (config.validate_every or steps_per_epoch))  # the last one at the end
+        validation = evaluation["valid"] + elapsed(generate_samples, trainer) + elapsed(save_checkpoint, trainer)
+        all_seconds = trainer.total * seconds / steps + validations * validation + sum(evaluation.values())
+        if config.average is not None:
+            all_seconds += evaluation["valid"]
+        parameters, memory = sum(weight.numel() for weight in trainer.parameters), peak_memory(session.device)
+        all_tokens = round(trainer.total * tokens / steps)
+        return Estimate(parameters, trainer.total, all_tokens, all_seconds, memory, first_batch)
 
 
-def measure(session: Session, shown: int) -> Estimate:
-    """The same; what a user-defined part raises is not yet located."""
-    trainer = session.trainer([])
-    items = trainer.items
-    first = tuple(islice(session.task.show(session.task.batch(items[0])), shown))
-    seconds, tokens, steps = timed(trainer)
-    measured = [part for part in ("valid", "test") if part in session.task.parts()]
-    parts = {part: clocked(partial(trainer.evaluate, part)) for part in measured}
-    per_epoch = -(-len(items) // trainer.part.accumulate)
-    validations = -(-trainer.total // (trainer.part.validate_every or per_epoch))  # one at the end, whatever is left
-    each = parts["valid"] + clocked(lambda: write_samples(session, trainer)) + clocked(lambda: keep(trainer))
-    whole = trainer.total * seconds / steps + validations * each + sum(parts.values())
-    if trainer.part.average is not None:
-        whole += parts["valid"]
-    return Estimate(
-        sum(weight.numel() for weight in trainer.parameters),
-        trainer.total,
-        round(trainer.total * tokens / steps),
-        whole,
-        peak_memory(session.device),
-        first,
-    )
+def time_steps(trainer: Trainer) -> tuple[float, int, int]:
+    """Seconds, tokens and number of a few steps after a warm-up, spread over the epoch, since lengths differ."""
 
+    def step(item: int) -> None:
+        trainer.progress.item = item
+        trainer.step()
+        if trainer.device.type == "cuda":
+            torch.cuda.synchronize(trainer.device)
 
-def timed(trainer: Trainer) -> tuple[float, int, int]:
-    """Seconds, tokens and number of a few steps, after one to warm up; spread over the epoch, since lengths differ."""
-    every = trainer.part.accumulate
-    last = max(0, len(trainer.items) - every)
-    places = [round(last * i / STEPS) for i in range(STEPS)]
-    take(trainer, places[0])
-    before, begun, done = trainer.progress.tokens, time.monotonic(), 0
-    for place in places:
-        take(trainer, place)
-        done += 1
-        if time.monotonic() - begun > SECONDS:
+    last = max(0, len(trainer.items) - trainer.config.accumulate)
+    items = [round(last * i / STEPS) for i in range(STEPS)]
+    step(items[0])
+    tokens, start, steps = trainer.progress.tokens, time.monotonic(), 0
+    for item in items:
+        step(item)
+        steps += 1
+        if time.monotonic() - start > SECONDS:
             break
-    return time.monotonic() - begun, trainer.progress.tokens - before, done
+    return time.monotonic() - start, trainer.progress.tokens - tokens, steps
 
 
-def take(trainer: Trainer, place: int) -> None:
-    """One step at this place of the epoch, waited for."""
-    trainer.progress.item = place
-    trainer.step()
-    if trainer.device.type == "cuda":
-        torch.cuda.synchronize(trainer.device)
+def elapsed(function: Callable[..., object], *args: object) -> float:
+    """How many seconds a call takes."""
+    start = time.monotonic()
+    function(*args)
+    return time.monotonic() - start
 
 
-def clocked(work: Callable[[], object]) -> float:
-    """How many seconds it takes."""
-    begun = time.monotonic()
-    work()
-    return time.monotonic() - begun
-
-
-def write_samples(session: Session, trainer: Trainer) -> None:
-    """The texts that are written at each validation."""
+def generate_samples(trainer: Trainer) -> None:
     with torch.inference_mode():
-        for _ in session.task.samples(trainer.model, session.device):
+        for _ in trainer.task.samples(trainer.model, trainer.device):
             pass
 
 
-def keep(trainer: Trainer) -> None:
-    """A checkpoint, in a place from which it goes again."""
+def save_checkpoint(trainer: Trainer) -> None:
     with tempfile.TemporaryDirectory(prefix="seqloom-") as folder:
         Path(folder, CHECKPOINTS).mkdir()
-        checkpoints.save(Path(folder), trainer.model, trainer.optimizer, trainer.state, trainer.progress)
+        checkpoints.save(Path(folder), trainer)

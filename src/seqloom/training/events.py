@@ -1,10 +1,10 @@
-"""What happens in a run, told to whoever listens: the log, a terminal, TensorBoard. The loop itself draws nothing."""
+"""The events of a run, sent to listeners: the log, the terminal, TensorBoard. The loop itself draws nothing."""
 
 import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seqloom.data.source import DataSource
@@ -13,30 +13,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened at a step."""
-
     step: int
 
     @property
     def name(self) -> str:
-        """As it stands in metrics.jsonl."""
+        """The name in metrics.jsonl."""
         return type(self).__name__.lower()
 
     def line(self) -> str:
-        """As JSON, on one line; a number that is not finite is a word there."""
-        return json.dumps({"event": self.name, **plain(asdict(self))}, ensure_ascii=False)
+        """The event as one line of JSON."""
+        return json.dumps({"event": self.name, **jsonable(asdict(self))}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Reading(Event):
-    """The data are read. It is not logged."""
+    """The files are found, and are read next."""
 
     source: "DataSource"
 
 
 @dataclass(frozen=True)
 class Ready(Event):
-    """The data are read and the model is built; what follows is training. It is not logged."""
+    """The data is read and the model is built; training begins next."""
 
     session: "Session"
     steps: int  # of the whole run
@@ -50,12 +48,16 @@ class Start(Event):
     time: str
     device: str
     parameters: int
-    steps: int  # of the whole run, as far as known
+    steps: int  # of the whole run; with batches by length, about
 
 
 @dataclass(frozen=True)
 class Step(Event):
-    """Some steps were taken: their mean loss and gradient norm, the share that was clipped, and totals so far."""
+    """Means over the steps since the last such event, and totals since the start.
+
+    gradient: the mean norm of the gradient before clipping
+    clipped: the fraction of steps whose gradient was clipped
+    """
 
     epoch: float
     loss: float
@@ -68,7 +70,7 @@ class Step(Event):
 
 @dataclass(frozen=True)
 class Tick(Event):
-    """One step was taken; for those who show progress. It is not logged."""
+    """One step was taken, for a display of progress."""
 
     total: int
     epoch: int
@@ -78,7 +80,7 @@ class Tick(Event):
 
 @dataclass(frozen=True)
 class Skip(Event):
-    """A step was left out, because its loss or gradient was not finite."""
+    """A step was skipped, because its loss or gradient (`what`) was not finite."""
 
     what: str
     value: float
@@ -86,7 +88,7 @@ class Skip(Event):
 
 @dataclass(frozen=True)
 class Valid(Event):
-    """The model was measured on the validation part."""
+    """The model was evaluated on the validation split."""
 
     epoch: float
     scores: dict[str, float]
@@ -95,7 +97,7 @@ class Valid(Event):
 
 @dataclass(frozen=True)
 class Average(Event):
-    """The weights of some validations were averaged at the end, and measured; whether that is the best of all."""
+    """The mean of the weights at the last validations (`steps`) was evaluated."""
 
     steps: tuple[int, ...]
     scores: dict[str, float]
@@ -104,7 +106,7 @@ class Average(Event):
 
 @dataclass(frozen=True)
 class Sample(Event):
-    """A text that the model wrote."""
+    """A text that the model generated."""
 
     prompt: str
     text: str
@@ -112,19 +114,19 @@ class Sample(Event):
 
 @dataclass(frozen=True)
 class Saved(Event):
-    """A checkpoint is on the disk. It is not logged."""
+    """A checkpoint was written."""
 
 
 @dataclass(frozen=True)
 class Resume(Event):
-    """The run goes on from here."""
+    """The run continues from the checkpoint of this step."""
 
     time: str
 
 
 @dataclass(frozen=True)
 class Stop(Event):
-    """The run was asked to stop, or had to."""
+    """The run was asked to stop."""
 
     why: str
 
@@ -140,21 +142,14 @@ Listener = Callable[[Event], None]
 NOT_LOGGED = (Reading, Ready, Tick, Saved)
 
 
-def plain(values: Mapping[str, object]) -> dict[str, object]:
-    """An object as JSON can hold it: numbers that are not finite become words.
+def jsonable(value: Any) -> Any:
+    """A value as JSON can hold it: a number that is not finite becomes a word.
 
-    >>> plain({"loss": math.nan, "steps": (1, 2)})
+    >>> jsonable({"loss": math.nan, "steps": (1, 2)})
     {'loss': 'nan', 'steps': [1, 2]}
     """
-    return {name: plain_value(value) for name, value in values.items()}
-
-
-def plain_value(value: object) -> object:
-    """The same of any value."""
     if isinstance(value, Mapping):
-        return plain(value)
+        return {name: jsonable(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain_value(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+        return [jsonable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,7 @@
-"""How the learning rate goes: a factor of `train.lr`, a pure function of where the run stands."""
+"""Learning rate schedules, gradient clipping and optimizers, built-in and user-defined; the state of an optimizer."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,306 +17,259 @@ from seqloom.core.problem import PartError
 from seqloom.core.registry import Registry, short_repr
 from seqloom.nn.heads.head import Loss
 
-SAMPLE = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # what a registration tries a part with
+TRIAL_CONFIG = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # for checks at registration
+TRIAL_STEPS = 24  # before a checkpoint and after it
+BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
+
+
+# Learning rate -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ScheduleState:
-    """Where a run stands: steps taken, of how many, epochs finished, and how often a plateau has been met."""
+    """What a learning rate schedule depends on: steps taken, steps in all, epochs finished, plateaus so far."""
 
     step: int
-    total: int
+    total_steps: int
     epoch: int
     plateaus: int
 
 
-Factor = Callable[[ScheduleState, Train], float]
+Schedule = Callable[[ScheduleState, Train], float]
+"""A factor of `train.lr`."""
 
 
-def constant(at: ScheduleState, part: Train) -> float:
-    """1"""
-    return 1.0
+BUILTIN_SCHEDULES: dict[str, Schedule] = {
+    # 1
+    "constant": lambda state, c: 1.0,
+    # 2^−⌊epoch / k⌋
+    "halve": lambda state, c: 0.5 ** (state.epoch // c.halve_every),
+    # 2^−plateaus;   a plateau: k validations in a row without a better one
+    "plateau": lambda state, c: 0.5**state.plateaus,
+    # √(w / max(s, w));   s the step from 1, w the warm-up, at least 1        (Vaswani et al. 2017)
+    "inverse-sqrt": lambda state, c: math.sqrt(max(c.warmup, 1) / max(state.step + 1, c.warmup, 1)),
+    # f + (1 − f) (1 + cos πr) / 2;   r the fraction done of the steps after the warm-up, f the floor
+    "cosine": lambda state, c: c.floor + (1 - c.floor) * 0.5 * (1 + math.cos(math.pi * fraction_done(state, c))),
+}
+SCHEDULES = Registry(names.SCHEDULES, BUILTIN_SCHEDULES)
 
 
-def halve(at: ScheduleState, part: Train) -> float:
-    """2^−⌊epoch / k⌋"""
-    return 0.5 ** (at.epoch // part.halve_every)
+def fraction_done(state: ScheduleState, train: Train) -> float:
+    fraction = (state.step - train.warmup) / max(1, state.total_steps - train.warmup)
+    return min(1.0, max(0.0, fraction))
 
 
-def plateau(at: ScheduleState, part: Train) -> float:
-    """2^−(plateaus met): a plateau is k validations in a row without a better one."""
-    return 0.5**at.plateaus
-
-
-def inverse_sqrt(at: ScheduleState, part: Train) -> float:
-    """√(w / max(s, w)), s the step and w the warm-up (Vaswani et al. 2017): with w = 0, √(1 / s)"""
-    warm = max(1, part.warmup)
-    return math.sqrt(warm / max(at.step + 1, warm))
-
-
-def cosine(at: ScheduleState, part: Train) -> float:
-    """f + (1 − f) (1 + cos πr) / 2, r the share of the steps after the warm-up that are taken, f the floor"""
-    done = (at.step - part.warmup) / max(1, at.total - part.warmup)
-    return part.floor + (1 - part.floor) * 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, done))))
-
-
-SCHEDULES: Registry[Factor] = Registry(
-    names.SCHEDULES,
-    {"constant": constant, "halve": halve, "plateau": plateau, "inverse-sqrt": inverse_sqrt, "cosine": cosine},
-)
-
-
-def rate(at: ScheduleState, part: Train) -> float:
-    """The learning rate of the next step: a linear rise in the warm-up, times the schedule."""
-    rise = min(1.0, (at.step + 1) / part.warmup) if part.warmup else 1.0
-    return part.lr * rise * SCHEDULES[part.schedule](at, part)
+def learning_rate(state: ScheduleState, train: Train) -> float:
+    """The learning rate of the next step: a linear warm-up times the schedule."""
+    warmup = min(1.0, (state.step + 1) / train.warmup) if train.warmup else 1.0
+    return train.lr * warmup * SCHEDULES[train.schedule](state, train)
 
 
 def register_schedule(name: str, part: object) -> None:
-    """Add a user-defined schedule: a function of (at, train) to a factor of `train.lr`, tried at a few standings."""
-    function = as_function("schedule", name, part, "at", "train")
+    """Add a user-defined schedule: a function of (state, train) that returns a factor of `train.lr`."""
+    function = as_function("schedule", name, part, "state", "train")
 
-    def factor(at: ScheduleState, train: Train) -> float:
-        value = call_part("schedule", name, part, lambda: function(at, train))
+    def schedule(state: ScheduleState, train: Train) -> float:
+        value = call_part("schedule", name, part, lambda: function(state, train))
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            reason = f"is {short_repr(value)} at step {at.step} of {at.total}"
+            reason = f"is {short_repr(value)} at step {state.step} of {state.total_steps}"
             raise misfit("schedule", name, part, reason, "Return a finite factor of train.lr, 0 or more")
         return float(value)
 
-    for at in (
-        ScheduleState(0, 1, 0, 0),
-        ScheduleState(0, 100, 0, 0),
-        ScheduleState(50, 100, 2, 1),
-        ScheduleState(100, 100, 5, 3),
-    ):
-        if factor(at, SAMPLE) != factor(at, SAMPLE):
-            reason = f"gave two results for step {at.step} of {at.total}"
-            raise misfit("schedule", name, part, reason, "Compute the factor from `at` alone, so that a run can resume")
-    SCHEDULES.register(name, factor, Origin.registered(part))
+    for trial in ((0, 1, 0, 0), (0, 100, 0, 0), (50, 100, 2, 1), (100, 100, 5, 3)):
+        state = ScheduleState(*trial)
+        if schedule(state, TRIAL_CONFIG) != schedule(state, TRIAL_CONFIG):
+            reason = f"gave two results for step {state.step} of {state.total_steps}"
+            advice = "Compute the factor from `state` alone, so that a run can resume"
+            raise misfit("schedule", name, part, reason, advice)
+    SCHEDULES.register(name, schedule, Origin.registered(part))
+
+
+# Gradients -----------------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
-def read(losses: Sequence[Loss], gradients: list[Tensor]) -> tuple[float, int, float]:
-    """Σ losses, the number of their items, and ‖Σ g‖ of all weights together: what a step waits for, in one wait.
+def loss_and_norm(losses: Sequence[Loss], gradients: list[Tensor]) -> tuple[float, int, float]:
+    """Σ losses, the number of their items, and ‖Σ g‖ over all weights. The host waits for the device once.
 
-    >>> read([Loss(torch.tensor(2.5), torch.tensor(4))], [torch.tensor([3.0]), torch.tensor([4.0])])
+    >>> loss_and_norm([Loss(torch.tensor(2.5), torch.tensor(4))], [torch.tensor([3.0]), torch.tensor([4.0])])
     (2.5, 4, 5.0)
     """
     totals, counts = ([value.float() for value in values] for values in zip(*losses, strict=True))
     norm = torch.nn.utils.get_total_norm(gradients).float().to(totals[0].device)
-    *each, length = torch.stack([*totals, *counts, norm]).tolist()
-    return sum(each[: len(losses)]), int(sum(each[len(losses) :])), length
+    values = torch.stack([*totals, *counts, norm]).tolist()
+    return sum(values[: len(losses)]), int(sum(values[len(losses) : -1])), values[-1]
 
 
 @torch.no_grad()
-def ready(gradients: list[Tensor], length: float, count: int, part: Train) -> bool:
-    """Make of summed gradients their mean over `count` items, clipped in place; whether its norm, `length`, was cut.
+def average_and_clip(gradients: list[Tensor], norm: float, count: int, train: Train) -> bool:
+    """Divide summed gradients by `count` and clip them, in place; whether the mean's norm, `norm`, was clipped.
 
         g ← Σ g / n
         g ← g · min(1, c / ‖g‖)             clip_norm = c (Pascanu et al. 2013)
         g ← min(max(g, −v), v)              clip_value = v
 
-    A norm that is not finite leaves the gradients as they are: the step is for the caller to skip.
+    If the norm is not finite, the gradients stay as they are, and the caller skips the step.
     """
-    if not math.isfinite(length):
+    if not math.isfinite(norm):
         return False
     scale = 1 / max(count, 1)
-    clipped = part.clip_norm is not None and length > part.clip_norm
+    clipped = train.clip_norm is not None and norm > train.clip_norm
     if clipped:
-        scale *= (part.clip_norm or 0.0) / (length + 1e-6)  # as torch.nn.utils.clip_grad_norm_ does
+        scale *= (train.clip_norm or 0.0) / (norm + 1e-6)  # as torch.nn.utils.clip_grad_norm_ does
     if gradients and scale != 1:
         torch._foreach_mul_(gradients, scale)
-    if part.clip_value is not None and gradients:
-        torch._foreach_clamp_min_(gradients, -part.clip_value)
-        torch._foreach_clamp_max_(gradients, part.clip_value)
+    if train.clip_value is not None and gradients:
+        torch._foreach_clamp_min_(gradients, -train.clip_value)
+        torch._foreach_clamp_max_(gradients, train.clip_value)
     return clipped
 
 
-Groups = list[dict[str, Any]]
-Build = Callable[[Groups, Train], Optimizer]
-TRIED = 24  # steps, before a checkpoint and after
-BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
+# Optimizers ----------------------------------------------------------------------------------------------------------
+
+ParamGroups = list[dict[str, Any]]
+OptimizerBuilder = Callable[[ParamGroups, Train], Optimizer]
+
 
 # g is the gradient, with l2 · w added to it; η the learning rate.
-OPTIMIZERS: Registry[Build] = Registry(
-    names.OPTIMIZERS,
-    {
-        # w ← w − η g
-        "sgd": lambda groups, part: SGD(groups, part.lr, weight_decay=part.l2),
-        # v ← μ v + g;   w ← w − η v                                              (Polyak 1964)
-        "momentum": lambda groups, part: SGD(groups, part.lr, momentum=part.momentum, weight_decay=part.l2),
-        # s ← s + g²;   w ← w − η g / (√s + ε)                                    (Duchi et al. 2011)
-        "adagrad": lambda groups, part: Adagrad(groups, part.lr, weight_decay=part.l2, eps=part.epsilon),
-        # s ← β s + (1 − β) g²;   v ← μ v + g / (√s + ε);   w ← w − η v           (Tieleman & Hinton 2012)
-        "rmsprop": lambda groups, part: RMSprop(
-            groups,
-            part.lr,
-            alpha=part.beta2,
-            eps=part.epsilon,
-            momentum=part.momentum,
-            weight_decay=part.l2,
-        ),
-        # m ← β₁ m + (1 − β₁) g;   s ← β₂ s + (1 − β₂) g²;   w ← w − η m̂ / (√ŝ + ε)      (Kingma & Ba 2015)
-        "adam": lambda groups, part: Adam(groups, part.lr, betas(part), part.epsilon, part.l2, fused=True),
-        # as adam, and w ← w − η · decay · w                                      (Loshchilov & Hutter 2019)
-        "adamw": lambda groups, part: AdamW(groups, part.lr, betas(part), part.epsilon, fused=True),
-    },
-)
+BUILTIN_OPTIMIZERS: dict[str, OptimizerBuilder] = {
+    # w ← w − η g
+    "sgd": lambda groups, c: SGD(groups, c.lr, weight_decay=c.l2),
+    # v ← μ v + g;   w ← w − η v                                              (Polyak 1964)
+    "momentum": lambda groups, c: SGD(groups, c.lr, momentum=c.momentum, weight_decay=c.l2),
+    # s ← s + g²;   w ← w − η g / (√s + ε)                                    (Duchi et al. 2011)
+    "adagrad": lambda groups, c: Adagrad(groups, c.lr, weight_decay=c.l2, eps=c.epsilon),
+    # s ← β s + (1 − β) g²;   v ← μ v + g / (√s + ε);   w ← w − η v           (Tieleman & Hinton 2012)
+    "rmsprop": lambda groups, c: RMSprop(groups, c.lr, c.beta2, c.epsilon, c.l2, c.momentum),
+    # m ← β₁ m + (1 − β₁) g;   s ← β₂ s + (1 − β₂) g²;   w ← w − η m̂ / (√ŝ + ε)      (Kingma & Ba 2015)
+    "adam": lambda groups, c: Adam(groups, c.lr, (c.beta1, c.beta2), c.epsilon, c.l2, fused=True),
+    # as adam, and w ← w − η · decay · w                                      (Loshchilov & Hutter 2019)
+    "adamw": lambda groups, c: AdamW(groups, c.lr, (c.beta1, c.beta2), c.epsilon, fused=True),
+}
+OPTIMIZERS = Registry(names.OPTIMIZERS, BUILTIN_OPTIMIZERS)
 
 
-def betas(part: Train) -> tuple[float, float]:
-    """β₁ and β₂."""
-    return part.beta1, part.beta2
-
-
-def optimizer(model: nn.Module, part: Train) -> Optimizer:
-    """The optimizer of a model's weights. Decoupled decay is for matrices; biases, norms and scales have none."""
-    if part.optimizer != "adamw":
-        return OPTIMIZERS[part.optimizer]([{"params": list(model.parameters())}], part)
-    matrices, others = parted(model.parameters())
-    groups = [{"params": matrices, "weight_decay": part.decay}, {"params": others, "weight_decay": 0.0}]
-    return OPTIMIZERS[part.optimizer]([group for group in groups if group["params"]], part)
-
-
-def parted(parameters: Iterable[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """Those of two dimensions or more, and the rest."""
-    matrices: list[Tensor] = []
-    others: list[Tensor] = []
-    for parameter in parameters:
-        (matrices if parameter.dim() >= 2 else others).append(parameter)
-    return matrices, others
-
-
-# User-defined optimizers ---------------------------------------------------------------------------------------------
+def build_optimizer(model: nn.Module, train: Train) -> Optimizer:
+    """The optimizer of a model's weights. AdamW decays matrices only: no biases, norms or scales."""
+    weights = list(model.parameters())
+    if train.optimizer != "adamw":
+        return OPTIMIZERS[train.optimizer]([{"params": weights}], train)
+    matrices = {"params": [weight for weight in weights if weight.dim() >= 2], "weight_decay": train.decay}
+    vectors = {"params": [weight for weight in weights if weight.dim() < 2], "weight_decay": 0.0}
+    return OPTIMIZERS[train.optimizer]([group for group in (matrices, vectors) if group["params"]], train)
 
 
 def register_optimizer(name: str, part: object) -> None:
     """Add a user-defined optimizer: a class, called as `part(groups, lr=train.lr)`, or a function of (groups, train).
 
-    A function reads the other keys of `train` that it wants; all of them may be given beside a user-defined optimizer.
+    A function may read any other key of `train`.
     """
-    if not isinstance(part, type):
-        function = as_function("optimizer", name, part, "groups", "train")
-    elif issubclass(part, Optimizer):
-        function = with_rate(part)
-    else:
+    if isinstance(part, type) and not issubclass(part, Optimizer):
         advice = "Derive it from torch.optim.Optimizer, or write a function of (groups, train)"
         raise misfit("optimizer", name, part, "is not a torch.optim.Optimizer", advice)
+    function = part if isinstance(part, type) else as_function("optimizer", name, part, "groups", "train")
 
-    def build(groups: Groups, train: Train) -> Optimizer:
-        built = call_part("optimizer", name, part, lambda: function(groups, train))
-        if not isinstance(built, Optimizer):
-            reason = f"returned {short_repr(built)}, not a torch.optim.Optimizer"
+    def build(groups: ParamGroups, train: Train) -> Optimizer:
+        arguments, options = ((groups,), {"lr": train.lr}) if isinstance(part, type) else ((groups, train), {})
+        optimizer = call_part("optimizer", name, part, lambda: function(*arguments, **options))
+        if not isinstance(optimizer, Optimizer):
+            reason = f"returned {short_repr(optimizer)}, not a torch.optim.Optimizer"
             raise misfit("optimizer", name, part, reason, "Return the optimizer of the groups")
-        return built
+        return optimizer
 
     try:
         check_resumes(name, part, build, "cpu")
     except PartError:
         if not torch.cuda.is_available():
             raise
-        check_resumes(name, part, build, "cuda")  # some run only there
+        check_resumes(name, part, build, "cuda")  # some run on a GPU only
     OPTIMIZERS.register(name, build, Origin.registered(part))
 
 
-def check_resumes(name: str, part: object, build: Build, device: str) -> None:
-    """Steps with a checkpoint between them end where steps without it do; an error is the part's."""
+def check_resumes(name: str, part: object, build: OptimizerBuilder, device: str) -> None:
+    """Check that steps with a checkpoint between them end where steps without one do."""
 
-    def steps(weight: nn.Parameter, optimizer: Optimizer, numbers: range) -> None:
+    def take_steps(weight: nn.Parameter, optimizer: Optimizer, steps: range) -> None:
         with torch.random.fork_rng(devices=[]):
-            for number in numbers:
-                torch.default_generator.manual_seed(number)  # it may draw noise
-                weight.grad = torch.full_like(weight, 1 + number)
+            for step in steps:
+                torch.default_generator.manual_seed(step)  # an optimizer may draw noise
+                weight.grad = torch.full_like(weight, 1 + step)
                 call_part("optimizer", name, part, optimizer.step)
 
     weight, copy = (nn.Parameter(torch.ones(2, 3, device=device)) for _ in range(2))
-    optimizer = build([{"params": [weight]}], SAMPLE)
-    if [id(each) for group in optimizer.param_groups for each in group["params"]] != [id(weight)]:
+    optimizer = build([{"params": [weight]}], TRIAL_CONFIG)
+    if [id(w) for group in optimizer.param_groups for w in group["params"]] != [id(weight)]:
         raise misfit("optimizer", name, part, "has other weights than it was given", "Give it the groups")
-    steps(weight, optimizer, range(TRIED))
+    take_steps(weight, optimizer, range(TRIAL_STEPS))
     state = call_part("optimizer", name, part, lambda: state_tensors(optimizer))
     saved = {key: value.clone() for key, value in state.items()}
-    resumed = build([{"params": [copy]}], SAMPLE)
+    resumed = build([{"params": [copy]}], TRIAL_CONFIG)
     with torch.no_grad():
         copy.copy_(weight)
     call_part("optimizer", name, part, lambda: restore_state(resumed, saved))
-    steps(weight, optimizer, range(TRIED, 2 * TRIED))
-    steps(copy, resumed, range(TRIED, 2 * TRIED))
+    take_steps(weight, optimizer, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
+    take_steps(copy, resumed, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
     if not torch.equal(weight, copy):
         reason = "goes on differently after its state was saved and restored"
         advice = "Keep what changes from step to step in `self.state` or in its groups, as tensors and numbers"
         raise misfit("optimizer", name, part, reason, advice)
 
 
-def with_rate(kind: Callable[..., Optimizer]) -> Build:
-    """A class of optimizers as a function: of the keys of `train` it takes the learning rate."""
-    return lambda groups, train: kind(groups, lr=train.lr)
-
-
-# State ---------------------------------------------------------------------------------------------------------------
+# Optimizer state -----------------------------------------------------------------------------------------------------
 
 
 def state_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
-    """An optimizer's state as named tensors: 3.exp_avg is of the third weight. Rates come from the schedule.
+    """An optimizer's state as named tensors: `3.exp_avg` belongs to the weight of index 3.
 
-    A user-defined optimizer may also keep plain numbers, of a weight (number.3.count) or of a group (group.0.count).
+    A user-defined optimizer may also keep numbers: `number.3.count` of a weight, `group.0.count` of a group.
     """
+
+    def error(name: str, value: object) -> PartError:
+        kind = type(optimizer).__name__
+        message = f"{kind} keeps {short_repr(value)} as {name!r} in its state, which a checkpoint can't hold"
+        return PartError(message, "Keep tensors and numbers", location=Origin.of(optimizer).location, code="part-state")
+
+    def as_tensor(name: str, value: object) -> Tensor:
+        if isinstance(value, Tensor):
+            return value
+        if isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63):
+            return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)  # holds all bits
+        raise error(name, value)
+
     state = optimizer.state_dict()
     tensors: dict[str, Tensor] = {}
-    for number, values in state["state"].items():
-        if not isinstance(number, int) or not isinstance(values, dict):
-            raise unsaved(optimizer, str(number), values)
+    for index, values in state["state"].items():
+        if not isinstance(index, int) or not isinstance(values, dict):
+            raise error(str(index), values)
         for name, value in values.items():
-            if isinstance(value, Tensor):
-                tensors[f"{number}.{name}"] = value
-            elif value is not None:
-                tensors[f"number.{number}.{name}"] = as_tensor(optimizer, name, value)
+            key = f"{index}.{name}" if isinstance(value, Tensor) else f"number.{index}.{name}"
+            if value is not None:
+                tensors[key] = as_tensor(name, value)
     if type(optimizer) not in BUILTIN:
-        for number, group in enumerate(state["param_groups"]):
-            changing = {name: value for name, value in group.items() if isinstance(value, int | float | Tensor)}
-            tensors |= {f"group.{number}.{name}": as_tensor(optimizer, name, value) for name, value in changing.items()}
+        for index, group in enumerate(state["param_groups"]):
+            numbers = {name: value for name, value in group.items() if isinstance(value, int | float | Tensor)}
+            tensors |= {f"group.{index}.{name}": as_tensor(name, value) for name, value in numbers.items()}
     return tensors
 
 
-def as_tensor(optimizer: Optimizer, name: str, value: object) -> Tensor:
-    """A number as a tensor that holds all of its bits."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, bool):
-        return torch.tensor(value)
-    if isinstance(value, int) and abs(value) < 2**63:
-        return torch.tensor(value, dtype=torch.int64)
-    if isinstance(value, float):
-        return torch.tensor(value, dtype=torch.float64)
-    raise unsaved(optimizer, name, value)
-
-
-def unsaved(optimizer: Optimizer, name: str, value: object) -> PartError:
-    """The error for what a checkpoint can't hold."""
-    message = (
-        f"{type(optimizer).__name__} keeps {short_repr(value)} in its state as {name!r}, and a checkpoint can't hold it"
-    )
-    return PartError(message, "Keep tensors and numbers", location=Origin.of(optimizer).location, code="part-state")
-
-
 def restore_state(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """The reverse. What a built-in optimizer keeps of a weight has the weight's shape, or is one number."""
+    """Load what `state_tensors` returned. A built-in optimizer's tensors have their weight's shape or one element."""
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     groups = optimizer.state_dict()["param_groups"]
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         kind, _, rest = key.partition(".") if key.startswith(("number.", "group.")) else ("", "", key)
-        first, name = rest.split(".", 1)
-        number = int(first)
+        number, name = rest.split(".", 1)
+        index = int(number)
         if kind == "group":
-            groups[number][name] = tensor if isinstance(groups[number].get(name), Tensor) else tensor.item()
+            groups[index][name] = tensor if isinstance(groups[index].get(name), Tensor) else tensor.item()
             continue
-        if type(optimizer) in BUILTIN and tensor.numel() != 1 and tensor.shape != weights[number].shape:
+        if type(optimizer) in BUILTIN and tensor.numel() != 1 and tensor.shape != weights[index].shape:
             raise ValueError(f"the optimizer's {key} is {list(tensor.shape)}")
-        state.setdefault(number, {})[name] = tensor.item() if kind == "number" else tensor
+        state.setdefault(index, {})[name] = tensor.item() if kind == "number" else tensor
     optimizer.load_state_dict({"state": state, "param_groups": groups})
-    for number, values in state.items():  # load_state_dict rounds to the type of the weight
-        own = optimizer.state[weights[number]]
+    for index, values in state.items():  # load_state_dict rounds to the dtype of the weight
+        loaded = optimizer.state[weights[index]]
         for name, value in values.items():
-            if isinstance(value, Tensor) and value.dtype != own[name].dtype:
-                own[name] = value
+            if isinstance(value, Tensor) and value.dtype != loaded[name].dtype:
+                loaded[name] = value

@@ -1,4 +1,4 @@
-"""A session trains a run: from its start or its last checkpoint, to its end or until it is asked to stop."""
+"""A session trains a run, from its start or its last checkpoint, to its end or until it is asked to stop."""
 
 import json
 import math
@@ -27,15 +27,14 @@ from seqloom.tasks.task import Task
 from seqloom.tasks.user_defined_parts import data_code, part_errors
 from seqloom.training import checkpoints
 from seqloom.training.checkpointer import RunCheckpointer
-from seqloom.training.checkpoints import average
-from seqloom.training.events import Average, End, Listener, Ready, Resume, plain
+from seqloom.training.events import Average, End, Listener, Ready, Resume, jsonable
 from seqloom.training.loop import Trainer, now
-from seqloom.training.tensorboard import tracked
+from seqloom.training.tensorboard import tensorboard_log
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a run needs to take steps."""
+    """An experiment with its data prepared and its device chosen."""
 
     experiment: Experiment
     task: Task[GenerativeModel, object]
@@ -44,7 +43,7 @@ class Session:
 
     @staticmethod
     def prepare(experiment: Experiment, source: DataSource | None = None) -> "Session":
-        """Read the data that the config names; `source`, if they are resolved already."""
+        """Read the data of an experiment. source: its data, if already resolved"""
         check_parts(experiment)
         source = source or DataSource.resolve(experiment.data, experiment.data_spec)
         source = source.hashed(data_code(experiment, source))
@@ -53,114 +52,89 @@ class Session:
         return Session(task.experiment, task, source, device_of(experiment.train.device, "train.device"))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
-        """A fresh model, ready to learn: its weights depend on the seed alone."""
+        """A trainer of a fresh model, whose weights depend on the seed alone."""
         seed("weights", self.experiment.seed)
         return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
 
+    def start(self, folder: Path, listeners: Sequence[Listener] = ()) -> Run:
+        """Create a run folder and train to the end."""
+        config = portable(self.experiment)
+        made_with = self.source.data_spec.corpus_versions(self.source.corpus)
+        local = {**self.source.local(), "made_with": made_with, "device": self.device.type}
+        create(folder, config, self.task.files(), local, parts_to_record(config, self.source))
+        return self.run(folder, config, listeners)
 
-def begin(session: Session, folder: Path, listeners: Sequence[Listener]) -> Run:
-    """A new run in this folder, to its end."""
-    config = portable(session.experiment)
-    create(folder, config, session.task.files(), local(session), parts_to_record(config, session.source))
-    return go_to_the_end(session, config, folder, listeners)
+    def run(self, folder: Path, config: Experiment, listeners: Sequence[Listener] = ()) -> Run:
+        """Train from the last checkpoint, or from the start without one, to the end; one process at a time.
 
+        config: the experiment as the run folder holds it
+        """
+        self._check_unchanged(folder)
+        with atomic_io.lock_folder(folder), part_errors(self.experiment):
+            checkpointer = RunCheckpointer(folder)
+            atomic_io.remove_leftovers(folder)
+            atomic_io.make_folder(folder / CHECKPOINTS)
+            atomic_io.remove_leftovers(folder / CHECKPOINTS)
+            trainer = self.trainer([checkpointer.log_event, *listeners])
+            trainer.emit(Ready(0, self, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
+            latest = checkpoints.latest(folder)
+            if latest is not None:
+                checkpoints.restore(latest, trainer)
+            checkpointer.truncate_log(trainer.progress.log_bytes)
+            if latest is not None:
+                trainer.emit(Resume(trainer.progress.step, now()))
+            train = self.experiment.train
+            with checkpointer.catch_signals(), determinism(train), tensorboard_log(trainer, folder):
+                trainer.run(checkpointer)
+                average = checkpoints.average(folder, trainer, checkpointer)
+                run = Run(folder, str(self.device), verify(folder), config)
+                self._write_scores(run, trainer, average)
+                checkpoints.clean_up(folder, train.keep)
+        return run
 
-def local(session: Session) -> dict[str, object]:
-    """What is of this machine: where the data lay, what a corpus was made with, and on which device it all runs."""
-    made = session.source.data_spec.corpus_versions(session.source.corpus)
-    return {**session.source.local(), "made_with": made, "device": session.device.type}
+    def _check_unchanged(self, folder: Path) -> None:
+        """Refuse other images than at the start of the run, and another vocabulary, which the weights do not fit."""
+        recorded = read_json(folder / LOCAL).get("images")
+        if recorded is not None and recorded != self.source.named.get("images"):
+            advice = f"Put the old ones back, or name the file beside them with {MOVED}"
+            raise RunError("its images changed since the run began", advice, location=self.source.name)
+        manifest, files, corpus = read_manifest(folder), self.task.files(), self.source.corpus
+        if files != {**files, **vocabulary_of(folder, manifest)}:  # older runs have fewer files
+            versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
+            subject = f"the corpus {corpus!r} differs" if corpus else "its data are read differently"
+            message = f"{subject} now from when the run began, with {versions}"
+            raise RunError(message, "Resume it with those versions", location=folder)
 
-
-def go_to_the_end(session: Session, config: Experiment, folder: Path, listeners: Sequence[Listener]) -> Run:
-    """From the last checkpoint, or the beginning if there is none; by one process at a time.
-
-    config: as the folder holds it
-    """
-    same_images(session, folder)
-    same_words(session, folder)
-    with atomic_io.lock_folder(folder), part_errors(session.experiment):
-        disk = RunCheckpointer(folder)
-        atomic_io.remove_leftovers(folder)
-        atomic_io.make_folder(folder / CHECKPOINTS)
-        atomic_io.remove_leftovers(folder / CHECKPOINTS)
-        trainer = session.trainer([disk.listen, *listeners])
-        trainer.tell(Ready(0, session, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
-        last = checkpoints.latest(folder)
-        if last is not None:
-            checkpoints.drop_after(last)
-            restored = checkpoints.restore(last, trainer.model, trainer.optimizer, session.device)
-            trainer.state, trainer.progress = restored
-            disk.cut_log(trainer.progress.log_bytes)
-            trainer.tell(Resume(trainer.progress.step, now()))
-        else:
-            disk.cut_log(0)
-        train = session.experiment.train
-        with disk.signals(), determinism(train), tracked(trainer, folder):
-            trainer.run(disk)
-            averaged = average(trainer, disk, folder)
-            run = Run(folder, str(session.device), verify(folder), config)
-            finish(run, session, trainer, averaged)
-            tidy(folder, session.experiment.train.keep)
-    return run
-
-
-def tidy(folder: Path, keep: int) -> None:
-    """Only the last few checkpoints of a finished run: once its scores are written, those of a mean have served."""
-    atomic_io.remove_leftovers(folder / CHECKPOINTS)
-    checkpoints.prune(folder, keep)
-
-
-def same_images(session: Session, folder: Path) -> None:
-    """What the data files name must be what it was, as they must; a corpus names nothing."""
-    then, now_named = read_json(folder / LOCAL).get("images"), session.source.named.get("images")
-    if then is not None and then != now_named:
-        advice = f"Put the old ones back, or name the file beside them with {MOVED}"
-        raise RunError("its images changed since the run began", advice, location=session.source.name)
-
-
-def same_words(session: Session, folder: Path) -> None:
-    """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
-    manifest = read_manifest(folder)
-    now, then = session.task.files(), vocabulary_of(folder, manifest)
-    if now == {**now, **then}:  # an older run has none of what came later
-        return
-    made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-    how = f"the corpus {session.source.corpus!r} differs" if session.source.corpus else "its data are read differently"
-    message = f"{how} now from when the run began, with {made_by}"
-    raise RunError(message, "Resume it with those versions", location=folder)
-
-
-def finish(run: Run, session: Session, trainer: Trainer, averaged: Average | None) -> None:
-    """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
-    progress = trainer.progress
-    told: dict[str, object] = {"chosen_by": session.task.chosen_by, "best_step": progress.best_step}
-    if averaged is not None:
-        score = averaged.scores[session.task.chosen_by]
-        told["averaged"] = {"steps": averaged.steps, "score": score, "kept": averaged.best}
-    for part in ("valid", "test"):
-        if part in session.task.parts():
-            with torch.inference_mode():  # in float32, as `evaluate` and `predict` will
-                evaluation = session.task.evaluate(run.model, part, session.device)
-            told[part] = evaluation.scores
-            if part == "valid":
-                told["details"] = evaluation.details
-    rate = progress.tokens / progress.stepping if progress.stepping else math.nan  # learning alone, without validations
-    told["cost"] = {
-        "seconds": round(progress.seconds, 3),
-        "learning_seconds": round(progress.stepping, 3),
-        "steps": progress.step,
-        "tokens": progress.tokens,
-        "tokens_per_second": round(rate, 1),
-        "parameters": sum(weight.numel() for weight in trainer.parameters),
-        "peak_memory_bytes": peak_memory(session.device),
-    }
-    trainer.tell(End(progress.step, round(progress.seconds, 3)))
-    atomic_io.write(run.folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")
+    def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:
+        """Evaluate the best weights on the validation and test splits, and write scores and costs."""
+        progress = trainer.progress
+        content: dict[str, object] = {"chosen_by": self.task.chosen_by, "best_step": progress.best_step}
+        if average is not None:
+            score = average.scores[self.task.chosen_by]
+            content["averaged"] = {"steps": average.steps, "score": score, "kept": average.best}
+        for split in ("valid", "test"):
+            if split in self.task.parts():
+                with torch.inference_mode():  # in float32, as `evaluate` and `predict` do
+                    evaluation = self.task.evaluate(run.model, split, self.device)
+                content[split] = evaluation.scores
+                if split == "valid":
+                    content["details"] = evaluation.details
+        content["cost"] = {
+            "seconds": round(progress.seconds, 3),
+            "learning_seconds": round(progress.stepping, 3),
+            "steps": progress.step,
+            "tokens": progress.tokens,
+            "tokens_per_second": round(progress.tokens / progress.stepping, 1) if progress.stepping else math.nan,
+            "parameters": sum(weight.numel() for weight in trainer.parameters),
+            "peak_memory_bytes": peak_memory(self.device),
+        }
+        trainer.emit(End(progress.step, round(progress.seconds, 3)))
+        atomic_io.write(run.folder / SCORES, json.dumps(jsonable(content), indent=1, ensure_ascii=False) + "\n")
 
 
 def peak_memory(device: torch.device) -> int:
     """The most bytes that this process has held, on the device if that is a GPU."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
