@@ -74,13 +74,13 @@ def source(task: str, **data: Any) -> DataSource:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file is read to its end."""
-    read, counts = text_io._unpacked, Counter[str]()
+    read, counts = text_io._read_blocks, Counter[str]()
 
     def counted(path: Path) -> Iterator[bytes]:
         yield from read(path)
         counts[path.name] += 1
 
-    monkeypatch.setattr(text_io, "_unpacked", counted)
+    monkeypatch.setattr(text_io, "_read_blocks", counted)
     return counts
 
 

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import DataError
-from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched, check_filled, split_by_content
+from seqloom.data.split import (
+    SPLITS,
+    TEST,
+    TRAIN,
+    VALID,
+    ChunkReader,
+    at_lines,
+    batched,
+    check_filled,
+    split_by_content,
+)
 
 texts = st.text("ab\n", max_size=60)
 
@@ -56,9 +66,9 @@ def test_a_split_without_examples_is_refused() -> None:
 
 @given(texts, cuts, st.lists(st.integers(0, 30), max_size=5))
 def test_what_is_taken_follows_on_what_was(text: str, cuts: list[int], sizes: list[int]) -> None:
-    taken, at = Taken(chunked(text, cuts)), 0
+    taken, at = ChunkReader(chunked(text, cuts)), 0
     for size in sizes:
-        pieces = list(taken.take(size))
+        pieces = list(taken.read(size))
         assert "".join(pieces) == text[at : at + size]
         assert all(pieces)
         at += size
@@ -70,7 +80,7 @@ def test_no_more_is_read_than_is_taken() -> None:
         yield "def"
         raise AssertionError("read on")
 
-    assert "".join(Taken(chunks()).take(6)) == "abcdef"
+    assert "".join(ChunkReader(chunks()).read(6)) == "abcdef"
 
 
 @given(st.lists(st.text(max_size=9)), st.integers(1, 20))

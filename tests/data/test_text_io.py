@@ -50,7 +50,7 @@ def test_lines_read_back(
     expected = re.split("\r\n|\r|\n", text)
     if expected[-1] == "":
         expected.pop()
-    with patch.object(module, "BLOCK", block):
+    with patch.object(module, "BLOCK_SIZE", block):
         assert list(read_lines(write(file, text, bom, packed))) == list(enumerate(expected, 1))
 
 
@@ -64,7 +64,7 @@ def test_lines_read_back(
 def test_chunks_read_back(file: Path, text: str, bom: bool, packed: bool, characters: int, block: int) -> None:
     write(file, text, bom, packed)
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    with patch.object(module, "BLOCK", block):
+    with patch.object(module, "BLOCK_SIZE", block):
         chunks = list(read_chunks(file, characters))
     assert "".join(chunks) == plain
     assert all(len(chunk) == characters for chunk in chunks[:-1])
@@ -106,7 +106,7 @@ def test_gzip_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", [8, 1 << 20])
 def test_bad_bytes_are_a_sentence(file: Path, read, raw: bytes, message: str, block: int) -> None:
     file.write_bytes(raw)
-    with patch.object(module, "BLOCK", block):
+    with patch.object(module, "BLOCK_SIZE", block):
         assert sentence(read(file)).startswith(f"{file}{message}")
 
 
@@ -144,7 +144,7 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
 @given(width=st.integers(1, 30), most=st.integers(1, 30), letter=st.sampled_from("xé€🎈"), block=blocks)
 def test_characters_are_counted_not_bytes(file: Path, width: int, most: int, letter: str, block: int) -> None:
     skipped = SkipBadLines()
-    with patch.object(module, "BLOCK", block):
+    with patch.object(module, "BLOCK_SIZE", block):
         read = list(read_lines(write(file, f"a\n{letter * width}\nb\n"), most, skipped))
     assert read == [(1, "a"), *([(2, letter * width)] if width <= most else []), (3, "b")]
     assert skipped.count == (width > most)
@@ -161,7 +161,7 @@ def test_bad_lines_can_be_skipped_and_are_counted(file: Path) -> None:
 
 def test_lines_are_not_read_before_they_are_asked_for(file: Path) -> None:
     write(file, "a\n" * (1 << 21))
-    with patch.object(module, "BLOCK", 64):
+    with patch.object(module, "BLOCK_SIZE", 64):
         tracemalloc.start()
         assert next(read_lines(file)) == (1, "a")
         assert tracemalloc.get_traced_memory()[1] < 1 << 20

@@ -1,12 +1,12 @@
-"""Files that are not text, known by how they begin: what they are, and what to do with them."""
+"""Files that are not UTF-8 text, recognized by their first bytes, with advice on each."""
 
 import codecs
 
 from seqloom.core.problem import DataError
 
-LOOKED_AT = 1 << 13  # bytes
+SAMPLE = 1 << 13  # bytes that are looked at
 CONTROL = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b") | {0x7F}
-MANY = 0.02  # of control characters: text in an encoding of one byte a character has next to none
+MAX_CONTROL = 0.02  # share of control characters; text in a one-byte encoding has next to none
 
 ENCODINGS = (  # UTF-32's mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -16,6 +16,7 @@ ENCODINGS = (  # UTF-32's mark begins with UTF-16's
 )
 
 NAME_ANOTHER = "Name a text file"
+EXPORT = "Write it as CSV or JSONL"
 KINDS = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image", NAME_ANOTHER),
     (b"\xff\xd8\xff", "a JPEG image", NAME_ANOTHER),
@@ -23,10 +24,10 @@ KINDS = (
     (b"GIF89a", "a GIF image", NAME_ANOTHER),
     (b"%PDF-", "a PDF document", "Convert it, for example with `pdftotext`"),
     (b"SQLite format 3\0", "an SQLite database", "Export a table as CSV, for example with `sqlite3 -header -csv`"),
-    (b"PAR1", "a Parquet table", "Write it as CSV or JSONL, for example with pandas"),
+    (b"PAR1", "a Parquet table", f"{EXPORT}, for example with pandas"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel file", "Save it as plain text or CSV"),
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", "Write it as CSV or JSONL"),
-    (b"\x93NUMPY", "a NumPy array", "Write it as CSV or JSONL"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file", EXPORT),
+    (b"\x93NUMPY", "a NumPy array", EXPORT),
     (b"\x7fELF", "a program", NAME_ANOTHER),
     (
         b"PK\x03\x04",
@@ -40,46 +41,46 @@ KINDS = (
     (b"Rar!\x1a\x07", "a RAR archive", "Unpack it with `unrar x`"),
     (b"\x1f\x8b", "packed with gzip twice", "Unpack it once with `gunzip`"),
 )
-TAR = slice(257, 262), b"ustar"
+TAR_MAGIC = slice(257, 262), b"ustar"
 
 
-def check_text(location: object, beginning: bytes) -> None:
-    """A sentence if a file that begins so (unpacked, if it was gzip) is known not to be UTF-8 text.
+def check_text(name: object, beginning: bytes) -> None:
+    """Refuse a file whose first bytes (unpacked, if it is gzip) show that it is not UTF-8 text.
 
     >>> check_text("a.csv", "text,label".encode("utf-16"))
     Traceback (most recent call last):
     seqloom.core.problem.DataError: a.csv: the file is in UTF-16, not UTF-8. Convert it, for example with
     `iconv -f utf-16 -t utf-8`.
     """
-    for mark, name in ENCODINGS:
+    for mark, encoding in ENCODINGS:
         if beginning.startswith(mark):
-            advice = f"Convert it, for example with `iconv -f {name.lower()} -t utf-8`"
-            raise DataError(location, f"the file is in {name}, not UTF-8", advice, code="encoding")
-    fine = is_utf_8(beginning) and b"\0" not in beginning  # words that some files begin with may begin a text too
-    for magic, kind, advice in KINDS:
-        if beginning.startswith(magic) and not (magic.isascii() and magic.decode().isprintable() and fine):
-            raise DataError(location, f"not text ({kind})", advice, code="known-binary")
-    where, magic = TAR
-    if beginning[where] == magic:
-        raise DataError(location, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
+            advice = f"Convert it, for example with `iconv -f {encoding.lower()} -t utf-8`"
+            raise DataError(name, f"the file is in {encoding}, not UTF-8", advice, code="encoding")
+    may_be_text = is_utf_8(beginning) and b"\0" not in beginning
+    for magic, kind, advice in KINDS:  # a text may begin with a magic number that is readable, such as BZh
+        if beginning.startswith(magic) and not (may_be_text and magic.isascii() and magic.decode().isprintable()):
+            raise DataError(name, f"not text ({kind})", advice, code="known-binary")
+    position, magic = TAR_MAGIC
+    if beginning[position] == magic:
+        raise DataError(name, "not text (a tar archive)", "Unpack it with `tar -xf`", code="known-binary")
     if looks_binary(beginning):
-        raise DataError(location, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
+        raise DataError(name, "not text: it looks like a binary file", NAME_ANOTHER, code="unknown-binary")
 
 
 def looks_binary(beginning: bytes) -> bool:
-    """Whether these bytes are text in no common encoding: neither UTF-8, nor with hardly any control characters.
+    """Whether the bytes are neither UTF-8 nor text in a one-byte encoding, which has hardly any control characters.
 
     >>> looks_binary("café".encode("latin1")), looks_binary(bytes(range(256)))
     (False, True)
     """
-    seen = beginning[:LOOKED_AT]
-    return not is_utf_8(seen) and sum(byte in CONTROL for byte in seen) > MANY * len(seen)
+    sample = beginning[:SAMPLE]
+    return not is_utf_8(sample) and sum(byte in CONTROL for byte in sample) > MAX_CONTROL * len(sample)
 
 
 def is_utf_8(beginning: bytes) -> bool:
-    """Whether it may be, as far as it goes; the last character may be cut."""
+    """Whether the bytes are valid UTF-8, of which the last character may be cut."""
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(beginning[:LOOKED_AT])
+        codecs.getincrementaldecoder("utf-8")().decode(beginning[:SAMPLE])
     except UnicodeDecodeError:
         return False
     return True

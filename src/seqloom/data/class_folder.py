@@ -1,4 +1,4 @@
-"""Classes as folders (a file an example) or as files (a line an example)."""
+"""Classes as folders (a file per example) or as files (a line per example)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from seqloom.data.paths import split_named, without_gz
 from seqloom.data.records import Location
 from seqloom.data.text_io import EmptyFile, OnBadLine, cannot_read, raise_error, read_chunks, read_lines
 
-Labelled = tuple[Location, tuple[str, tuple[str, ...]]]
+LabeledText = tuple[Location, tuple[str, tuple[str, ...]]]
 
 
-def read_classes(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Labelled]:
+def read_classes(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[LabeledText]:
     """The text and the class of every example of a folder or a file, in the order of names; hidden files are left out.
 
     A folder of folders: each is a class, and each of its files an example. A folder of files: each is a class, named by
@@ -25,15 +25,19 @@ def read_classes(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = 
     [('Abl', ('Czech',)), ('Adam', ('Irish',))]
     """
     for path in paths:
-        yield from (
-            read_folder(path, data.max_characters, on_bad_line)
-            if path.is_dir()
-            else _lines(path, data.max_characters, on_bad_line)
-        )
+        if not path.is_dir():
+            yield from _line_examples(path, data.max_characters, on_bad_line)
+            continue
+        for entry in _classes(path):
+            if entry.is_dir():
+                yield from _file_examples(entry, data.max_characters, on_bad_line)
+            else:
+                _check_name(entry)
+                yield from _line_examples(entry, data.max_characters, on_bad_line)
 
 
-def read_folder(path: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
-    """All classes of a folder."""
+def _classes(path: Path) -> list[Path]:
+    """The folders or files of a folder, each of which is a class."""
     entries = _entries(path)
     folders = [entry for entry in entries if entry.is_dir()]
     files = [entry for entry in entries if not entry.is_dir()]
@@ -44,20 +48,20 @@ def read_folder(path: Path, max_characters: int, on_bad_line: OnBadLine) -> Iter
         message = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
         advice = "Keep either one sub-folder or one file per class, and move the others out"
         raise DataError(path, message, advice, code="mixed-folder")
-    _refuse_splits(path, entries)
-    for folder in folders:
-        yield from _examples(folder, max_characters, on_bad_line)
-    for file in files:
-        _check_name(file)
-        yield from _lines(file, max_characters, on_bad_line)
+    splits = {entry: split_named(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
+    if all(splits.values()):
+        options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
+        message = "these are splits of a data set, not classes"
+        raise DataError(path, message, f"Pass each as what it is: {options}", code="splits-as-classes")
+    return entries
 
 
-def _examples(folder: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
-    """A file an example, its class the folder's name."""
+def _file_examples(folder: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[LabeledText]:
+    """An example per file; the class is the folder's name."""
     files = _entries(folder)
     if not files:
-        advice = "Put .txt files into it, or remove it"
-        raise DataError(folder, "the folder of this class is empty", advice, code="empty-class")
+        message, advice = "the folder of this class is empty", "Put .txt files into it, or remove it"
+        raise DataError(folder, message, advice, code="empty-class")
     for file in files:
         if file.is_dir():
             message = "there is a folder inside the folder of a class"
@@ -65,15 +69,15 @@ def _examples(folder: Path, max_characters: int, on_bad_line: OnBadLine) -> Iter
             raise DataError(file, message, advice, code="nested-folder")
         _check_name(file)
         try:
-            text = _whole(file, max_characters)
+            text = _read_whole(file, max_characters)
         except DataError as error:
             on_bad_line(error)
             continue
         yield Location(str(file), 1), (text, (folder.name,))
 
 
-def _whole(file: Path, max_characters: int) -> str:
-    """The file's text, but for newlines at its end."""
+def _read_whole(file: Path, max_characters: int) -> str:
+    """The file's text without the newlines at its end."""
     try:
         text = next(chunks := read_chunks(file, max_characters))
     except EmptyFile:
@@ -85,8 +89,8 @@ def _whole(file: Path, max_characters: int) -> str:
     return text.rstrip("\n")
 
 
-def _lines(file: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Labelled]:
-    """A line an example, its class the file's stem."""
+def _line_examples(file: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[LabeledText]:
+    """An example per line; the class is the file's stem."""
     label = without_gz(file).stem
     for number, line in read_lines(file, max_characters, on_bad_line):
         if line.strip():
@@ -104,12 +108,3 @@ def _check_name(file: Path) -> None:
     if without_gz(file).suffix.lower() not in ("", ".txt"):
         message = "this is neither a .txt nor a .txt.gz file"
         raise DataError(file, message, "Convert it, or move it out of the folder", code="class-file-name")
-
-
-def _refuse_splits(path: Path, entries: list[Path]) -> None:
-    """Folders named train and test are splits of the data, not classes."""
-    splits = {entry: split_named(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
-    if all(splits.values()):
-        options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
-        message = "these are splits of a data set, not classes"
-        raise DataError(path, message, f"Pass each as what it is: {options}", code="splits-as-classes")

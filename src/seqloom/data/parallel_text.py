@@ -13,9 +13,9 @@ from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 
 def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Text files in pairs, source and target.
+    """Text files in pairs of source and target.
 
-    They come in pairs; or, of two endings, those with the first file's are the sources.
+    Each source is followed by its target; or, if the files have two endings, those with the first file's are sources.
 
     >>> [f"{source} {target}" for source, target in pair_up([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])]
     ['a.en a.de', 'b.en b.de']
@@ -25,87 +25,86 @@ def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
         advice = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
         raise DataError(texts[-1], f"{files}, and a translation needs two, line by line", advice, code="unpaired-text")
     endings = [without_gz(path).suffix for path in texts]
-    first = [path for path, ending in zip(texts, endings, strict=True) if ending == endings[0]]
-    if len(set(endings)) == 2 and 2 * len(first) == len(texts):
-        return list(zip(first, (path for path in texts if path not in first), strict=True))
+    sources = [path for path, ending in zip(texts, endings, strict=True) if ending == endings[0]]
+    if len(set(endings)) == 2 and 2 * len(sources) == len(texts):
+        return list(zip(sources, (path for path in texts if path not in sources), strict=True))
     return list(zip(texts[::2], texts[1::2], strict=True))
 
 
 def read_parallel(
     paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error
 ) -> Iterator[tuple[Location, tuple[str, str]]]:
-    """Line n of one file with line n of the other, without white space at their ends; the location is the source's.
+    """Line n of one file with line n of the other, without white space at their ends, and the source's location.
 
-    Where both lines are blank they are passed over, as in a table; where one is, the pair goes to `bad`. A line that
-    can't be read takes its partner with it. Files of different numbers of lines are refused at the first that is alone.
+    Pairs of blank lines are left out, as in a table; if one line is blank, the pair goes to `on_bad_line`. If a line
+    can't be read, its partner is left out too. Files with different numbers of lines are an error.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "a.en").write_text("one\\ntwo\\n"), (folder / "a.fr").write_text("un\\ndeux\\n")
     >>> [pair for _, pair in read_parallel([folder / "a.en", folder / "a.fr"], RowData())]
     [('one', 'un'), ('two', 'deux')]
     """
-    source, target = paths
-    most, found = data.max_characters, False
-    with closing(Side(source, most, on_bad_line)) as one, closing(Side(target, most, on_bad_line)) as other:
-        for number, left, right in together(one, other):
-            if not (left or right):
-                continue
-            if not (left and right):
-                location, which = (
-                    (Location(str(target), number), "target") if left else (Location(str(source), number), "source")
-                )
-                on_bad_line(DataError(location, f"the {which} is empty", FILL_IN, code=f"empty-{which}"))
-                continue
-            found = True
-            yield Location(str(source), number), (left, right)
-        check_ends(one, other)
-    if not found:
+    empty = True
+    with (
+        closing(SideReader(paths[0], data, on_bad_line)) as source,
+        closing(SideReader(paths[1], data, on_bad_line)) as target,
+    ):
+        for number, source_text, target_text in align(source, target):
+            location = Location(str(source.path), number)
+            if source_text and target_text:
+                empty = False
+                yield location, (source_text, target_text)
+            elif source_text:
+                location = Location(str(target.path), number)
+                on_bad_line(DataError(location, "the target is empty", FILL_IN, code="empty-target"))
+            elif target_text:
+                on_bad_line(DataError(location, "the source is empty", FILL_IN, code="empty-source"))
+        check_equal_length(source, target)
+    if empty:
         advice = "Name two files with a sentence in each line"
-        raise DataError(source, "there is no line that can be read", advice, code="no-pairs")
+        raise DataError(source.path, "there is no line that can be read", advice, code="no-pairs")
 
 
-class Side(Iterator[tuple[int, str]]):
-    """The lines of a file, and how many there have been, with those that can't be read."""
+class SideReader(Iterator[tuple[int, str]]):
+    """The lines of a file, and how many there were, those that can't be read included."""
 
-    def __init__(self, path: str | Path, max_characters: int, on_bad_line: OnBadLine) -> None:
-        self.path, self.on_bad_line, self.lines = path, on_bad_line, 0
-        self.read = read_lines(path, max_characters, self.hear)
+    def __init__(self, path: Path, data: RowData, on_bad_line: OnBadLine) -> None:
+        self.path, self.on_bad_line, self.count = path, on_bad_line, 0
+        self.lines = read_lines(path, data.max_characters, self._count_bad_line)
 
-    def hear(self, error: DataError) -> None:
-        """A line that can't be read is a line."""
-        self.lines += 1
+    def _count_bad_line(self, error: DataError) -> None:
+        self.count += 1
         self.on_bad_line(error)
 
     def __next__(self) -> tuple[int, str]:
-        self.lines, line = next(self.read)
-        return self.lines, line.strip()
+        self.count, line = next(self.lines)
+        return self.count, line.strip()
 
     def close(self) -> None:
-        """Let go of the file, which whatever went wrong in the other would keep open."""
-        self.read = iter(())
+        """Close the file, which an error in the other file would leave open."""
+        self.lines = iter(())
 
 
-def together(one: Side, other: Side) -> Iterator[tuple[int, str, str]]:
-    """The lines that both have, with their number; both are read to their end."""
-    left, right = next(one, None), next(other, None)
+def align(source: SideReader, target: SideReader) -> Iterator[tuple[int, str, str]]:
+    """The lines that both files have, with their number; both are read to their end."""
+    left, right = next(source, None), next(target, None)
     while left and right:
         if left[0] == right[0]:
             yield *left, right[1]
         ahead = left[0] - right[0]  # where a line of one could not be read, the other catches up
-        left, right = left if ahead > 0 else next(one, None), right if ahead < 0 else next(other, None)
-    for _ in one:
+        left, right = left if ahead > 0 else next(source, None), right if ahead < 0 else next(target, None)
+    for _ in source:
         pass
-    for _ in other:
+    for _ in target:
         pass
 
 
-def check_ends(one: Side, other: Side) -> None:
-    """A sentence if one goes on where the other has ended."""
-    if one.lines != other.lines:
-        short, long = sorted((one, other), key=lambda side: side.lines)
+def check_equal_length(source: SideReader, target: SideReader) -> None:
+    if source.count != target.count:
+        short, long = sorted((source, target), key=lambda side: side.count)
         message = (
             f"from here on {short.path} has no line to go with this one "
-            f"({counted(short.lines, 'line')} there, {long.lines:,} here)"
+            f"({counted(short.count, 'line')} there, {long.count:,} here)"
         )
         advice = "Find where they part: line n of one file must be the translation of line n of the other"
-        raise DataError(Location(str(long.path), short.lines + 1), message, advice, code="unequal-lengths")
+        raise DataError(Location(str(long.path), short.count + 1), message, advice, code="unequal-lengths")

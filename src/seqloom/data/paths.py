@@ -1,4 +1,4 @@
-"""Which files are meant: paths and patterns to files, each once."""
+"""From paths and patterns to files."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from seqloom.core.problem import DataError
 from seqloom.data.text_io import cannot_read, refuse_pipe
 
-# Names of splits of a data set, which are not names of classes.
+# Names of the splits of a dataset, which are not names of classes.
 SPLIT_NAMES = {
     "train": ("train", "training"),
     "valid": ("valid", "validation", "val", "dev", "development"),
@@ -19,58 +19,60 @@ SPLIT_NAMES = {
 
 
 def expand(patterns: Iterable[str | Path]) -> list[Path]:
-    """The files that paths and globs stand for: in the order given, a glob's sorted, each file once.
+    """The files that paths and globs name: in the order given, a glob's sorted, each file once.
 
-    A path that exists is itself, whatever characters it has; a folder may be named, but a glob finds files alone.
+    A path that exists is not a pattern, whatever characters it has; a folder may be named, but a glob matches only
+    files.
     """
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for pattern in map(str, patterns):
-        for path in _matches(pattern):
+        for path in _match(pattern):
             refuse_pipe(path)
-            found.setdefault(path.absolute(), path)
-    return list(found.values())
+            files.setdefault(path.absolute(), path)
+    return list(files.values())
 
 
-def _matches(pattern: str) -> list[Path]:
+def _match(pattern: str) -> list[Path]:
     if not pattern.strip() or "\0" in pattern:
         advice = "Name a file, or a pattern such as 'parts/*.txt'"
         raise DataError(repr(pattern), "this is not a file name", advice, code="not-a-file-name")
     path = Path(pattern).expanduser() if pattern.startswith("~") else Path(pattern)
     try:
         path.stat()
+        return [path]
     except (FileNotFoundError, NotADirectoryError):
         if not glob.has_magic(pattern):
-            raise DataError(pattern, "there is no such file", _near(path), code="no-such-file") from None
+            raise DataError(pattern, "there is no such file", _nearest(path), code="no-such-file") from None
     except OSError as error:
         raise cannot_read(path, error) from None
-    else:
-        return [path]
     matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (absolute ones too)
     files = [match for match in matches if not match.is_dir()]
     if matches and not files:
         advice = f"Name the files in them, for example '{path / '*.txt'}'"
         raise DataError(pattern, "only folders match", advice, code="only-folders-match")
     if not files:
-        raise DataError(pattern, "no file matches", _near(path), code="no-match")
+        raise DataError(pattern, "no file matches", _nearest(path), code="no-match")
     return files
 
 
-def _near(path: Path) -> str:
-    """What to do about a name that is not there: the nearest that are."""
+def _nearest(path: Path) -> str:
+    """Advice on a name that does not exist: the most similar names in its folder."""
     folder = path.parent
-    if glob.has_magic(str(folder)) or not folder.is_dir():
-        return f"Check the name; there is no folder {folder}" if not glob.has_magic(str(folder)) else "Check the name"
+    if not folder.is_dir() and not glob.has_magic(str(folder)):
+        return f"Check the name; there is no folder {folder}"
+    names: list[str] = []
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in islice(entries, 10_000))
+        if folder.is_dir():
+            with os.scandir(folder) as entries:
+                names = sorted(entry.name for entry in islice(entries, 10_000))
     except OSError:
-        return "Check the name"
+        pass
     nearest = get_close_matches(path.name, names, n=3)
     return f"The nearest there: {', '.join(str(folder / name) for name in nearest)}" if nearest else "Check the name"
 
 
 def without_gz(path: Path) -> Path:
-    """The name that the file has when unpacked.
+    """The name of the file when unpacked.
 
     >>> without_gz(Path("reviews.csv.gz")).name
     'reviews.csv'
@@ -79,7 +81,7 @@ def without_gz(path: Path) -> Path:
 
 
 def split_named(stem: str) -> str | None:
-    """The split of a data set (train, valid, test) that a name stands for, if any.
+    """The split (train, valid, test) that a file or folder is named after, if it is.
 
     >>> split_named("Dev"), split_named("English")
     ('valid', None)

@@ -16,7 +16,7 @@ from seqloom.data.row_store import Ragged, Row, SourceFile, files_beside, read, 
 from seqloom.data.schema import Counts, Encoders, Notes, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, batched, check_filled
-from seqloom.data.text_io import OnBadLine, skipped
+from seqloom.data.text_io import OnBadLine, count_skipped
 
 META, COPY = "meta.json", "copy.jsonl"
 TOGETHER = 1 << 20  # characters given to an encoder at a time, about
@@ -188,7 +188,7 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
     encoders = learn(schema, examples, counts)
     meta = write_splits(source, schema, encoders, examples, folder)
     check_filled(source.name, meta.splits)
-    meta = replace(meta, skipped=skipped(examples.on_bad_line), single=single)
+    meta = replace(meta, skipped=count_skipped(examples.on_bad_line), single=single)
     for file, learner in schema.learners.items():
         (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")
     (folder / META).write_text(json.dumps(asdict(meta)), encoding="utf-8")
@@ -268,4 +268,4 @@ def prepare_test(
     on_bad_line = source.on_bad_line()
     examples = ((TEST, example) for _, example in (read or source.examples)(on_bad_line))
     meta = write_splits(source, schema, encoders, examples, folder)
-    return open_dataset(folder, schema, encoders, replace(meta, skipped=skipped(on_bad_line)))
+    return open_dataset(folder, schema, encoders, replace(meta, skipped=count_skipped(on_bad_line)))

@@ -1,4 +1,4 @@
-"""What is learnt from, what is chosen by, what is measured on: by content, so that a duplicate never straddles."""
+"""Training, validation and test split: by content, so that duplicates are in one split; and text cut into pieces."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -13,20 +13,21 @@ Item = TypeVar("Item")
 
 
 def split_by_content(content: str, seed: int, valid: float, test: float) -> str:
-    """The split of an example, from its content alone: equal examples are in one split, and others don't move them.
+    """The split of an example, a function of its content: equal examples are in one split, and others don't move them.
 
     >>> split_by_content("a text", 1, 0.1, 0.1) == split_by_content("a text", 1, 0.1, 0.1)
     True
     """
     key = f"{seed}\x1f{content}".encode()
-    location = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") / 2**64
-    return TEST if location < test else VALID if location < test + valid else TRAIN
+    position = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") / 2**64
+    return TEST if position < test else VALID if position < test + valid else TRAIN
 
 
 def check_filled(name: str, splits: Iterable[str]) -> None:
-    """Nothing can be learnt from nothing, or chosen by nothing."""
+    """Refuse data without training or without validation examples."""
+    present = set(splits)
     for split in (TRAIN, VALID):
-        if split not in set(splits):
+        if split not in present:
             raise DataError.of(replace(empty_split("example", split), location=name))
 
 
@@ -36,19 +37,19 @@ def empty_split(noun: str, split: str) -> Problem:
     return Problem("empty-split", f"no {noun} is left for the {split} split", f"Give more {noun}s, {own_file}")
 
 
-class Taken:
-    """A text that comes in chunks, taken from its start so many characters at a time: it is read once.
+class ChunkReader:
+    """A text that comes in chunks, read once, so many characters at a time.
 
-    >>> text = Taken(["abc", "defg"])
-    >>> list(text.take(4)), list(text.take(9))
+    >>> text = ChunkReader(["abc", "defg"])
+    >>> list(text.read(4)), list(text.read(9))
     (['abc', 'd'], ['efg'])
     """
 
     def __init__(self, chunks: Iterable[str]) -> None:
         self.chunks, self.rest = iter(chunks), ""
 
-    def take(self, characters: int) -> Iterator[str]:
-        """The next so many, or all that are left."""
+    def read(self, characters: int) -> Iterator[str]:
+        """The next so many characters, or all that are left."""
         while characters > 0:
             chunk = self.rest or next(self.chunks, None)
             if chunk is None:
@@ -60,9 +61,9 @@ class Taken:
 
 
 def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
-    """The same text in pieces of about `size` characters that end with a line, where lines are no longer than that.
+    """The same text in pieces of at most `size` characters, each of which ends with a line where that is possible.
 
-    Where a piece ends depends on the text alone, not on how it came.
+    Where a piece ends depends on the text alone, not on its chunks.
 
     >>> list(at_lines(["ab\\ncd", "e\\nf"], 4))
     ['ab\\n', 'cde\\n', 'f']
@@ -79,18 +80,18 @@ def at_lines(chunks: Iterable[str], size: int) -> Iterator[str]:
 
 
 def batched(items: Iterable[Item], size: int, size_of: Callable[[Item], int] = lambda _: 1) -> Iterator[list[Item]]:
-    """Lists of about this size in all, where an item counts one unless `size_of` says more; the last may be smaller.
+    """Lists of items whose sizes sum to at least `size`; the last may be smaller.
 
     >>> list(batched("abc", 2)), list(batched(["a", "bcd", "e"], 4, len))
     ([['a', 'b'], ['c']], [['a', 'bcd'], ['e']])
     """
     group: list[Item] = []
-    held = 0
+    total = 0
     for item in items:
         group.append(item)
-        held += size_of(item)
-        if held >= size:
+        total += size_of(item)
+        if total >= size:
             yield group
-            group, held = [], 0
+            group, total = [], 0
     if group:
         yield group

@@ -4,21 +4,23 @@ import csv
 import json
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.paths import without_gz
 from seqloom.data.records import OR_SKIP, Location, json_kind
-from seqloom.data.text_io import OnBadLine, raise_error, read_lines
+from seqloom.data.text_io import Lines, OnBadLine, raise_error, read_lines
 
-Line = tuple[int, str]
 Row = tuple[Location, list[str]]
+JsonObject = dict[str, object]
+
+FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
 
 
 def tsv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Row]:
-    """Lines split at tabs; quotes are characters like others. Blank lines are passed over."""
+    """Lines split at tabs; quotes have no meaning. Blank lines are left out."""
     for path in paths:
         name = str(path)
         for number, line in read_lines(path, data.max_characters, on_bad_line):
@@ -27,10 +29,10 @@ def tsv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = rais
 
 
 def csv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Row]:
-    r"""Records, each with the line it begins on; a quoted field may go on over lines. Blank lines are passed over.
+    r"""Records, each with its first line; a quoted field may span lines. Blank lines are left out.
 
-    A quote that does not close at the end of a field within `data.max_characters` goes to `bad`; where that returns,
-    reading goes on at the next line, so that a stray quote costs one line and not the file.
+    A quote that does not close at the end of a field within `data.max_characters` goes to `on_bad_line`; if that
+    returns, reading continues at the next line, so that a stray quote costs one line and not the file.
 
     >>> path = getfixture("tmp_path") / "two.csv"
     >>> _ = path.write_text('1,"good,\nreally"\n0,bad\n')
@@ -38,77 +40,61 @@ def csv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = rais
     [(1, ['1', 'good,\nreally']), (3, ['0', 'bad'])]
     """
     for path in paths:
-        yield from csv_records(path, data.max_characters, on_bad_line)
+        yield from CsvReader(path, data.max_characters, on_bad_line)
 
 
-def csv_records(path: Path, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Row]:
-    """The records of one file."""
-    name = str(path)
-    if csv.field_size_limit() < max_characters:
-        csv.field_size_limit(min(max_characters, 2**31 - 1))
-    lines = Lines(read_lines(path, max_characters, on_bad_line))
-    record: list[Line] = []
-    whole = False
-    while not whole:
-        try:
-            for row in csv.reader(_noted(lines, record, max_characters), strict=True):
-                first, last = record[0][0], record[-1][0]
-                if row and last - first == len(record) - 1:  # else a line of it was bad, which has been reported
-                    yield Location(name, first), row
-                record.clear()
-            whole = True
-        except csv.Error:
-            message = "a quote opens here that does not close at the end of a field"
-            advice = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
-            on_bad_line(DataError(Location(name, _opening(record)), message, advice, code="open-quote"))
-            lines.back(record[1:])
-            record.clear()
+class CsvReader:
+    """The records of one CSV file; lines of a record that is not well formed are read again."""
 
+    def __init__(self, path: Path, max_characters: int, on_bad_line: OnBadLine) -> None:
+        self.name, self.max_characters, self.on_bad_line = str(path), max_characters, on_bad_line
+        self.lines: Lines = read_lines(path, max_characters, on_bad_line)
+        self.again: deque[tuple[int, str]] = deque()
+        self.record: list[tuple[int, str]] = []  # the lines of the record that is being read
 
-class Lines(Iterator[Line]):
-    """Lines that can be given back, to be read again."""
+    def __iter__(self) -> Iterator[Row]:
+        if csv.field_size_limit() < self.max_characters:
+            csv.field_size_limit(min(self.max_characters, 2**31 - 1))
+        while True:
+            try:
+                for row in csv.reader(self._record_lines(), strict=True):
+                    first, last = self.record[0][0], self.record[-1][0]
+                    if row and last - first == len(self.record) - 1:  # else a line of it was bad, and has been reported
+                        yield Location(self.name, first), row
+                    self.record.clear()
+                return
+            except csv.Error:
+                message = "a quote opens here that does not close at the end of a field"
+                advice = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
+                self.on_bad_line(DataError(self._open_quote(), message, advice, code="open-quote"))
+                self.again.extendleft(reversed(self.record[1:]))
+                self.record.clear()
 
-    def __init__(self, lines: Iterator[Line]) -> None:
-        self.lines = lines
-        self.again: deque[Line] = deque()
+    def _record_lines(self) -> Iterator[str]:
+        """Lines for `csv.reader`, which takes more while a quote is open, up to `max_characters` in all."""
+        size = 0
+        while numbered := self.again.popleft() if self.again else next(self.lines, None):
+            line = numbered[1]
+            size = size + 1 + len(line) if self.record else len(line)
+            self.record.append(numbered)
+            if size > self.max_characters:
+                return
+            yield line + "\n"
 
-    def __next__(self) -> Line:
-        return self.again.popleft() if self.again else next(self.lines)
-
-    def back(self, lines: list[Line]) -> None:
-        self.again.extendleft(reversed(lines))
-
-
-def _noted(lines: Iterable[Line], record: list[Line], most: int) -> Iterator[str]:
-    """Lines for csv.reader, which takes more while a quote is open; each is noted in `record`, up to `most` in all."""
-    size = 0
-    for numbered in lines:
-        line = numbered[1]
-        size = size + 1 + len(line) if record else len(line)
-        record.append(numbered)
-        if size > most:
-            return
-        yield line + "\n"
-
-
-FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
-
-
-def _opening(record: list[Line]) -> int:
-    """The line of the first field that is not well formed: where its quote opens."""
-    text = "".join(line + "\n" for _, line in record)
-    end = 0
-    while field := FIELD.match(text, end):
-        end = field.end()
-    return record[text.count("\n", 0, end)][0]
+    def _open_quote(self) -> Location:
+        """The line of the first field that is not well formed, which is where its quote opens."""
+        text = "".join(line + "\n" for _, line in self.record)
+        end = 0
+        while field := FIELD.match(text, end):
+            end = field.end()
+        return Location(self.name, self.record[text.count("\n", 0, end)][0])
 
 
 def json_objects(
     paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error
-) -> Iterator[tuple[Location, dict[str, object]]]:
-    """The JSON object on each line; blank lines are passed over."""
+) -> Iterator[tuple[Location, JsonObject]]:
+    """The JSON object on each line; blank lines are left out."""
     for path in paths:
-        name = str(path)
         for number, line in read_lines(path, data.max_characters, on_bad_line):
             if not line.strip():
                 continue
@@ -116,16 +102,17 @@ def json_objects(
                 jq = f"`jq -c '.[]' {path.name} > {path.stem}.jsonl`"
                 advice = f"Write one record per line (JSONL), for example with {jq}"
                 raise DataError(path, "a JSON array, which would have to be read whole", advice, code="json-array")
+            location = Location(str(path), number)
             try:
-                record = _object(line)
+                record = _parse_object(line)
             except UserError as error:
-                problem, advice = error.template, f"Write one JSON object per line, {OR_SKIP}"
-                on_bad_line(DataError(Location(name, number), problem.message, advice, code=problem.code))
+                advice = f"Write one JSON object per line, {OR_SKIP}"
+                on_bad_line(DataError(location, error.template.message, advice, code=error.template.code))
                 continue
-            yield Location(name, number), record
+            yield location, record
 
 
-def _object(line: str) -> dict[str, object]:
+def _parse_object(line: str) -> JsonObject:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""Text out of files, line by line or in pieces: plain or gzip, UTF-8, any line ending, in bounded memory."""
+"""Text out of files, line by line or in chunks: plain or gzip, UTF-8, any line ending, in bounded memory."""
 
 import codecs
 import gzip
@@ -9,34 +9,35 @@ from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
-from seqloom.core.plurals import counted, printable
+from seqloom.core.plurals import counted, named
 from seqloom.core.problem import DataError, KeyName, UserError
 from seqloom.data.binary_files import check_text
 from seqloom.data.records import Location
 
-BLOCK = 1 << 20  # bytes read at a time
-GZIP = b"\x1f\x8b"
-UTF_8_BOM = codecs.BOM_UTF8
-NO_FILES = (
+BLOCK_SIZE = 1 << 20  # bytes read at a time
+GZIP_MAGIC = b"\x1f\x8b"
+SPECIAL_FILES = (
     (stat.S_ISFIFO, "is a pipe (which `<(...)` makes too)"),
     (stat.S_ISCHR, "is a device"),
     (stat.S_ISBLK, "is a device"),
     (stat.S_ISSOCK, "is a socket"),
 )
-
 LINE_LENGTH = "line-length"  # the code of a line that is too long
+MAX_CHARACTERS = 1_000_000  # of a line
 
 OnBadLine = Callable[[DataError], None]
 """A handler of a line that can't be read: it raises the error, or notes it and returns, which leaves the line out."""
+Lines = Iterator[tuple[int, str]]
+"""Lines with their numbers, from 1."""
 
 
 def raise_error(error: UserError) -> None:
-    """What to do with a bad line, the strict way: stop there."""
+    """The strict handler of bad lines and other problems."""
     raise error
 
 
 class SkipBadLines:
-    """What to do with a bad line, the lenient way: leave it out, but count it and keep the first sentences.
+    """The lenient handler of bad lines: counts them, and keeps the first errors.
 
     >>> skipped = SkipBadLines()
     >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
@@ -44,7 +45,7 @@ class SkipBadLines:
     (1, 'train.tsv:7366: 3 fields, expected 2. Remove the tab.')
     """
 
-    kept = 100
+    max_errors = 100
 
     def __init__(self) -> None:
         self.count = 0
@@ -52,31 +53,24 @@ class SkipBadLines:
 
     def __call__(self, error: DataError) -> None:
         self.count += 1
-        if len(self.errors) < self.kept:
+        if len(self.errors) < self.max_errors:
             self.errors.append(error)
 
 
-def skipped(on_bad_line: OnBadLine) -> int:
-    """How many lines were left out."""
+def count_skipped(on_bad_line: OnBadLine) -> int:
     return on_bad_line.count if isinstance(on_bad_line, SkipBadLines) else 0
 
 
 class EmptyFile(DataError):
-    """A file without a single character."""
-
     def __init__(self, path: object) -> None:
         super().__init__(path, "the file is empty", "Name one that has text in it", code="empty-file")
 
 
-def read_lines(
-    path: str | Path, max_characters: int = 1_000_000, on_bad_line: OnBadLine = raise_error
-) -> Iterator[tuple[int, str]]:
-    r"""Each line with its number from 1, without its ending (\n, \r\n or \r, and no other separator of Unicode's).
+def read_lines(path: str | Path, max_characters: int = MAX_CHARACTERS, on_bad_line: OnBadLine = raise_error) -> Lines:
+    r"""Each line with its number from 1, without its ending: \n, \r\n or \r, also mixed, and no other separator.
 
-    Each of the three ends a line wherever it stands, also where the file's other lines end in another way.
-
-    A line that is not UTF-8, holds a NUL or has more than `max_characters` goes to `bad`; of one that is too long, no
-    more is read before that than shows it.
+    A line that is not UTF-8, holds a NUL or has more than `max_characters` goes to `on_bad_line`. Of a line that is
+    too long, only as much is read as shows that.
 
     >>> path = getfixture("tmp_path") / "two.txt"
     >>> _ = path.write_bytes(b"one\r\ntwo")
@@ -84,43 +78,41 @@ def read_lines(
     [(1, 'one'), (2, 'two')]
     """
     path = Path(path)
-    return _lines(path, _unpacked(path), max_characters, on_bad_line)
+    return _decode_lines(path, _read_blocks(path), max_characters, on_bad_line)
 
 
-def stream_lines(stream: BufferedReader, name: str, max_characters: int = 1_000_000) -> Iterator[tuple[int, str]]:
-    """The lines of what can't be opened by a path, such as standard input, as `read_lines` gives them; strictly.
+def stream_lines(stream: BufferedReader, name: str, max_characters: int = MAX_CHARACTERS) -> Lines:
+    """The lines of a stream that has no path, such as standard input; a bad line is an error.
 
     >>> from io import BytesIO
     >>> list(stream_lines(BufferedReader(BytesIO(b"one\\rtwo")), "standard input"))
     [(1, 'one'), (2, 'two')]
     """
-    return _lines(name, _pieces(stream, name), max_characters, raise_error)
+    return _decode_lines(name, _unpack(stream, name), max_characters, raise_error)
 
 
-def _lines(
-    location: object, pieces: Iterable[bytes], max_characters: int, on_bad_line: OnBadLine
-) -> Iterator[tuple[int, str]]:
-    for number, raw in enumerate(_raw_lines(_blocks(location, pieces), 4 * max_characters), 1):
+def _decode_lines(name: object, blocks: Iterable[bytes], max_characters: int, on_bad_line: OnBadLine) -> Lines:
+    for number, raw in enumerate(_split_lines(_normalize_newlines(name, blocks), 4 * max_characters), 1):
         if len(raw) > 4 * max_characters:  # before decoding: it may be cut inside a character
-            on_bad_line(_too_long(location, number, max_characters))
+            on_bad_line(_too_long(name, number, max_characters))
             continue
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            on_bad_line(_not_utf_8(location, number, error))
+            on_bad_line(_not_utf_8(name, number, error))
             continue
         if "\0" in line:
-            on_bad_line(_binary(location, number))
+            on_bad_line(_nul_byte(name, number))
         elif len(line) > max_characters:
-            on_bad_line(_too_long(location, number, max_characters))
+            on_bad_line(_too_long(name, number, max_characters))
         else:
             yield number, line
 
 
 def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
-    r"""The whole text in pieces of `characters` (the last may be shorter), with \n for every line ending.
+    r"""The text in chunks of `characters` (the last may be shorter), with \n for every line ending.
 
-    A line may have any length, and what can't be read is always refused.
+    A line may have any length; what can't be read is an error.
 
     >>> path = getfixture("tmp_path") / "two.txt"
     >>> _ = path.write_bytes(b"one\r\ntwo")
@@ -130,140 +122,25 @@ def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
     path = Path(path)
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, rest = 1, ""
-    for block in chain(_blocks(path, _unpacked(path)), (b"",)):
+    for block in chain(_normalize_newlines(path, _read_blocks(path)), (b"",)):
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             raise _not_utf_8(path, line + error.object.count(b"\n", 0, error.start), error) from None
         if "\0" in text:
-            raise _binary(path, line + text.count("\n", 0, text.index("\0")))
+            raise _nul_byte(path, line + text.count("\n", 0, text.index("\0")))
         line += block.count(b"\n")
         rest += text
-        whole = len(rest) - len(rest) % characters
-        for start in range(0, whole, characters):
+        complete = len(rest) - len(rest) % characters
+        for start in range(0, complete, characters):
             yield rest[start : start + characters]
-        rest = rest[whole:]
+        rest = rest[complete:]
     if rest:
         yield rest
 
 
-def _raw_lines(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """Lines as bytes. Of one longer than `most`, a beginning longer than `most`, as soon as it is there."""
-    begun, cut = bytearray(), False  # the line that goes on in the next block; whether its beginning has been given
-    for block in blocks:
-        first, *others = block.split(b"\n")
-        if not cut:
-            begun += first
-        if others:
-            if not cut:
-                yield bytes(begun)
-            yield from others[:-1]
-            begun, cut = bytearray(others[-1]), False
-        if len(begun) > most:
-            yield bytes(begun)
-            begun, cut = bytearray(), True
-    if begun:
-        yield bytes(begun)
-
-
-def _blocks(location: object, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    r"""The unpacked bytes without a BOM, with \n for every line ending."""
-    held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
-    for number, block in enumerate(pieces):
-        if number == 0:
-            check_text(location, block)
-            block = block.removeprefix(UTF_8_BOM)
-        block = held + block
-        held = b"\r" if block.endswith(b"\r") else b""
-        block = block.removesuffix(held)
-        if b"\r" in block:  # in UTF-8 no other character has this byte
-            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        empty = empty and not block and not held
-        if block:
-            yield block
-    if held:
-        yield b"\n"
-    if empty:
-        raise EmptyFile(location)
-
-
-def _unpacked(path: Path) -> Iterator[bytes]:
-    """The file's bytes, out of gzip if its first bytes say so, a block at a time."""
-    try:
-        refuse_pipe(path)
-        _refuse_folder(path)
-        with path.open("rb") as file:
-            yield from _pieces(file, path)
-    except OSError as error:
-        raise cannot_read(path, error) from None
-
-
-def _pieces(stream: BufferedReader, location: object) -> Iterator[bytes]:
-    """What a stream holds, likewise; each piece as soon as it has come, since someone may be typing."""
-    try:
-        source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP)).startswith(GZIP) else stream
-        while piece := source.read1(BLOCK):
-            yield piece
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        message, advice = "the gzip data is broken or cut short", "Fetch the file or pack it again"
-        raise DataError(location, message, advice, code="broken-gzip") from None
-
-
-def refuse_pipe(path: Path) -> None:
-    """A sentence for what is neither a file nor a folder; before it is opened, as a pipe may keep one waiting."""
-    mode = path.stat().st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return
-    what = next((name for kind, name in NO_FILES if kind(mode)), "is not a regular file")
-    advice = "Write the data to a file first, and name that"
-    raise DataError(path, f"{what}, and data are read more than once", advice, code="not-a-file")
-
-
-def _refuse_folder(path: Path) -> None:
-    if path.is_dir():
-        raise is_directory(path)
-
-
-def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
-    """The error of a folder where files are meant."""
-    return DataError(path, "is a directory", f"Name its files, for example '{path / pattern}'", code="directory")
-
-
-def cannot_read(path: Path, error: OSError) -> DataError:
-    """The sentence for a file or folder that the system would not open."""
-    name = printable(path)
-    match error:
-        case FileNotFoundError() | NotADirectoryError():
-            return DataError(name, "there is no such file", "Check the name and the folder", code="no-such-file")
-        case PermissionError():
-            advice = f"Allow it, for example with `chmod u+r {name}`"
-            return DataError(name, "no permission to read it", advice, code="no-permission")
-        case _:
-            message = f"it can't be read ({error.strerror or error})"
-            return DataError(name, message, "Check the disk, or copy it elsewhere", code="unreadable-file")
-
-
-def _not_utf_8(location: object, number: int, error: UnicodeDecodeError) -> DataError:
-    byte = error.object[error.start]
-    advice = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
-    return DataError(Location(str(location), number), f"the byte 0x{byte:02X} is not UTF-8", advice, code="not-utf-8")
-
-
-def _binary(location: object, number: int) -> DataError:
-    advice = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
-    return DataError(
-        Location(str(location), number), "a NUL byte: this looks like a binary file", advice, code="nul-byte"
-    )
-
-
-def _too_long(location: object, number: int, most: int) -> DataError:
-    message = f"a line of more than {counted(most, 'character')}"
-    advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
-    return DataError(Location(str(location), number), message, advice, code=LINE_LENGTH)
-
-
 def read_text(paths: Sequence[str | Path], characters: int = 1 << 20) -> Iterator[str]:
-    r"""The text of all files in pieces of at most `characters`, with a newline between files where there was none.
+    r"""The text of all files in chunks of at most `characters`; each file but the last ends with a newline.
 
     Of several files some may be empty (a glob over source code finds such), but not all.
 
@@ -284,3 +161,115 @@ def read_text(paths: Sequence[str | Path], characters: int = 1 << 20) -> Iterato
             empty = error
     if empty and not last:
         raise empty
+
+
+# Bytes ---------------------------------------------------------------------------------------------------------------
+
+
+def _read_blocks(path: Path) -> Iterator[bytes]:
+    try:
+        refuse_pipe(path)
+        if path.is_dir():
+            raise is_directory(path)
+        with path.open("rb") as file:
+            yield from _unpack(file, path)
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
+def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
+    """The bytes of a stream, unpacked if it is gzip; each block as soon as it arrives, since someone may be typing."""
+    try:
+        source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC) else stream
+        while block := source.read1(BLOCK_SIZE):
+            yield block
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        message, advice = "the gzip data is broken or cut short", "Fetch the file or pack it again"
+        raise DataError(name, message, advice, code="broken-gzip") from None
+
+
+def _normalize_newlines(name: object, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    r"""The bytes without a BOM, with \n for every line ending."""
+    held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
+    for number, block in enumerate(blocks):
+        if number == 0:
+            check_text(name, block)
+            block = block.removeprefix(codecs.BOM_UTF8)
+        block = held + block
+        held = b"\r" if block.endswith(b"\r") else b""
+        block = block.removesuffix(held)
+        if b"\r" in block:  # in UTF-8 no other character has this byte
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        empty = empty and not block and not held
+        if block:
+            yield block
+    if held:
+        yield b"\n"
+    if empty:
+        raise EmptyFile(name)
+
+
+def _split_lines(blocks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    """Lines as bytes. A line longer than `max_bytes` is cut somewhere beyond that, and yielded without delay."""
+    line, is_cut = bytearray(), False  # the line that continues in the next block; whether it was yielded, cut
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        if not is_cut:
+            line += first
+        if others:
+            if not is_cut:
+                yield bytes(line)
+            yield from others[:-1]
+            line, is_cut = bytearray(others[-1]), False
+        if len(line) > max_bytes:
+            yield bytes(line)
+            line, is_cut = bytearray(), True
+    if line:
+        yield bytes(line)
+
+
+# Errors --------------------------------------------------------------------------------------------------------------
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is neither a file nor a folder before it is opened, since opening a pipe may block."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = next((kind for is_kind, kind in SPECIAL_FILES if is_kind(mode)), "is not a regular file")
+        advice = "Write the data to a file first, and name that"
+        raise DataError(path, f"{kind}, and data are read more than once", advice, code="not-a-file")
+
+
+def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
+    return DataError(path, "is a directory", f"Name its files, for example '{path / pattern}'", code="directory")
+
+
+def cannot_read(path: Path, error: OSError) -> DataError:
+    """The error for a file or folder that the system does not open."""
+    name = named(path)
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            return DataError(name, "there is no such file", "Check the name and the folder", code="no-such-file")
+        case PermissionError():
+            advice = f"Allow it, for example with `chmod u+r {name}`"
+            return DataError(name, "no permission to read it", advice, code="no-permission")
+        case _:
+            message = f"it can't be read ({error.strerror or error})"
+            return DataError(name, message, "Check the disk, or copy it elsewhere", code="unreadable-file")
+
+
+def _not_utf_8(name: object, line: int, error: UnicodeDecodeError) -> DataError:
+    message = f"the byte 0x{error.object[error.start]:02X} is not UTF-8"
+    advice = "Convert the file, for example with `iconv -f latin1 -t utf-8`"
+    return DataError(Location(str(name), line), message, advice, code="not-utf-8")
+
+
+def _nul_byte(name: object, line: int) -> DataError:
+    advice = "Name a text file (one in UTF-16 can be converted with `iconv -f utf-16 -t utf-8`)"
+    return DataError(Location(str(name), line), "a NUL byte: this looks like a binary file", advice, code="nul-byte")
+
+
+def _too_long(name: object, line: int, max_characters: int) -> DataError:
+    message = f"a line of more than {counted(max_characters, 'character')}"
+    advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
+    return DataError(Location(str(name), line), message, advice, code=LINE_LENGTH)

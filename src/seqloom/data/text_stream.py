@@ -15,7 +15,7 @@ from seqloom.data.cache import create, find
 from seqloom.data.row_store import Writer, read, smallest_type
 from seqloom.data.schema import TokenizerLearner
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, Taken, at_lines, batched
+from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, ChunkReader, at_lines, batched
 from seqloom.data.tokenizers import Tokenizer
 
 PIECE = 1 << 16  # characters given to a tokenizer at a time
@@ -54,11 +54,13 @@ def prepare_stream(source: DataSource, learner: TokenizerLearner) -> TokenStream
 def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -> None:
     """Split, learn a tokenizer from the training split, write the tokens of each split."""
     spans = spans_of(source, lambda split: sum(map(len, source.text(split))))
-    tokenizer = learner.learn(Taken(source.text(TRAIN)).take(spans[TRAIN][2]), {})
-    texts = {split: Taken(source.text(split)) for split in SPLITS if source.has(split)}  # of which several may be cut
+    tokenizer = learner.learn(ChunkReader(source.text(TRAIN)).read(spans[TRAIN][2]), {})
+    texts = {
+        split: ChunkReader(source.text(split)) for split in SPLITS if source.has(split)
+    }  # of which several may be cut
     counts: dict[str, int] = {}
     for split, (where, start, stop) in spans.items():
-        counts[split], tokens = write_stream(texts[where].take(stop - start), tokenizer, folder / split)
+        counts[split], tokens = write_stream(texts[where].read(stop - start), tokenizer, folder / split)
         if tokens < LEAST:
             raise too_short(source, where, split, counts[split])
     (folder / TOKENIZER_FILE).write_text(learner.save(tokenizer), encoding="utf-8")
