@@ -96,7 +96,7 @@ sizes = st.integers(2, 300)
 
 @given(sizes, st.integers(1, 12), st.integers(1, 40), st.booleans(), st.integers(0, 5))
 def test_carried_streams_are_read_from_start_to_end(tokens: int, rows: int, k: int, drawn: bool, epoch: int) -> None:
-    read = StreamEpoch(tokens, rows, k, drawn=drawn, seed=3, epoch=epoch)
+    read = StreamEpoch(tokens, rows, k, random_lengths=drawn, seed=3, epoch=epoch)
     streams: list[list[int]] = [[] for _ in range(read.rows)]
     for number, stretch in enumerate(read):
         assert stretch.continues == (number > 0)
@@ -110,14 +110,14 @@ def test_carried_streams_are_read_from_start_to_end(tokens: int, rows: int, k: i
 
 @given(sizes, st.integers(1, 12), st.integers(1, 40))
 def test_without_drawing_all_but_the_last_have_k_steps(tokens: int, rows: int, k: int) -> None:
-    *most, last = StreamEpoch(tokens, rows, k, drawn=False, seed=3, epoch=0)
+    *most, last = StreamEpoch(tokens, rows, k, random_lengths=False, seed=3, epoch=0)
     assert all(stretch.steps == k for stretch in most)
     assert last.steps <= k
 
 
 def test_drawn_steps_vary_around_k_and_from_epoch_to_epoch() -> None:
     def steps(epoch: int, seed: int = 1) -> list[int]:
-        read = StreamEpoch(100_000, 2, 70, drawn=True, seed=seed, epoch=epoch)
+        read = StreamEpoch(100_000, 2, 70, random_lengths=True, seed=seed, epoch=epoch)
         return [stretch.steps for stretch in read][:-1]
 
     assert steps(0) == steps(0)
@@ -150,8 +150,8 @@ def test_the_offset_and_the_order_change_from_epoch_to_epoch() -> None:
 @pytest.mark.parametrize(
     "epoch",
     [
-        StreamEpoch(100, 4, 8, drawn=False, seed=1, epoch=0),
-        StreamEpoch(100, 4, 8, drawn=True, seed=1, epoch=0),
+        StreamEpoch(100, 4, 8, random_lengths=False, seed=1, epoch=0),
+        StreamEpoch(100, 4, 8, random_lengths=True, seed=1, epoch=0),
         ShuffledEpoch(100, 4, 8, seed=1, epoch=0),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from seqloom.core.atomic_io import WriteError
 from seqloom.core.problem import DataError
 from seqloom.data import cache as module
-from seqloom.data.cache import cache_folder, create, find, fingerprints, state
+from seqloom.data.cache import cache_folder, file_states, find_or_create, fingerprints
 
 
 @pytest.fixture(autouse=True)
@@ -18,36 +18,33 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(key: Mapping[str, object], content: str = "made") -> Path:
-    """The folder that is found once it has been made."""
-    with create(key) as folder:
+    """The folder of a key, which holds `content` if this call has filled it."""
+
+    def fill(folder: Path) -> None:
         (folder / "made").write_text(content)
-    found = find(key)
-    assert found is not None
-    return found
+
+    return find_or_create(key, fill)
+
+
+def content_of(key: Mapping[str, object]) -> str:
+    return (make(key, "new") / "made").read_text()
 
 
 def test_what_was_made_is_found(own_cache: Path) -> None:
-    assert find({"a": 1, "b": [2]}) is None
     first = make({"a": 1, "b": [2]})
-    assert find({"b": [2], "a": 1}) == first
+    assert find_or_create({"b": [2], "a": 1}, lambda _: pytest.fail("made again")) == first
     assert first.parent == own_cache
     assert (first / "made").read_text() == "made"
     assert list(own_cache.iterdir()) == [first]
 
 
-def test_what_is_being_made_is_not_found_yet(own_cache: Path) -> None:
-    with create({"a": 1}) as folder:
-        (folder / "made").write_text("half")
-        assert find({"a": 1}) is None
-    assert find({"a": 1}) is not None
-
-
 def test_of_two_that_make_the_same_one_stays(own_cache: Path) -> None:
-    with create({"a": 1}) as folder:
+    def fill(folder: Path) -> None:
         (folder / "made").write_text("1")
-        first = make({"a": 1}, "2")
-    assert find({"a": 1}) == first
-    assert (first / "made").read_text() == "2"
+        make({"a": 1}, "2")  # what is being made is not found yet
+
+    first = find_or_create({"a": 1}, fill)
+    assert (first / "made").read_text() == content_of({"a": 1}) == "2"
     assert list(own_cache.iterdir()) == [first]
 
 
@@ -56,25 +53,22 @@ def test_other_ingredients_are_another_folder(own_cache: Path) -> None:
     folders = {make(key, str(number)) for number, key in enumerate(keys)}
     assert len(folders) == len(keys) == 5
     assert folders == {*own_cache.iterdir()}
-    assert [(find(key) or own_cache).joinpath("made").read_text() for key in keys] == ["0", "1", "2", "3", "4"]
+    assert [content_of(key) for key in keys] == ["0", "1", "2", "3", "4"]
 
 
 def test_what_failed_is_made_again(own_cache: Path) -> None:
-    def fail() -> None:
-        with create({"a": 1}) as folder:
-            (folder / "made").write_text("half")
-            raise DataError("a.csv:3", "a bad line", "Mend it", code="bad-line")
+    def fill(folder: Path) -> None:
+        (folder / "made").write_text("half")
+        raise DataError("a.csv:3", "a bad line", "Mend it", code="bad-line")
 
     with pytest.raises(DataError, match="a bad line"):
-        fail()
+        find_or_create({"a": 1}, fill)
     assert list(own_cache.iterdir()) == []
-    assert find({"a": 1}) is None
-    assert (make({"a": 1}) / "made").read_text() == "made"
+    assert content_of({"a": 1}) == "new"
 
 
 def test_a_cache_that_can_not_be_written_is_refused(own_cache: Path) -> None:
     own_cache.write_text("a file where the folder should be")
-    assert find({"a": 1}) is None
     with pytest.raises(WriteError, match="could not be written"):
         make({"a": 1})
 
@@ -101,14 +95,14 @@ def test_a_folders_fingerprint_is_of_what_is_read_of_it(tmp_path: Path) -> None:
     (folder := tmp_path / "films").mkdir()
     (folder / "pos").mkdir()
     (folder / "pos" / "1.txt").write_text("good")
-    before, looked = fingerprints([folder]), state(folder)
+    before, looked = fingerprints([folder]), file_states(folder)
     for name in (".DS_Store", ".git/objects/ab", "pos/.DS_Store", "pos/deep/er/1.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-    assert (fingerprints([folder]), state(folder)) == (before, looked)
+    assert (fingerprints([folder]), file_states(folder)) == (before, looked)
     (folder / "pos" / "2.txt").write_text("x")
     assert fingerprints([folder]) != before
-    assert state(folder) != looked
+    assert file_states(folder) != looked
 
 
 @pytest.mark.parametrize("names", [["huge"], ["folder/half.txt", "folder/other.txt"]])
@@ -118,9 +112,9 @@ def test_what_is_too_large_is_not_read(names: list[str], tmp_path: Path, monkeyp
         (tmp_path / name).write_bytes(bytes(1000 // len(names) + 1))
     path = tmp_path / names[0].partition("/")[0]
     whole = fingerprints([path])
-    monkeypatch.setattr(module, "LARGEST", 1002)
+    monkeypatch.setattr(module, "MAX_BYTES", 1002)
     assert fingerprints([path]) == whole
-    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(module, "MAX_BYTES", 1000)
     monkeypatch.setattr(module, "sha256", lambda path: pytest.fail(f"{path} was read"))
     with pytest.raises(DataError, match=rf"^{path}: more than .* too much for one file or folder\. Name a smaller"):
         fingerprints([path])
@@ -149,8 +143,8 @@ def test_the_state_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
     (folder := tmp_path / "films").mkdir()
     (folder / "pos.txt").write_text("good")
     (folder / "gone.txt").symlink_to("nowhere")
-    first = state(folder)
-    assert state(folder) == first
+    first = file_states(folder)
+    assert file_states(folder) == first
     (folder / "pos.txt").write_text("good, really")
-    assert state(folder) != first
-    assert state(folder / "pos.txt") != state(tmp_path / "none") == ()
+    assert file_states(folder) != first
+    assert file_states(folder / "pos.txt") != file_states(tmp_path / "none") == ()

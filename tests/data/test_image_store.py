@@ -11,7 +11,7 @@ from PIL import Image
 from seqloom.core.problem import DataError
 from seqloom.data import image_store as module
 from seqloom.data.image_store import ImageOptions, ImageReader, ImageStore, fill_store
-from seqloom.data.images import read_source
+from seqloom.data.images import read_image_or_features
 from seqloom.data.records import Record
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
@@ -32,7 +32,7 @@ def made(rows: Rows = ROWS, **data: Any) -> ImageStore:
 
 
 def numbered(store: ImageStore) -> list[tuple[str, Record]]:
-    return list(store.numbered(raise_error))
+    return list(store.examples(raise_error))
 
 
 def names(store: ImageStore) -> set[str]:
@@ -80,7 +80,7 @@ def test_each_example_has_its_image_and_its_place() -> None:
         for line, (image, caption) in enumerate(rows, 1)
     ]
     for _, (values, _) in numbered(store):
-        assert np.array_equal(store.images[values[0]], read_source(values[2], 8))
+        assert np.array_equal(store.images[values[0]], read_image_or_features(values[2], 8))
     assert (store.images.features, store.skipped) == (0, 0)
 
 
@@ -128,9 +128,9 @@ def test_each_image_is_read_once_and_not_at_all_from_the_cache(monkeypatch: pyte
 
     def counted(path: Path, size: int) -> Any:
         read.append(str(path))
-        return read_source(path, size)
+        return read_image_or_features(path, size)
 
-    monkeypatch.setattr(module, "read_source", counted)
+    monkeypatch.setattr(module, "read_image_or_features", counted)
     first = made()
     assert len(read) == len(set(read)) == IMAGES
     again = made()
@@ -253,7 +253,7 @@ def test_features_keep_the_shape_of_their_grid() -> None:
     for number in range(len(store.images)):
         name = store.images.name(number)
         assert store.images[number].dtype == np.float32
-        assert np.array_equal(store.images[number], read_source(name, 8))
+        assert np.array_equal(store.images[number], read_image_or_features(name, 8))
     assert {store.images[number].shape for number in range(24)} == {(2, 3, 5), (1, 4, 5), (1, 1, 5)}
 
 
@@ -275,7 +275,7 @@ def for_testing(rows: Rows, folder: Path, options: ImageOptions, **data: Any) ->
     found = DataSource.for_testing(chosen(train="a.tsv", **data).data, DATA_SPEC, [saved("b.tsv", rows)])
     examples = ImageReader(found)
     fill_store(examples, folder, options)
-    return ImageStore.within(folder, examples, "")
+    return ImageStore.open(folder, examples, "")
 
 
 def test_images_to_test_on_are_of_the_runs_kind(tmp_path: Path) -> None:

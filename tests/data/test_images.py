@@ -16,7 +16,7 @@ from PIL import Image
 
 from seqloom.core.problem import DataError, UserError
 from seqloom.data import images
-from seqloom.data.images import normalize_images, read_features, read_image, read_source
+from seqloom.data.images import normalize_images, read_features, read_image, read_image_or_features
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 255, 255)
 
@@ -34,7 +34,7 @@ def close(pixel: ndarray, colour: tuple[int, int, int], within: int = 12) -> boo
 
 def refusal(path: Path | str, size: int = 8) -> str:
     with pytest.raises(DataError) as error:
-        read_source(path, size)
+        read_image_or_features(path, size)
     return str(error.value).removeprefix(f"{path}: ")
 
 
@@ -181,13 +181,13 @@ def test_a_file_cut_short_or_damaged_is_a_sentence_or_an_image(tmp_path: Path, s
 def test_what_would_fill_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bomb.png"
     Image.new("1", (2000, 2000)).save(path)
-    monkeypatch.setattr(images, "MOST_PIXELS", 3_999_999)
+    monkeypatch.setattr(images, "MAX_PIXELS", 3_999_999)
     assert refusal(path) == "has 4,000,000 pixels, and at most 3,999,999 are read. Make it smaller."
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 3_000_000)  # Pillow's own limit, at which it warns
     assert refusal(path).startswith("has 4,000,000 pixels")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)  # and beyond which it stops
     assert refusal(path).startswith("has far too many pixels")
-    monkeypatch.setattr(images, "MOST_BYTES", 100)
+    monkeypatch.setattr(images, "MAX_BYTES", 100)
     assert refusal(path).startswith(f"has {path.stat().st_size:,} bytes, and at most 100 are read")
 
 
@@ -215,7 +215,7 @@ def test_without_pillow_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.
 def test_features_read_back(tmp_path_factory: pytest.TempPathFactory, values: ndarray, order: Any) -> None:
     path = tmp_path_factory.mktemp("features") / "image.npy"
     np.save(path, np.array(values, order=order))
-    read = read_source(path, 8)
+    read = read_image_or_features(path, 8)
     assert read.dtype == np.float32
     assert read.shape == (values.shape if values.ndim == 3 else (1, *values.shape))
     assert np.array_equal(read.ravel(), values.astype(np.float32).ravel())
@@ -253,11 +253,11 @@ def test_a_broken_file_of_features_is_a_sentence(tmp_path: Path, monkeypatch: py
         path.write_bytes(broken)
         assert refusal(path).startswith("is not a NumPy array that can be read (")
     path.write_bytes(raw)
-    monkeypatch.setattr(images, "MOST_VALUES", 15)
+    monkeypatch.setattr(images, "MAX_VALUES", 15)
     assert refusal(path) == "has 16 values, and at most 15 are read. Make it smaller."
 
 
 def test_features_are_told_by_the_name(tmp_path: Path) -> None:
     np.save(tmp_path / "image.npy", np.ones((2, 3, 4)))
     assert read_features(tmp_path / "image.npy").shape == (2, 3, 4)
-    assert read_source(str(tmp_path / "image.npy"), 8).shape == (2, 3, 4)
+    assert read_image_or_features(str(tmp_path / "image.npy"), 8).shape == (2, 3, 4)

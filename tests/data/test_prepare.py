@@ -129,7 +129,7 @@ def test_the_copy_gives_back_what_was_read(
         kept = SplitExamples(
             found, tag.schema(found.data), lambda on_bad_line, mine=mine: iter(mine), folder / "copy.jsonl"
         )  # type: ignore[misc]
-        first = list(kept.first())
+        first = list(kept.read_files())
         assert [example for _, example in first] == [example for _, example in mine]
         for (split, example), (stood, _) in zip(first, mine, strict=True):
             content = example.values[0] if kind is str else " ".join(example.values[0])
@@ -203,7 +203,7 @@ def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
     found = source("classify")
     schema = classify.schema(found.data)
     first = prepare(found, schema)
-    monkeypatch.setattr(module, "write_all", None)  # not called
+    monkeypatch.setattr(module, "write_dataset", None)  # not called
     again = prepare(source("classify"), schema)
     assert told(again) == told(first)
     assert (again.folder, again.cut, again.skipped, again.notes) == (

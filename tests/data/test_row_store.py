@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.row_store import Ragged, Writer, read, smallest_type
+from seqloom.data.row_store import ArrayWriter, Ragged, read_arrays, smallest_type
 
 rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 
@@ -15,12 +15,12 @@ rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 @given(rows, st.integers(1, 5))
 def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[int]], together: int) -> None:
     folder = tmp_path_factory.mktemp("arrays")
-    with Writer(folder, {"tokens": "uint16", "tokens_end": "int64", "other": "int32"}) as writer:
+    with ArrayWriter(folder, {"tokens": "uint16", "tokens_end": "int64", "other": "int32"}) as writer:
         for start in range(0, len(rows), together):
             some = rows[start : start + together]
-            writer.add_rows("tokens", [np.array(row, dtype=np.int64) for row in some])
-            writer.add("other", list(map(len, some)))
-    arrays = read(folder)
+            writer.append_rows("tokens", [np.array(row, dtype=np.int64) for row in some])
+            writer.append("other", list(map(len, some)))
+    arrays = read_arrays(folder)
     ragged = Ragged.of(arrays, "tokens")
     assert [ragged[i].tolist() for i in range(len(ragged))] == rows
     assert ragged.lengths().tolist() == arrays["other"].tolist() == [len(row) for row in rows]
@@ -29,18 +29,18 @@ def test_rows_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[lis
 
 
 def test_arrays_are_mapped_and_can_not_be_changed(tmp_path: Path) -> None:
-    with Writer(tmp_path, {"tokens": "uint8"}) as writer:
-        writer.add("tokens", [1, 2])
-    tokens = read(tmp_path)["tokens"]
+    with ArrayWriter(tmp_path, {"tokens": "uint8"}) as writer:
+        writer.append("tokens", [1, 2])
+    tokens = read_arrays(tmp_path)["tokens"]
     assert isinstance(tokens, np.memmap)
     with pytest.raises(ValueError, match="read-only"):
         tokens[0] = 5
 
 
 def test_an_array_of_nothing_is_empty(tmp_path: Path) -> None:
-    with Writer(tmp_path / "deep", {"tokens": "uint8"}):
+    with ArrayWriter(tmp_path / "deep", {"tokens": "uint8"}):
         pass
-    assert read(tmp_path / "deep")["tokens"].tolist() == []
+    assert read_arrays(tmp_path / "deep")["tokens"].tolist() == []
 
 
 @pytest.mark.parametrize(("values", "kind"), [(1, "uint8"), (256, "uint8"), (257, "uint16"), (65537, "uint32")])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seqloom.data.records import Location
-from seqloom.data.row_store import Row, SourceFile, files_beside, read, write_rows
+from seqloom.data.row_store import Row, SourceFile, read_arrays, read_source_files, write_rows
 from seqloom.data.split import TRAIN, VALID
 
 
@@ -19,7 +19,7 @@ def test_each_row_is_found_in_the_file_it_came_from(tmp_path: Path) -> None:
     assert told == ((TRAIN, VALID), 0)
     names = {}
     for part in (TRAIN, VALID):
-        files, arrays = files_beside(tmp_path / part), read(tmp_path / part)
+        files, arrays = read_source_files(tmp_path), read_arrays(tmp_path / part)
         stood = zip(arrays["file"], arrays["line"], strict=True)
         names[part] = [(files[file].name(["moved/films", "data/dev.csv"]), int(line)) for file, line in stood]
     assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}

@@ -9,7 +9,7 @@ from seqloom.core.problem import DataError
 from seqloom.data import text_stream as module
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
-from seqloom.data.text_stream import TokenStreams, prepare_stream, prepare_test_stream, spans_of
+from seqloom.data.text_stream import TokenStreams, prepare_stream, prepare_test_stream, split_spans
 from seqloom.tasks.language.config import DATA_SPEC
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.registry import experiment
@@ -123,7 +123,7 @@ def test_a_corpus_is_text_too() -> None:
 
 def test_spans_meet() -> None:
     found = source(valid_share=0.33, test_share=0.33)
-    spans = spans_of(found, {TRAIN: len(TEXT)}.__getitem__)
+    spans = split_spans(found, {TRAIN: len(TEXT)}.__getitem__)
     assert spans[TRAIN][1] == 0
     assert spans[TRAIN][2] == spans[VALID][1]
     assert spans[VALID][2] == spans[TEST][1]

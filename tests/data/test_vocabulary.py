@@ -16,20 +16,20 @@ name = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 @given(st.lists(name, min_size=1, unique=True))
 def test_numbers_are_places_in_the_list(names: list[str]) -> None:
     vocabulary = Vocabulary(names)
-    assert vocabulary.numbers(names).tolist() == list(range(len(names)))
+    assert vocabulary.ids(names).tolist() == list(range(len(names)))
     assert list(vocabulary) == names
     assert all(each in vocabulary for each in names)
     assert Vocabulary.from_json(vocabulary.to_json(), "labels.json").names == vocabulary.names
 
 
 def test_what_is_not_there_is_unknown() -> None:
-    assert Vocabulary(["a", UNKNOWN]).numbers(["b", "a"]).tolist() == [1, 0]
+    assert Vocabulary(["a", UNKNOWN]).ids(["b", "a"]).tolist() == [1, 0]
     assert "b" not in Vocabulary(["a", UNKNOWN])
 
 
 @given(st.dictionaries(name, st.integers(1, 9)), st.integers(1, 5), st.none() | st.integers(1, 6))
 def test_the_most_frequent_names_are_kept(counts: dict[str, int], least: int, most: int | None) -> None:
-    names = Vocabulary.of_counts(Counter(counts), unknown=True, least=least, most=most).names
+    names = Vocabulary.from_counts(Counter(counts), unknown=True, min_count=least, max_size=most).names
     assert names[0] == UNKNOWN
     kept = names[1:]
     assert all(counts[each] >= least for each in kept)
@@ -41,7 +41,7 @@ def test_the_most_frequent_names_are_kept(counts: dict[str, int], least: int, mo
 
 def test_the_order_does_not_depend_on_that_of_counting() -> None:
     one, other = Counter("abcabc"), Counter("ccbbaa")
-    assert Vocabulary.of_counts(one, unknown=False).names == Vocabulary.of_counts(other, unknown=False).names
+    assert Vocabulary.from_counts(one, unknown=False).names == Vocabulary.from_counts(other, unknown=False).names
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '["a", "a"]', '["a"', "[" * 100_000, "[" + "9" * 5000 + "]"])

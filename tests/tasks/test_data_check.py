@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import UserError
-from seqloom.data.prepare import write_all
+from seqloom.data.prepare import write_dataset
 from seqloom.data.source import DataSource
 from seqloom.data.text_stream import write_streams
 from seqloom.tasks.classify import data as classify
@@ -36,7 +36,7 @@ def refused(whole: Experiment, folder: Path) -> str | None:
         if whole.task == "language":
             write_streams(source, language.learner(source.data), making)
         else:
-            write_all(source, SCHEMAS[whole.task](source.data), source.examples, making)
+            write_dataset(source, SCHEMAS[whole.task](source.data), source.examples, making)
     except UserError as error:
         return str(error)
     return None

@@ -1,4 +1,4 @@
-"""Examples made ready for training: read from their files once, split by content, encoded as a schema says, cached."""
+"""Examples prepared for training: read once, split by content, encoded as a schema says, cached."""
 
 import json
 from collections import Counter
@@ -10,26 +10,26 @@ from typing import SupportsIndex
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.data.cache import create, find
+from seqloom.data.cache import find_or_create
 from seqloom.data.records import Location, Record, Value
-from seqloom.data.row_store import Ragged, Row, SourceFile, files_beside, read, write_rows
+from seqloom.data.row_store import Ragged, Row, SourceFile, read_arrays, read_source_files, write_rows
 from seqloom.data.schema import Counts, Encoders, Notes, Schema
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, batched, check_filled
 from seqloom.data.text_io import OnBadLine, count_skipped
 
 META, COPY = "meta.json", "copy.jsonl"
-TOGETHER = 1 << 20  # characters given to an encoder at a time, about
+BATCH = 1 << 20  # characters encoded at a time, about
 
-Read = Callable[[OnBadLine], Iterator[tuple[str, Record]]]
-"""All examples, with the split of the file that each stands in; what can't be read goes to the argument."""
+ExampleReader = Callable[[OnBadLine], Iterator[tuple[str, Record]]]
+"""Reads all examples, each with the split of its file."""
 
 to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True)
 class Split:
-    """The rows of one split: arrays by the names of their columns, and where each row stood."""
+    """The rows of one split: arrays by the names of their columns, and the file and line of each row."""
 
     columns: Mapping[str, Ragged]
     files: tuple[SourceFile, ...]
@@ -43,17 +43,28 @@ class Split:
         return self.columns[name]
 
     def text(self, name: str, row: SupportsIndex) -> str:
-        """A text of a row, as it was written."""
+        """The text of a row, as it was written."""
         return bytes(self.columns[name][row]).decode()
 
 
 @dataclass(frozen=True)
+class Meta:
+    """What is saved with the rows: see `Dataset`."""
+
+    splits: Sequence[str]
+    cut: int
+    notes: Notes
+    skipped: int = 0
+    single: bool = True
+
+
+@dataclass(frozen=True)
 class Dataset:
-    """Prepared examples, mapped into memory.
+    """Prepared examples, memory-mapped.
 
     cut: rows of which the end was cut off
     skipped: lines that could not be read
-    notes: what a filter counted, and whether every example has one answer (`single`)
+    notes: the counts of a filter, and whether every example has one answer (`single`)
     """
 
     splits: dict[str, Split]
@@ -64,31 +75,19 @@ class Dataset:
     folder: Path
 
 
-@dataclass(frozen=True)
-class Meta:
-    """What is saved beside the rows: as in `Dataset`."""
-
-    splits: Sequence[str]
-    cut: int
-    notes: Notes
-    skipped: int = 0
-    single: bool = True
-
-
 class SplitExamples:
-    """All examples with the split that each is in: that of its file, or one by its content.
+    """All examples, each with its split: that of its file, or one by its content.
 
     The first reading is of the files, and writes a copy; later ones are of the copy, which nobody else changes.
     """
 
-    def __init__(self, source: DataSource, schema: Schema, read: Read, copy: Path) -> None:
+    def __init__(self, source: DataSource, schema: Schema, read: ExampleReader, copy: Path) -> None:
         self.source, self.schema, self.read, self.copy = source, schema, read, copy
         self.on_bad_line = source.on_bad_line()
-        self.moved: set[str] = set()  # contents that are learned from instead of being kept back
+        self.moved: set[str] = set()  # contents that are moved from a held-out split to training
         self.left_out: frozenset[str] = frozenset()  # answers
 
-    def first(self) -> Iterator[tuple[str, Record]]:
-        """Out of the files."""
+    def read_files(self) -> Iterator[tuple[str, Record]]:
         with self.copy.open("w", encoding="utf-8", newline="\n") as file:
             for split, example in self.read(self.on_bad_line):
                 split = self.source.split_of(self.schema.content_of(example.values), split)
@@ -107,13 +106,13 @@ class SplitExamples:
                 yield split, Record(values, Location(*location))
 
     def answers(self, values: Sequence[Value]) -> Sequence[str]:
-        """The answers of an example."""
+        """The answers among the values of an example."""
         return () if self.schema.answers is None else values[self.schema.answers]
 
     def count(self) -> tuple[Counter[str], Counts, bool]:
-        """The first reading: the size of each split, the counts of each answer, and whether each example has one."""
+        """Read the files: the size of each split, the counts of each answer, and whether each example has one."""
         sizes, counts, single = Counter[str](), Counts(), True
-        for split, example in self.first():
+        for split, example in self.read_files():
             sizes[split] += 1
             answers = self.answers(example.values)
             single &= len(answers) == 1
@@ -122,7 +121,7 @@ class SplitExamples:
         return sizes, counts, single
 
     def move_missing(self, counts: Counts) -> None:
-        """Learn from the examples of answers that are by chance all kept back, and from their duplicates."""
+        """Move the examples whose answers are by chance all held out to training, and their duplicates."""
         missing = missing_from_train(self.source, counts)
         if missing:
             self.moved = {
@@ -132,50 +131,50 @@ class SplitExamples:
             }
 
     def first_location(self, answer: str) -> Location:
-        """Where an answer is first seen."""
+        """The location of the first example that has an answer."""
         return next(example.location for _, example in self if answer in self.answers(example.values))
 
 
 def missing_from_train(source: DataSource, counts: Counts) -> set[str]:
-    """Answers that training lacks although the training files have them: all were kept back by their content."""
+    """Answers that training lacks although the training files have them: all were held out by their content."""
     return {
         answer
-        for answer, each in counts.items()
-        if not each[TRAIN] and any(not source.has(split) for split in each if each[split])
+        for answer, splits in counts.items()
+        if not splits[TRAIN] and any(count and not source.has(split) for split, count in splits.items())
     }
 
 
 def never_in_train(source: DataSource, counts: Counts) -> list[str]:
     """Answers that only files of other splits have."""
-    return [
-        answer
-        for answer, each in counts.items()
-        if not each[TRAIN] and all(source.has(split) for split in each if each[split])
-    ]
+    missing = missing_from_train(source, counts)
+    return [answer for answer, splits in counts.items() if not splits[TRAIN] and answer not in missing]
 
 
 # From a source to a dataset ------------------------------------------------------------------------------------------
 
 
 def prepare(
-    source: DataSource, schema: Schema, read: Read | None = None, key: Mapping[str, object] | None = None
+    source: DataSource, schema: Schema, read: ExampleReader | None = None, key: Mapping[str, object] | None = None
 ) -> Dataset:
-    """The examples of a source made ready, from the cache or now; never from a file that changed meanwhile.
+    """The prepared examples of a source, from the cache or new; never from a file that changed meanwhile.
 
-    read: what gives the examples, if not the source itself; `key` is then what decides them besides
+    read: what gives the examples, if not the source itself; `key` is then what else decides them
     """
-    whole = {**source.cache_key(), "schema": repr(schema), **(key or {})}
-    folder = find(whole)
-    if folder is None:
-        with create(whole) as making:
-            write_all(source, schema, read or source.examples, making)
-            source.check_unchanged()
-        folder = find(whole)
-        assert folder is not None
-    return open_saved(folder, schema)
+
+    def fill(folder: Path) -> None:
+        write_dataset(source, schema, read or source.examples, folder)
+        source.check_unchanged()
+
+    folder = find_or_create({**source.cache_key(), "schema": repr(schema), **(key or {})}, fill)
+    meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
+    encoders = {
+        file: learner.load((folder / file).read_text(encoding="utf-8"), file)
+        for file, learner in schema.learners.items()
+    }
+    return open_dataset(folder, schema, encoders, meta)
 
 
-def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> None:
+def write_dataset(source: DataSource, schema: Schema, read: ExampleReader, folder: Path) -> None:
     """Read the files once, counting; then learn the encoders, and write the rows of each split."""
     examples = SplitExamples(source, schema, read, folder / COPY)
     sizes, counts, single = examples.count()
@@ -183,7 +182,7 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
         check_filled(source.name, sizes)
     else:
         examples.left_out = frozenset(schema.check_answers(examples, counts, single))
-        counts = {answer: each for answer, each in counts.items() if answer not in examples.left_out}
+        counts = {answer: splits for answer, splits in counts.items() if answer not in examples.left_out}
         examples.move_missing(counts)
     encoders = learn(schema, examples, counts)
     meta = write_splits(source, schema, encoders, examples, folder)
@@ -196,7 +195,7 @@ def write_all(source: DataSource, schema: Schema, read: Read, folder: Path) -> N
 
 
 def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
-    """Each encoder, from the training examples."""
+    """Each encoder, learned from the training examples."""
 
     def values(roles: tuple[int, ...]) -> Iterator[Value]:
         return (example.values[role] for split, example in examples if split == TRAIN for role in roles)
@@ -207,29 +206,29 @@ def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
 def write_splits(
     source: DataSource, schema: Schema, encoders: Encoders, examples: Iterable[tuple[str, Record]], folder: Path
 ) -> Meta:
-    """The rows of each split; which splits there are, how many rows were cut, and what the filter counted."""
-    writers = {column.name: column.open(encoders) for column in schema.columns}
+    """Encode and write the rows of each split."""
+    columns = {column.name: column.open(encoders) for column in schema.columns}
     row_filter = schema.row_filter(source)
 
     def rows() -> Iterator[Row]:
-        for group in batched(examples, TOGETHER, size_of):
+        for group in batched(examples, BATCH, size_of):
             locations = [example.location for _, example in group]
             encoded = [
-                writers[column.name].encode([example.values[column.role] for _, example in group], locations)
+                columns[column.name].encode([example.values[column.role] for _, example in group], locations)
                 for column in schema.columns
             ]
             for (split, example), *arrays in zip(group, *encoded, strict=True):
-                whole = dict(zip(writers, arrays, strict=True))
-                if row_filter is not None and not row_filter.keeps(split, example.location, whole):
+                full = dict(zip(columns, arrays, strict=True))
+                if row_filter is not None and not row_filter.keeps(split, example.location, full):
                     continue
-                row = {column.name: whole[column.name][: column.max_length] for column in schema.columns}
-                cut = any(len(row[name]) < len(whole[name]) for name in row)
+                row = {column.name: full[column.name][: column.max_length] for column in schema.columns}
+                cut = any(len(row[name]) < len(full[name]) for name in row)
                 yield Row(split, example.location, cut, row)
 
-    types = {name: writer.dtype for name, writer in writers.items()}
+    types = {name: column.dtype for name, column in columns.items()}
     splits, cut = write_rows(folder, source.names(), types, rows())
-    for writer in writers.values():
-        writer.close(folder)
+    for column in columns.values():
+        column.close(folder)
     return Meta(splits, cut, {} if row_filter is None else row_filter.notes())
 
 
@@ -238,33 +237,20 @@ def size_of(item: tuple[str, Record]) -> int:
     return 1 + sum(len(value) for value in item[1].values if isinstance(value, Sized))
 
 
-def open_saved(folder: Path, schema: Schema) -> Dataset:
-    """What `write_all` wrote, mapped into memory."""
-    meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
-    encoders = {
-        file: learner.load((folder / file).read_text(encoding="utf-8"), file)
-        for file, learner in schema.learners.items()
-    }
-    return open_dataset(folder, schema, encoders, meta)
-
-
 def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Meta) -> Dataset:
-    """The rows of a folder, mapped into memory."""
-    splits = {split: open_split(folder / split, schema) for split in meta.splits}
+    """The rows of a folder, memory-mapped."""
+    splits, files = {}, read_source_files(folder)
+    for split in meta.splits:
+        arrays = read_arrays(folder / split)
+        columns = {column.name: Ragged.of(arrays, column.name) for column in schema.columns}
+        splits[split] = Split(columns, files, arrays["file"], arrays["line"])
     return Dataset(splits, encoders, meta.cut, meta.skipped, {**meta.notes, "single": meta.single}, folder)
 
 
-def open_split(folder: Path, schema: Schema) -> Split:
-    """One split."""
-    arrays = read(folder)
-    columns = {column.name: Ragged.of(arrays, column.name) for column in schema.columns}
-    return Split(columns, files_beside(folder), arrays["file"], arrays["line"])
-
-
 def prepare_test(
-    source: DataSource, schema: Schema, encoders: Encoders, folder: Path, read: Read | None = None
+    source: DataSource, schema: Schema, encoders: Encoders, folder: Path, read: ExampleReader | None = None
 ) -> Dataset:
-    """Files to test on, encoded with what a run has learned; `folder` is for the arrays."""
+    """Files to test on, encoded with a run's encoders; `folder` is for the arrays."""
     on_bad_line = source.on_bad_line()
     examples = ((TEST, example) for _, example in (read or source.examples)(on_bad_line))
     meta = write_splits(source, schema, encoders, examples, folder)

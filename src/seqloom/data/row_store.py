@@ -1,38 +1,32 @@
-"""Arrays on disk, written once from end to end, then mapped into memory: what is not looked at costs nothing."""
+"""Arrays in files, written sequentially and then memory-mapped; and the rows of each split as such arrays."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from operator import index
 from pathlib import Path, PurePath
-from typing import IO, NamedTuple, Protocol, SupportsIndex, TypedDict
+from typing import NamedTuple, Self, SupportsIndex
 
 import numpy as np
-from jaxtyping import Integer, Shaped
+from jaxtyping import Shaped
 from numpy import ndarray
 
 from seqloom.data.records import Location
 from seqloom.data.split import SPLITS, batched
 
-INDEX = "arrays.json"
+INDEX, FILES = "arrays.json", "files.json"
+BATCH = 1 << 20  # numbers written at a time, about
 
 
-class Kept(TypedDict):
-    """What the index says of an array."""
-
-    type: str
-    size: int
-
-
-class Writer:
-    """Named arrays of one dimension that grow at their end; `close` makes the folder readable.
+class ArrayWriter:
+    """One-dimensional arrays by name, in a folder; they can be read once the writer is closed.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with Writer(folder, {"tokens": "uint16"}) as writer:
-    ...     writer.add("tokens", [3, 1])
-    ...     writer.add("tokens", [2])
-    >>> read(folder)["tokens"].tolist()
+    >>> with ArrayWriter(folder, {"tokens": "uint16"}) as writer:
+    ...     writer.append("tokens", [3, 1])
+    ...     writer.append("tokens", [2])
+    >>> read_arrays(folder)["tokens"].tolist()
     [3, 1, 2]
     """
 
@@ -40,53 +34,39 @@ class Writer:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.types = folder, dict(types)
         self.sizes = dict.fromkeys(types, 0)
-        with ExitStack() as opened:  # if one can't be opened, none stays open
-            files = {name: opened.enter_context((folder / f"{name}.bin").open("wb")) for name in types}
-            self._files: Mapping[str, IO[bytes]] = files
-            self._open = opened.pop_all()
+        with ExitStack() as stack:  # if one file can't be opened, the others are closed
+            self._files = {name: stack.enter_context((folder / f"{name}.bin").open("wb")) for name in types}
+            self._stack = stack.pop_all()
 
-    def add(self, name: str, values: Shaped[ndarray, " n"] | Iterable[int]) -> None:
-        """More values at the end of an array."""
+    def append(self, name: str, values: Shaped[ndarray, " n"] | Iterable[int]) -> None:
         array = np.asarray(values, dtype=self.types[name])
         self._files[name].write(array.tobytes())
         self.sizes[name] += len(array)
 
-    def __enter__(self) -> "Writer":
+    def append_rows(self, name: str, rows: Sequence[Shaped[ndarray, " _"]]) -> None:
+        """Rows of a ragged array: their values to one array, the end of each to another (see `Ragged`)."""
+        if rows:
+            start = self.sizes[name]
+            self.append(name, np.concatenate(rows))
+            self.append(f"{name}_end", start + np.cumsum([len(row) for row in rows]))
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def add_rows(self, name: str, rows: Sequence[Shaped[ndarray, " _"]]) -> None:
-        """Rows of a ragged array: their values at the end of one array, where each ends in another (see `Ragged`)."""
-        if rows:
-            before = self.sizes[name]
-            self.add(name, np.concatenate(rows))
-            self.add(f"{name}_end", before + np.cumsum([len(row) for row in rows]))
-
-    def close(self) -> None:
-        """No more is added; the index says what there is."""
-        self._open.close()
-        told = {name: {"type": kind, "size": self.sizes[name]} for name, kind in self.types.items()}
-        (self.folder / INDEX).write_text(json.dumps(told), encoding="utf-8")
+        self._stack.close()
+        arrays = {name: {"type": kind, "size": self.sizes[name]} for name, kind in self.types.items()}
+        (self.folder / INDEX).write_text(json.dumps(arrays), encoding="utf-8")
 
 
-@contextmanager
-def writers(folder: Path, parts: Iterable[str], types: Mapping[str, str]) -> Iterator[dict[str, Writer]]:
-    """A writer for each part, in a folder of its name; closed together, whatever happens."""
-    with ExitStack() as opened:
-        yield {part: opened.enter_context(Writer(folder / part, types)) for part in parts}
-
-
-def read(folder: Path) -> dict[str, Shaped[ndarray, " n"]]:
-    """The arrays of a folder, mapped into memory."""
-    told: dict[str, Kept] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    return {name: mapped(folder / f"{name}.bin", of["type"], of["size"]) for name, of in told.items()}
-
-
-def mapped(path: Path, kind: str, size: int) -> Shaped[ndarray, " n"]:
-    """One array; an empty file can't be mapped."""
-    return np.memmap(path, dtype=kind, mode="r", shape=(size,)) if size else np.empty(0, dtype=kind)
+def read_arrays(folder: Path) -> dict[str, Shaped[ndarray, " n"]]:
+    """The arrays of a folder, memory-mapped; an empty file can't be."""
+    return {
+        name: np.memmap(folder / f"{name}.bin", dtype=array["type"], mode="r", shape=(array["size"],))
+        if array["size"]
+        else np.empty(0, dtype=array["type"])
+        for name, array in json.loads((folder / INDEX).read_text(encoding="utf-8")).items()
+    }
 
 
 class Ragged:
@@ -95,36 +75,34 @@ class Ragged:
     def __init__(self, flat: Shaped[ndarray, " n"], ends: Shaped[ndarray, " rows"]) -> None:
         self.flat, self.ends = flat, ends
 
+    @staticmethod
+    def of(arrays: Mapping[str, Shaped[ndarray, " n"]], name: str) -> "Ragged":
+        """The rows that `ArrayWriter.append_rows` wrote."""
+        return Ragged(arrays[name], arrays[f"{name}_end"])
+
     def __len__(self) -> int:
         return len(self.ends)
 
     def __getitem__(self, row: SupportsIndex) -> Shaped[ndarray, " n"]:
-        i = index(row)  # of numpy's numbers too, of which 0 − 1 may be 255
+        i = index(row)  # not one of numpy's numbers, for which 0 − 1 may be 255
         return self.flat[self.ends[i - 1] if i else 0 : self.ends[i]]
 
-    @staticmethod
-    def of(arrays: Mapping[str, Shaped[ndarray, " n"]], name: str) -> "Ragged":
-        """As `Writer.add_rows` wrote it."""
-        return Ragged(arrays[name], arrays[f"{name}_end"])
-
     def lengths(self) -> Shaped[ndarray, " rows"]:
-        """Of all rows."""
         return np.diff(self.ends, prepend=0)
 
 
 def smallest_type(values: int) -> str:
-    """The smallest type that has so many values."""
+    """The smallest unsigned type for so many values."""
     return "uint8" if values <= 1 << 8 else "uint16" if values <= 1 << 16 else "uint32"
 
 
-TOGETHER = 1 << 20  # numbers written at a time, about
-FILES = "files.json"
+# Rows ----------------------------------------------------------------------------------------------------------------
 
 
 class SourceFile(NamedTuple):
-    """A file that rows came from: the number of what was named, and if that is a folder, the path inside it.
+    """A file that rows came from: the position of a named file or folder, and for a folder the path inside it.
 
-    What was named may be called otherwise when the rows are found in the cache again; inside a folder all is the same.
+    Named files may have other names when the rows are found in the cache again; inside a folder names are the same.
 
     >>> SourceFile.of("films/pos/1.txt", {"dev.csv": 0, "films": 1})
     SourceFile(number=1, inside='pos/1.txt')
@@ -136,71 +114,52 @@ class SourceFile(NamedTuple):
     inside: str
 
     @staticmethod
-    def of(file: str, numbered: Mapping[str, int]) -> "SourceFile":
-        """A file that was named, or that is in a folder that was."""
+    def of(file: str, numbers: Mapping[str, int]) -> "SourceFile":
         path = PurePath(file)
-        folder = next(each for each in (path, *path.parents) if str(each) in numbered)
-        return SourceFile(numbered[str(folder)], "" if folder == path else path.relative_to(folder).as_posix())
+        named = next(parent for parent in (path, *path.parents) if str(parent) in numbers)
+        return SourceFile(numbers[str(named)], "" if named == path else path.relative_to(named).as_posix())
 
-    def name(self, named: Sequence[str]) -> str:
-        """For a person, wherever the data lie."""
-        return self.inside or PurePath(named[self.number]).name
-
-
-class HasLocations(Protocol):
-    """Rows that know where each stood."""
-
-    @property
-    def files(self) -> Sequence[SourceFile]:
-        """All that any came from."""
-
-    @property
-    def file(self) -> Integer[ndarray, " rows"]:
-        """Of each row, by its number among `files`."""
-
-    @property
-    def line(self) -> Integer[ndarray, " rows"]:
-        """In that file."""
+    def name(self, names: Sequence[str]) -> str:
+        """The name for a person, wherever the data lie."""
+        return self.inside or PurePath(names[self.number]).name
 
 
 class Row(NamedTuple):
-    """An example made ready: its numbers by name, and whether the end of it was cut off."""
+    """A prepared example: its numbers by column, and whether the end of it was cut off."""
 
-    part: str
+    split: str
     location: Location
     cut: bool
     numbers: Mapping[str, Shaped[ndarray, " _"]]
 
 
 def write_rows(
-    folder: Path, named: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]
+    folder: Path, names: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]
 ) -> tuple[tuple[str, ...], int]:
-    """Each part's rows into a folder of its name; a location is a line and the number of a file, as they came.
+    """Write the rows of each split to a folder of its name, with the file and the line of each.
 
-    `named` are the files and folders that rows are from. Returned is which parts have any row, and how many were cut.
+    names: of the files and folders that rows are from
+    Returns the splits that have any row, and how many rows were cut.
     """
-    numbered = {name: number for number, name in enumerate(named)}
-    seen: dict[str, int] = {}
-    ends = {f"{name}_end": "int64" for name in types}
+    numbers = {name: number for number, name in enumerate(names)}
+    files: dict[str, int] = {}
+    columns = list(types)
+    types = {**types, **{f"{name}_end": "int64" for name in columns}, "file": "int32", "line": "int64"}
     cut = 0
-    with writers(folder, SPLITS, {**types, **ends, "file": "int32", "line": "int64"}) as opened:
-        for group in batched(rows, TOGETHER, size_of):
+    with ExitStack() as stack:
+        writers = {split: stack.enter_context(ArrayWriter(folder / split, types)) for split in SPLITS}
+        for group in batched(rows, BATCH, lambda row: 2 + sum(map(len, row.numbers.values()))):
             cut += sum(row.cut for row in group)
-            for part, writer in opened.items():
-                mine = [row for row in group if row.part == part]
-                for name in types:
-                    writer.add_rows(name, [row.numbers[name] for row in mine])
-                writer.add("file", [seen.setdefault(row.location.file, len(seen)) for row in mine])
-                writer.add("line", [row.location.line for row in mine])
-    (folder / FILES).write_text(json.dumps([SourceFile.of(file, numbered) for file in seen]), encoding="utf-8")
-    return tuple(part for part, writer in opened.items() if writer.sizes["line"]), cut
+            for split, writer in writers.items():
+                split_rows = [row for row in group if row.split == split]
+                for name in columns:
+                    writer.append_rows(name, [row.numbers[name] for row in split_rows])
+                writer.append("file", [files.setdefault(row.location.file, len(files)) for row in split_rows])
+                writer.append("line", [row.location.line for row in split_rows])
+    (folder / FILES).write_text(json.dumps([SourceFile.of(file, numbers) for file in files]), encoding="utf-8")
+    return tuple(split for split, writer in writers.items() if writer.sizes["line"]), cut
 
 
-def files_beside(part: Path) -> tuple[SourceFile, ...]:
-    """The files that the rows of a part, and of those beside it, came from."""
-    return tuple(SourceFile(*each) for each in json.loads((part.parent / FILES).read_text(encoding="utf-8")))
-
-
-def size_of(row: Row) -> int:
-    """How many numbers it has, its location included."""
-    return 2 + sum(map(len, row.numbers.values()))
+def read_source_files(folder: Path) -> tuple[SourceFile, ...]:
+    """The files that the rows in a folder of splits came from."""
+    return tuple(SourceFile(*file) for file in json.loads((folder / FILES).read_text(encoding="utf-8")))

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 Counts = dict[str, Counter[str]]
 """Of each answer (a label, a tag), how often it is in each split."""
-SAMPLE = 20_000_000  # characters that a tokenizer learns from at most
+SAMPLE = 20_000_000  # characters that a tokenizer is trained on at most
 Encoder = TypeVar("Encoder")
 Encoders = Mapping[str, Any]
-"""What was learned, by the name of its file: tokenizers and vocabularies."""
+"""Tokenizers and vocabularies, by the names of their files."""
 Notes = dict[str, Any]
-"""What was counted while data were prepared, as JSON holds it."""
+"""Counts from the preparation of data, as JSON can hold them."""
 
 
 # Learners ------------------------------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ Notes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Learner(ABC, Generic[Encoder]):
-    """What learns an encoder from the training examples, and keeps it as a file.
+    """Learns an encoder from the training examples, and saves it in a file.
 
     roles: which values of an example it learns from
     """
@@ -54,12 +54,12 @@ class Learner(ABC, Generic[Encoder]):
 
     @abstractmethod
     def load(self, text: str, file: str) -> Encoder:
-        """What `save` wrote; a message that begins with the file's name for anything else."""
+        """The reverse of `save`; an error about anything else names the file."""
 
 
 @dataclass(frozen=True)
 class TokenizerLearner(Learner[Tokenizer]):
-    """A tokenizer of texts, from a bounded sample of them."""
+    """Trains a tokenizer on a bounded sample of the texts."""
 
     kind: str
     vocabulary: int
@@ -85,18 +85,15 @@ class TokenizerLearner(Learner[Tokenizer]):
 
 
 def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) -> TokenizerLearner:
-    """A learner as the config says; of this kind, if it does not say which."""
+    """The learner that the config asks for; `kind` is the default."""
     return TokenizerLearner(
         roles, data.tokenizer or kind, data.vocabulary or 0, data.min_count, data.lowercase, data.sample or SAMPLE
     )
 
 
 @dataclass(frozen=True)
-class AnswerLearner(Learner[Vocabulary]):
-    """All answers in the order of the alphabet."""
-
-    def learn(self, values: Iterable[Value], counts: Counts) -> Vocabulary:
-        return Vocabulary(sorted(counts))
+class VocabularyLearner(Learner[Vocabulary]):
+    """Learns a vocabulary; derived classes write `learn`."""
 
     def save(self, encoder: Vocabulary) -> str:
         return encoder.to_json()
@@ -105,11 +102,19 @@ class AnswerLearner(Learner[Vocabulary]):
         return Vocabulary.from_json(text, file)
 
 
+@dataclass(frozen=True)
+class AnswerLearner(VocabularyLearner):
+    """All answers in alphabetical order."""
+
+    def learn(self, values: Iterable[Value], counts: Counts) -> Vocabulary:
+        return Vocabulary(sorted(counts))
+
+
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
 class ColumnEncoder(ABC):
-    """Writes one column: values to rows of numbers. `dtype` is the array's."""
+    """Encodes the values of one column as rows of numbers of type `dtype`."""
 
     dtype: str
 
@@ -118,15 +123,15 @@ class ColumnEncoder(ABC):
         """A row of numbers for each value."""
 
     def close(self, folder: Path) -> None:  # noqa: B027 (most have nothing to add)
-        """Once all rows are written: what else there is to keep, in the folder of the data."""
+        """Save what else is needed in the folder of the data, once all rows are written."""
 
 
 @dataclass(frozen=True)
 class Column(ABC):
-    """One array of the prepared rows, and what of an example is in it.
+    """One array of the prepared rows.
 
     name: of the array
-    role: which value of an example
+    role: which value of an example it encodes
     max_length: the most numbers of a row; the rest of a longer one is cut off
     """
 
@@ -135,16 +140,12 @@ class Column(ABC):
     max_length: int | None = None
 
     @abstractmethod
-    def open(self, encoders: Encoders) -> ColumnEncoder:
-        """What writes it, with what was learned."""
+    def open(self, encoders: Encoders) -> ColumnEncoder: ...
 
 
 @dataclass(frozen=True)
 class TokenColumn(Column):
-    """The tokens of a text.
-
-    encoder: the file of its tokenizer
-    """
+    """The tokens of a text; `encoder` is the file of its tokenizer."""
 
     encoder: str = ""
 
@@ -153,8 +154,6 @@ class TokenColumn(Column):
 
 
 class TokenEncoder(ColumnEncoder):
-    """Texts to tokens, many at a time."""
-
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer, self.dtype = tokenizer, smallest_type(len(tokenizer))
 
@@ -198,7 +197,7 @@ class AnswerColumn(Column):
     """Answers by their numbers: labels of a text, tags of words.
 
     encoder: the file of their vocabulary
-    noun: what one is called in messages; `example`: what has it
+    noun, example: what an answer, and what has it, are called in messages
     """
 
     encoder: str = ""
@@ -210,41 +209,42 @@ class AnswerColumn(Column):
 
 
 class AnswerEncoder(ColumnEncoder):
-    """Answers to numbers; a file to test on may have some that the run never saw."""
+    """Encodes answers; a file to test on may have some that are not in the run's vocabulary."""
 
-    def __init__(self, names: Vocabulary, noun: str, example: str) -> None:
-        self.names, self.noun, self.example = names, noun, example
-        self.dtype = smallest_type(len(names))
+    def __init__(self, vocabulary: Vocabulary, noun: str, example: str) -> None:
+        self.vocabulary, self.noun, self.example = vocabulary, noun, example
+        self.dtype = smallest_type(len(vocabulary))
 
     def encode(
         self, values: Sequence[Sequence[str]], locations: Sequence[Location]
     ) -> Sequence[Integer[ndarray, " _"]]:
         for answers, location in zip(values, locations, strict=True):
             for answer in answers:
-                if answer not in self.names:
-                    message = f"{self.noun} {answer!r} is not one of the run's ({', '.join(self.names.names[:10])})"
+                if answer not in self.vocabulary:
+                    known = ", ".join(self.vocabulary.names[:10])
+                    message = f"{self.noun} {answer!r} is not one of the run's ({known})"
                     advice = f"Remove the {self.example}, or train on examples of it"
                     raise DataError(location, message, advice, code="unknown-answer", values={"value": answer})
-        return [self.names.numbers(answers) for answers in values]
+        return [self.vocabulary.ids(answers) for answers in values]
 
 
-# The whole -----------------------------------------------------------------------------------------------------------
+# Schema --------------------------------------------------------------------------------------------------------------
 
 
 class RowFilter(ABC):
-    """Decides which rows are left out, and counts what is odd."""
+    """Decides which rows are left out, and counts what is unusual."""
 
     @abstractmethod
     def keeps(self, split: str, location: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
-        """Whether a row is kept; its columns are whole, not yet cut."""
+        """Whether a row is kept; its columns are not cut yet."""
 
     @abstractmethod
     def notes(self) -> Notes:
-        """What was counted, as JSON can say it."""
+        """The counts."""
 
 
 def as_content(value: object) -> str:
-    """A value as what examples are split by.
+    """A value as the text by which examples are split.
 
     >>> as_content("a text"), as_content(("two", "words")), as_content(2.5)
     ('a text', 'two words', '2.5')
@@ -254,11 +254,11 @@ def as_content(value: object) -> str:
 
 @dataclass(frozen=True)
 class Schema:
-    """All columns of a task's rows, and what they are learned with. Its `repr` is a part of the cache's key.
+    """All columns of a task's rows, and their learners. Its `repr` is a part of the cache's key.
 
-    learners: by the name of the file that keeps what is learned
+    learners: by the names of the files that they save
     content: which value an example is split by: equal ones are in one split
-    answers: which value holds answers of a closed set, all of which training must have seen; None if none does
+    answers: which value holds answers of a closed set, all of which must be in training; None if none does
     """
 
     columns: tuple[Column, ...]
@@ -268,20 +268,20 @@ class Schema:
 
     def __post_init__(self) -> None:
         for member in (*self.columns, *self.learners.values()):
-            if not is_dataclass(member):  # its repr would be another in each process, and so the cache's key
+            if not is_dataclass(member):  # its repr, and so the cache's key, would differ in each process
                 raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
 
     def content_of(self, values: Sequence[Value]) -> str:
-        """What an example is split by."""
+        """The text by which an example is split."""
         return as_content(values[self.content])
 
     def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:
-        """Refuse answers that nothing can be learned of; those that are returned are left out with their examples.
+        """Refuse answers that can't be learned; return those that are left out, with their examples.
 
         single: whether every example has exactly one
         """
         return ()
 
     def row_filter(self, source: "DataSource") -> RowFilter | None:
-        """What leaves rows out, if anything does."""
+        """A filter of rows, if the task has one."""
         return None

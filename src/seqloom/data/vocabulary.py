@@ -1,4 +1,4 @@
-"""A closed list of names, each with a number: labels, tags, words, letters."""
+"""A closed list of names, each with an id: labels, tags, words, letters."""
 
 import json
 from collections import Counter
@@ -15,24 +15,26 @@ UNKNOWN = "<unk>"
 
 
 class Vocabulary:
-    """Names in order; a name that is not there has the number of UNKNOWN, if that is one of them.
+    """Names in order; a name that is not among them has the id of UNKNOWN, if that is one.
 
-    >>> letters = Vocabulary.of_counts(Counter("banana"), unknown=True)
-    >>> list(letters), letters.numbers("bat").tolist()
+    >>> letters = Vocabulary.from_counts(Counter("banana"), unknown=True)
+    >>> list(letters), letters.ids("bat").tolist()
     (['<unk>', 'a', 'n', 'b'], [3, 1, 0])
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self._numbers = {name: i for i, name in enumerate(self.names)}
-        self.unknown = self._numbers.get(UNKNOWN)
+        self._ids = {name: i for i, name in enumerate(self.names)}
+        self.unknown = self._ids.get(UNKNOWN)
 
     @staticmethod
-    def of_counts(counts: Counter[str], *, unknown: bool, least: int = 1, most: int | None = None) -> "Vocabulary":
-        """The names seen at least `least` times, most frequent first."""
-        kept = sorted((name for name, n in counts.items() if n >= least), key=lambda name: (-counts[name], name))
-        first = [UNKNOWN] if unknown else []
-        return Vocabulary([*first, *(name for name in kept if name != UNKNOWN)][:most])
+    def from_counts(
+        counts: Counter[str], *, unknown: bool, min_count: int = 1, max_size: int | None = None
+    ) -> "Vocabulary":
+        """The names that occur at least `min_count` times, most frequent first."""
+        names = (name for name, count in counts.items() if count >= min_count and name != UNKNOWN)
+        ordered = sorted(names, key=lambda name: (-counts[name], name))
+        return Vocabulary([*([UNKNOWN] if unknown else []), *ordered][:max_size])
 
     def __len__(self) -> int:
         return len(self.names)
@@ -41,27 +43,24 @@ class Vocabulary:
         return self.names[number]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._numbers
+        return name in self._ids
 
-    def numbers(self, names: Iterable[str]) -> Integer[ndarray, " n"]:
-        """Of several, all known or with something that stands for them."""
-        return np.array([self._numbers.get(name, self.unknown) for name in names], dtype=np.int64)
+    def ids(self, names: Iterable[str]) -> Integer[ndarray, " n"]:
+        return np.array([self._ids.get(name, self.unknown) for name in names], dtype=np.int64)
 
     def to_json(self) -> str:
-        """As it is saved."""
         return json.dumps(self.names, ensure_ascii=False)
 
     @staticmethod
-    def from_json(text: str, where: str) -> "Vocabulary":
-        """As it was saved; `where` is the file, for the sentence if it is damaged."""
+    def from_json(text: str, location: str) -> "Vocabulary":
+        """The reverse of `to_json`; `location` is the file, in the error if it is damaged."""
         try:
             names = json.loads(text)
         except (ValueError, RecursionError):
             names = None
+        advice = "Restore the file from a copy"
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise RunError("not a list of names, so it is damaged", "Restore the file from a copy", location=where)
+            raise RunError("not a list of names, so it is damaged", advice, location=location)
         if len(set(names)) != len(names):
-            raise RunError(
-                "a name stands there twice, so it is damaged", "Restore the file from a copy", location=where
-            )
+            raise RunError("a name stands there twice, so it is damaged", advice, location=location)
         return Vocabulary(names)

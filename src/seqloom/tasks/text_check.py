@@ -13,7 +13,7 @@ from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
 from seqloom.data.text_io import LINE_LENGTH, EmptyFile, read_chunks, read_lines
-from seqloom.data.text_stream import LEAST, spans_of, too_short
+from seqloom.data.text_stream import MIN_TOKENS, split_spans, too_short
 
 BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
 LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in
@@ -39,7 +39,7 @@ def check(source: DataSource, inspection: Inspection) -> None:
     unreadable = dict.fromkeys((split for split in SPLITS if not files[split]), ())
     text = replace(source, data=source.data.model_copy(update=shares | unreadable), files=files)
     try:
-        spans = spans_of(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
+        spans = split_spans(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
         splits = Splits(getattr(source.data, "tokenizer", None))
         for split, block in split_blocks(text, spans):
             splits.add(split, *block)
@@ -50,10 +50,10 @@ def check(source: DataSource, inspection: Inspection) -> None:
     splits.report(inspection)
     for split, (cut_from, _, _) in spans.items():
         size = splits.sizes[split]
-        if size.tokens < LEAST:
+        if size.tokens < MIN_TOKENS:
             inspection.add_error(too_short(source, cut_from, split, size.characters))
     learnt = splits.sizes[TRAIN].characters
-    if LEAST <= learnt < LITTLE:
+    if MIN_TOKENS <= learnt < LITTLE:
         message = f"{counted(learnt, 'character')} is little to learn a language from"
         inspection.add(
             "note", Tally(1, []), Problem("little-text", message, "Give more text, or expect it to be learnt by heart")
@@ -121,7 +121,7 @@ def unreadable_lines(path: Path) -> BadLines:
 def blocks(text: DataSource, split: str) -> Iterator[Block]:
     """The text of a split's files in blocks of whole lines, as far as lines are shorter than a block."""
     if split == TRAIN and text.corpus:
-        yield from numbered(text.corpus, text.made())
+        yield from numbered(text.corpus, text.generate())
         return
     for path in text.files[split]:
         try:
@@ -192,7 +192,7 @@ class Splits:
         size.characters += len(text)
         size.lines += text.count("\n")
         size.wide += 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
-        if size.tokens < LEAST:
+        if size.tokens < MIN_TOKENS:
             size.tokens += count_tokens(text, self.tokenizer)
         size.distinct.update(text)
         if split != TRAIN:

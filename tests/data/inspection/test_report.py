@@ -27,7 +27,7 @@ def test_json_says_all() -> None:
     values = json.loads(json.dumps(inspection.as_json()))
     assert values["ok"] is True
     assert values["summary"] == [{"name": "train", "value": "9 sentences"}]
-    assert list(values["findings"][0]) == ["kind", "code", "what", "count", "locations", "do"]
+    assert list(values["findings"][0]) == ["kind", "code", "what", "count", "places", "do"]
     kind, code, message, count, locations, advice = values["findings"][0].values()
     assert Finding(kind, Problem(code, message, advice), count, tuple(locations)) == NOTE
 

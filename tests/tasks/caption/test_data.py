@@ -9,7 +9,7 @@ import pytest
 
 from seqloom.core.problem import DataError
 from seqloom.data.corpora import scenes
-from seqloom.data.images import read_source
+from seqloom.data.images import read_image_or_features
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.tasks.caption.config import DATA_SPEC
@@ -56,7 +56,7 @@ def test_every_caption_is_in_one_split_with_its_image() -> None:
         assert part["image"].lengths().tolist() == [1] * len(part)
         for row in range(len(part)):
             name, caption = images.name(image_of(part, row)), part.text("target_texts", row)
-            assert np.array_equal(images[image_of(part, row)], read_source(name, 8))
+            assert np.array_equal(images[image_of(part, row)], read_image_or_features(name, 8))
             assert np.array_equal(part["target"][row], task.target.encode(caption))
             assert ROWS[part.line[row] - 1] == (name, caption)
             assert part.files[part.file[row]].name(["a.tsv"]) == "a.tsv"

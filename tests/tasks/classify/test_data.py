@@ -216,7 +216,7 @@ def test_bad_lines_are_counted_once() -> None:
 
 def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     first = made(ROWS)
-    monkeypatch.setattr(module, "write_all", None)  # not called
+    monkeypatch.setattr(module, "write_dataset", None)  # not called
     Path("a.tsv").rename("b.tsv")
     again = prepared(train="b.tsv")
     assert [told(again, part) for part in again.splits.values()] == [

@@ -208,7 +208,7 @@ def test_bad_lines_are_counted_once() -> None:
 
 def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     first = made(SENTENCES)
-    monkeypatch.setattr(module, "write_all", None)  # not called
+    monkeypatch.setattr(module, "write_dataset", None)  # not called
     Path("a.conll").rename("b.conll")
     again = prepared(train="b.conll")
     assert [told(again, part) for part in again.splits.values()] == [

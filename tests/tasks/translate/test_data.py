@@ -173,7 +173,7 @@ def test_bad_lines_are_counted_once() -> None:
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_second_time_comes_from_the_cache(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     first = made(ROWS, shared_vocabulary=shared)
-    monkeypatch.setattr(module, "write_all", None)  # not called
+    monkeypatch.setattr(module, "write_dataset", None)  # not called
     again = prepared(shared_vocabulary=shared)
     assert [told(part) for part in again.splits.values()] == [told(part) for part in first.splits.values()]
     assert (source(again) is target(again)) == shared

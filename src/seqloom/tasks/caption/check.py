@@ -6,7 +6,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
 from seqloom.data.image_store import DrawnImage, RealPaths, image_path
-from seqloom.data.images import read_source
+from seqloom.data.images import read_image_or_features
 from seqloom.data.inspection.duplicates import Repeated, report_overlap
 from seqloom.data.inspection.report import BadLines, Inspection
 from seqloom.data.records import Location, Value
@@ -52,7 +52,7 @@ class CaptionCheck(RowCheck):
 
     def is_readable(self, image: str, location: Location) -> bool:
         try:
-            read_source(image_path(image, location), SMALL)
+            read_image_or_features(image_path(image, location), SMALL)
         except DataError as error:
             message = f"{image!r} {error.template.message}"
             self.bad_images(DataError(location, message, "Replace it, or leave it out", code=error.template.code))

@@ -16,7 +16,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
 from seqloom.data.image_store import Images
-from seqloom.data.images import MOST_VALUES, normalize_images, read_source
+from seqloom.data.images import MAX_VALUES, normalize_images, read_image_or_features
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TEST, TRAIN, VALID
@@ -74,7 +74,7 @@ class Pictures(Source):
             sizes = [told["features"], told["regions"]]
         except (ValueError, TypeError, LookupError, RecursionError):
             sizes = [None]
-        if not all(type(size) is int and 0 <= size <= MOST_VALUES for size in sizes):
+        if not all(type(size) is int and 0 <= size <= MAX_VALUES for size in sizes):
             raise RunError("not the sizes of pictures, so it is damaged", "Restore the file from a copy", location=KIND)
         return cls(experiment, encoders[TARGET_FILE], sizes[0], sizes[1], Seen.from_files(files))
 
@@ -172,7 +172,7 @@ class Pictures(Source):
         return {"regions": list(self.shape(self.images[image_of(part, row)]))}
 
     def read(self, given: Sequence[str]) -> tuple[Read, list[Answer]]:
-        pictures = [read_source(path, self.size) for path in given]
+        pictures = [read_image_or_features(path, self.size) for path in given]
         for path, picture in zip(given, pictures, strict=True):
             self.check(printable(path), picture)
         about = [

@@ -40,7 +40,7 @@ class Caption(GenerationTask):
         experiment = experiment.model_copy(update={"data": source.data})
         store = store_images(source, image_options(keys(experiment.data, CaptionData)))
         key = {"images": store.state, "sha256": store.sha256}
-        data = noting(prepare(source, cls.schema(experiment), store.numbered, key), store)
+        data = noting(prepare(source, cls.schema(experiment), store.examples, key), store)
         reads = cls.sources.learned(experiment, data, store.images)
         return cls(experiment, data.encoders, data, source, reads=reads)
 
@@ -49,8 +49,8 @@ class Caption(GenerationTask):
         self._data_source = source = self.source_to_test(files)
         examples = ImageReader(source)
         fill_store(examples, folder, image_options(keys(self.experiment.data, CaptionData), self.source.features))
-        store = ImageStore.within(folder, examples, "")
-        data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.numbered)
+        store = ImageStore.open(folder, examples, "")
+        data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.examples)
         self._data = noting(data, store)
         self.source.look_at(store.images, data, source.names())
 

@@ -58,5 +58,5 @@ def guess_tokenizer(source: DataSource) -> str:
     """What a token is: characters if most of the first texts are one word."""
     if source.corpus and (tokenizer := source.data_spec.corpora[source.corpus].tokenizer):
         return tokenizer
-    lengths = sorted(len(example.values[TEXT].split()) for example in source.first())
+    lengths = sorted(len(example.values[TEXT].split()) for example in source.first_examples())
     return "word" if lengths and lengths[len(lengths) // 2] > 1 else "character"

@@ -79,7 +79,7 @@ class Language(Task[Model, Chunk]):
         train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
         size, k = len(self.data.tokens[TRAIN]), train.bptt
         if train.carry:
-            return StreamEpoch(size, train.batch, k, drawn=train.bptt_drawn, seed=seed, epoch=number)
+            return StreamEpoch(size, train.batch, k, random_lengths=train.bptt_drawn, seed=seed, epoch=number)
         return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
 
     def batch(self, item: Chunk) -> Batch:
@@ -238,7 +238,7 @@ def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Chunk]
     train = keys(experiment.train, LanguageTrain)
     k = train.bptt
     if train.carry:
-        streams = StreamEpoch(tokens, train.batch, k, drawn=False, seed=0, epoch=0)
+        streams = StreamEpoch(tokens, train.batch, k, random_lengths=False, seed=0, epoch=0)
         yield from streams
         done = streams.rows * streams.length
     else:

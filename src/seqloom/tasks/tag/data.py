@@ -14,7 +14,7 @@ from numpy import ndarray
 from seqloom.core.problem import KeyName, RunError
 from seqloom.data.prepare import SplitExamples, never_in_train
 from seqloom.data.records import Location
-from seqloom.data.row_store import Ragged, Writer, read
+from seqloom.data.row_store import ArrayWriter, Ragged, read_arrays
 from seqloom.data.schema import (
     AnswerColumn,
     AnswerLearner,
@@ -51,7 +51,7 @@ class WordLearner(Learner[Vocabulary]):
         words = Counter[str]()
         for sentence in values:
             words.update(word.lower() if self.lowercase else word for word in sentence)
-        return Vocabulary.of_counts(words, unknown=True, least=self.min_count, most=self.vocabulary)
+        return Vocabulary.from_counts(words, unknown=True, min_count=self.min_count, max_size=self.vocabulary)
 
     def save(self, encoder: Vocabulary) -> str:
         return encoder.to_json()
@@ -68,7 +68,7 @@ class LetterLearner(Learner[Vocabulary]):
         letters = Counter[str]()
         for sentence in values:
             letters.update("".join(sentence))
-        return Vocabulary([NO_LETTER, *Vocabulary.of_counts(letters, unknown=True).names])
+        return Vocabulary([NO_LETTER, *Vocabulary.from_counts(letters, unknown=True).names])
 
     def save(self, encoder: Vocabulary) -> str:
         return encoder.to_json()
@@ -96,9 +96,9 @@ class Spellings:
         """[word, letter, letter, …, 0, 0] for each word: what `nn.WordEmbedding` reads."""
         table = np.zeros((len(words), 1 + LONGEST), dtype=np.int64)
         for row, word in zip(table, words, strict=True):
-            row[0] = self.words.numbers([word.lower() if self.lowercase else word])[0]
+            row[0] = self.words.ids([word.lower() if self.lowercase else word])[0]
             letters = word if len(word) <= LONGEST else word[: LONGEST // 2] + word[-LONGEST // 2 :]
-            row[1 : 1 + len(letters)] = self.letters.numbers(letters)
+            row[1 : 1 + len(letters)] = self.letters.ids(letters)
         return table
 
 
@@ -126,10 +126,10 @@ class FormEncoder(ColumnEncoder):
         return [np.array([forms.setdefault(word, len(forms)) for word in words], dtype=np.int64) for words in values]
 
     def close(self, folder: Path) -> None:
-        with Writer(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
+        with ArrayWriter(folder / FORMS, {"forms": "uint8", "forms_end": "int64", "table": "int32"}) as writer:
             for some in batched(self.forms, TOGETHER):
-                writer.add_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
-                writer.add("table", self.spellings.rows(some).ravel())
+                writer.append_rows("forms", [np.frombuffer(form.encode(), dtype=np.uint8) for form in some])
+                writer.append("table", self.spellings.rows(some).ravel())
 
 
 class Forms:
@@ -140,7 +140,7 @@ class Forms:
 
     @cached_property
     def _arrays(self) -> Mapping[str, Shaped[ndarray, " n"]]:
-        return read(self.folder / FORMS)
+        return read_arrays(self.folder / FORMS)
 
     @property
     def table(self) -> Integer[ndarray, "forms 1+longest"]:
