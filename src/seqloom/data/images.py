@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float32, Shaped, UInt8
 from numpy import ndarray
 
-from seqloom.core.plurals import named
+from seqloom.core.plurals import printable
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.text_io import cannot_read
 
@@ -65,7 +65,7 @@ def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
             opened = pillow.open(path, formats=FORMATS)
         except pillow.UnidentifiedImageError:
             message = f"is not an image (its content is none of {', '.join(FORMATS)})"
-            raise DataError(named(path), message, NAME_ANOTHER, code="not-an-image") from None
+            raise DataError(printable(path), message, NAME_ANOTHER, code="not-an-image") from None
         except pillow.DecompressionBombError:
             raise too_large(path, "far too many pixels", MAX_PIXELS) from None
         with opened as image:
@@ -116,13 +116,15 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
         array = np.lib.format.open_memmap(path, mode="r")  # reads only the shape, and never objects
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or not array.size:
         message = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
-        raise DataError(named(path), message, SAVE_AGAIN, code="feature-shape")
+        raise DataError(printable(path), message, SAVE_AGAIN, code="feature-shape")
     if array.size > MAX_VALUES:
         raise too_large(path, f"{array.size:,} values", MAX_VALUES)
     with np.errstate(over="ignore"):  # an overflow is refused below
         features = array.astype(np.float32)
     if not np.isfinite(features).all():
-        raise DataError(named(path), "has a value that is not finite in float32", SAVE_AGAIN, code="feature-not-finite")
+        raise DataError(
+            printable(path), "has a value that is not finite in float32", SAVE_AGAIN, code="feature-not-finite"
+        )
     return features.reshape(-1 if array.ndim == 3 else 1, *array.shape[-2:])
 
 
@@ -131,13 +133,15 @@ def check_file(path: Path) -> None:
     try:
         stat = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(named(path), "is not there", "Check the name and the folder", code="image-not-there") from None
+        raise DataError(
+            printable(path), "is not there", "Check the name and the folder", code="image-not-there"
+        ) from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except ValueError:  # a NUL in it
-        raise DataError(named(path), "is not a file name", NAME_ANOTHER, code="image-name") from None
+        raise DataError(printable(path), "is not a file name", NAME_ANOTHER, code="image-name") from None
     if not S_ISREG(stat.st_mode):
-        raise DataError(named(path), "is not a file", NAME_ANOTHER, code="image-not-a-file")
+        raise DataError(printable(path), "is not a file", NAME_ANOTHER, code="image-not-a-file")
     if stat.st_size > MAX_BYTES:
         raise too_large(path, f"{stat.st_size:,} bytes", MAX_BYTES)
 
@@ -153,11 +157,13 @@ def decoding_errors(path: Path, message: str) -> Iterator[None]:
         raise cannot_read(path, error) from None
     except Exception as error:  # decoders raise many kinds
         reason = (str(error).splitlines() or [""])[0].rstrip(".")[:100] or type(error).__name__
-        raise DataError(named(path), f"{message} ({reason})", NAME_ANOTHER, code="broken-image") from None
+        raise DataError(printable(path), f"{message} ({reason})", NAME_ANOTHER, code="broken-image") from None
 
 
 def too_large(path: Path, size: str, most: int) -> DataError:
-    return DataError(named(path), f"has {size}, and at most {most:,} are read", "Make it smaller", code="image-size")
+    return DataError(
+        printable(path), f"has {size}, and at most {most:,} are read", "Make it smaller", code="image-size"
+    )
 
 
 def import_pillow() -> ModuleType:

@@ -9,7 +9,7 @@ from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
-from seqloom.core.plurals import counted, named
+from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, UserError
 from seqloom.data.binary_files import check_text
 from seqloom.data.records import Location
@@ -246,7 +246,7 @@ def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
 
 def cannot_read(path: Path, error: OSError) -> DataError:
     """The error for a file or folder that the system does not open."""
-    name = named(path)
+    name = printable(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
             return DataError(name, "there is no such file", "Check the name and the folder", code="no-such-file")

@@ -45,7 +45,7 @@ class Key:
 
 
 # Other spellings of keys, which older runs have and which anyone may write.
-ALIASES = {"data.tokenizer": "data.tokenizer", "train.optimiser": "train.optimizer"}
+ALIASES = {"data.tokeniser": "data.tokenizer", "train.optimiser": "train.optimizer"}
 
 # What people coming from elsewhere may write, and what it is called here.
 ALSO_CALLED = {

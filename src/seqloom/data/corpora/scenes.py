@@ -40,7 +40,7 @@ def square(x: Plane, y: Plane) -> Plane:
 
 
 def triangle(x: Plane, y: Plane) -> Plane:
-    """ScheduleState on its side: y ≤ 1, and 2 |x| ≤ y + 1 below the tip at (0, −1)"""
+    """Standing on its side: y ≤ 1, and 2 |x| ≤ y + 1 below the tip at (0, −1)"""
     outside: Plane = np.maximum(y - 1, (2 * np.abs(x) - y - 1) / 5**0.5)
     return outside
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from seqloom.core.plurals import counted
-from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, format_problem, named, rendered
+from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, format_problem, name_keys, render
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
@@ -137,7 +137,7 @@ class Inspection:
     @property
     def summary(self) -> list[tuple[str, str]]:
         """Names and values, in the order in which they are shown."""
-        return [(name, rendered(value)) for name, value in self.summary_lines]
+        return [(name, render(value)) for name, value in self.summary_lines]
 
     def add(self, kind: Kind, tally: Tally, problem: Problem) -> None:
         """Add a finding, if it was seen at all."""
@@ -171,14 +171,14 @@ class Inspection:
             {
                 "kind": finding.kind,
                 "code": finding.problem.code,
-                "what": named(finding.template.message, naming),
+                "what": name_keys(finding.template.message, naming),
                 "count": finding.count,
                 "places": list(finding.locations),
-                "do": named(finding.template.advice, naming),
+                "do": name_keys(finding.template.advice, naming),
             }
             for finding in self.findings
         ]
-        summary = [{"name": name, "value": named(value, naming)} for name, value in self.summary_lines]
+        summary = [{"name": name, "value": name_keys(value, naming)} for name, value in self.summary_lines]
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
     def lines(self, naming: Naming = as_key) -> Iterator[str]:
@@ -191,7 +191,7 @@ class Inspection:
         no problems found: these data can be trained on
         """
         for name, value in self.summary_lines:
-            yield rendered(f"{name:<13} {value}".rstrip(), naming)
+            yield render(f"{name:<13} {value}".rstrip(), naming)
         if self.summary_lines:
             yield ""
         findings = self.findings
