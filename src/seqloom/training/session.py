@@ -95,7 +95,7 @@ class Session:
     def _check_unchanged(self, folder: Path) -> None:
         """Refuse other images than at the start of the run, and another vocabulary, which the weights do not fit."""
         recorded = read_json(folder / LOCAL).get("images")
-        if recorded is not None and recorded != self.source.named.get("images"):
+        if recorded is not None and recorded != self.source.referenced.get("images"):
             advice = f"Put the old ones back, or name the file beside them with {MOVED}"
             raise RunError("its images changed since the run began", advice, location=self.source.name)
         manifest, files, corpus = read_manifest(folder), self.task.files(), self.source.corpus
@@ -105,7 +105,6 @@ class Session:
             message = f"{subject} now from when the run began, with {versions}"
             raise RunError(message, "Resume it with those versions", location=folder)
 
-<<<<<<< HEAD
     def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:
         """Evaluate the best weights on the validation and test splits, and write scores and costs."""
         progress = trainer.progress
@@ -131,94 +130,6 @@ class Session:
         }
         trainer.emit(End(progress.step, round(progress.seconds, 3)))
         atomic_io.write(run.folder / SCORES, json.dumps(jsonable(content), indent=1, ensure_ascii=False) + "\n")
-=======
-
-def go_to_the_end(session: Session, config: Experiment, folder: Path, listeners: Sequence[Listener]) -> Run:
-    """From the last checkpoint, or the beginning if there is none; by one process at a time.
-
-    config: as the folder holds it
-    """
-    same_images(session, folder)
-    same_words(session, folder)
-    with atomic_io.lock_folder(folder), part_errors(session.experiment):
-        disk = RunCheckpointer(folder)
-        atomic_io.remove_leftovers(folder)
-        atomic_io.make_folder(folder / CHECKPOINTS)
-        atomic_io.remove_leftovers(folder / CHECKPOINTS)
-        trainer = session.trainer([disk.listen, *listeners])
-        trainer.tell(Ready(0, session, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
-        last = checkpoints.latest(folder)
-        if last is not None:
-            checkpoints.drop_after(last)
-            restored = checkpoints.restore(last, trainer.model, trainer.optimizer, session.device)
-            trainer.state, trainer.progress = restored
-            disk.cut_log(trainer.progress.log_bytes)
-            trainer.tell(Resume(trainer.progress.step, now()))
-        else:
-            disk.cut_log(0)
-        train = session.experiment.train
-        with disk.signals(), determinism(train), tracked(trainer, folder):
-            trainer.run(disk)
-            averaged = average(trainer, disk, folder)
-            run = Run(folder, str(session.device), verify(folder), config)
-            finish(run, session, trainer, averaged)
-            tidy(folder, session.experiment.train.keep)
-    return run
-
-
-def tidy(folder: Path, keep: int) -> None:
-    """Only the last few checkpoints of a finished run: once its scores are written, those of a mean have served."""
-    atomic_io.remove_leftovers(folder / CHECKPOINTS)
-    checkpoints.prune(folder, keep)
-
-
-def same_images(session: Session, folder: Path) -> None:
-    """What the data files name must be what it was, as they must; a corpus names nothing."""
-    then, now_named = read_json(folder / LOCAL).get("images"), session.source.referenced.get("images")
-    if then is not None and then != now_named:
-        advice = f"Put the old ones back, or name the file beside them with {MOVED}"
-        raise RunError("its images changed since the run began", advice, location=session.source.name)
-
-
-def same_words(session: Session, folder: Path) -> None:
-    """The weights of a run fit no other vocabulary; an embedded corpus may differ from one Python to the next."""
-    manifest = read_manifest(folder)
-    now, then = session.task.files(), vocabulary_of(folder, manifest)
-    if now == {**now, **then}:  # an older run has none of what came later
-        return
-    made_by = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-    how = f"the corpus {session.source.corpus!r} differs" if session.source.corpus else "its data are read differently"
-    message = f"{how} now from when the run began, with {made_by}"
-    raise RunError(message, "Resume it with those versions", location=folder)
-
-
-def finish(run: Run, session: Session, trainer: Trainer, averaged: Average | None) -> None:
-    """Measure the best weights on the parts to choose by and to test on, and write the figures down."""
-    progress = trainer.progress
-    told: dict[str, object] = {"chosen_by": session.task.chosen_by, "best_step": progress.best_step}
-    if averaged is not None:
-        score = averaged.scores[session.task.chosen_by]
-        told["averaged"] = {"steps": averaged.steps, "score": score, "kept": averaged.best}
-    for part in ("valid", "test"):
-        if part in session.task.parts():
-            with torch.inference_mode():  # in float32, as `evaluate` and `predict` will
-                evaluation = session.task.evaluate(run.model, part, session.device)
-            told[part] = evaluation.scores
-            if part == "valid":
-                told["details"] = evaluation.details
-    rate = progress.tokens / progress.stepping if progress.stepping else math.nan  # learning alone, without validations
-    told["cost"] = {
-        "seconds": round(progress.seconds, 3),
-        "learning_seconds": round(progress.stepping, 3),
-        "steps": progress.step,
-        "tokens": progress.tokens,
-        "tokens_per_second": round(rate, 1),
-        "parameters": sum(weight.numel() for weight in trainer.parameters),
-        "peak_memory_bytes": peak_memory(session.device),
-    }
-    trainer.tell(End(progress.step, round(progress.seconds, 3)))
-    atomic_io.write(run.folder / SCORES, json.dumps(plain(told), indent=1, ensure_ascii=False) + "\n")
->>>>>>> 9ff196a (Simplify the data source, schema, preparation and image store)
 
 
 def peak_memory(device: torch.device) -> int:
