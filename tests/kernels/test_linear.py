@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
-from seqloom.kernels.linear import SMALLEST, PackedWeights, linear, packable, takes
+from seqloom.kernels.linear import MIN_NUMEL, PackedWeights, is_packable, is_supported_input, linear
 from seqloom.nn import GRU, AttentionBefore, AttentionDecoder, ConcatCombine, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.bridges import LearnedBridge
 from seqloom.nn.model import EncoderDecoder
@@ -22,43 +22,43 @@ from seqloom.nn.model import EncoderDecoder
 def test_the_same_product(shape: tuple[int, ...], bias: bool) -> None:
     layer, x = nn.Linear(256, 100, bias=bias), torch.randn(shape)
     with torch.no_grad(), PackedWeights():
-        assert takes(x)
-        assert packable(layer.weight)
+        assert is_supported_input(x)
+        assert is_packable(layer.weight)
         for _ in range(3):
             y = linear(x, layer.weight, layer.bias)
             torch.testing.assert_close(y, F.linear(x, layer.weight, layer.bias), atol=1e-5, rtol=1e-5)
 
 
-def test_what_it_can_not_take_goes_the_common_way() -> None:
+def test_unsupported_products_are_not_packed() -> None:
     weight, x = nn.Parameter(torch.randn(256, 256)), torch.randn(2, 256)
     with torch.no_grad():
-        assert takes(x)
-        assert not takes(x.double())
-        assert not takes(x[:0])
+        assert is_supported_input(x)
+        assert not is_supported_input(x.double())
+        assert not is_supported_input(x[:0])
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            assert not takes(x)
-        assert PackedWeights().layout(weight) is weight
-        assert PackedWeights().layout(weight.detach()) is None  # what is made at each call
-        assert PackedWeights().layout(nn.Parameter(torch.randn(SMALLEST // 8 - 1, 8))) is None
-        assert PackedWeights().layout(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
-    assert not takes(x)  # a gradient is wanted
+            assert not is_supported_input(x)
+        assert PackedWeights().copy_of(weight) is weight
+        assert PackedWeights().copy_of(weight.detach()) is None  # not a parameter
+        assert PackedWeights().copy_of(nn.Parameter(torch.randn(MIN_NUMEL // 8 - 1, 8))) is None
+        assert PackedWeights().copy_of(nn.Parameter(torch.randn(256, 256, dtype=torch.float64))) is None
+    assert not is_supported_input(x)  # a gradient is wanted
     with PackedWeights():
         linear(x, weight).sum().backward()
     torch.testing.assert_close(weight.grad, x.sum(dim=0).expand(256, -1))
 
 
 def test_a_copy_is_made_for_the_second_product_and_kept() -> None:
-    weight, packing = nn.Parameter(torch.randn(256, 256)), PackedWeights()
-    with torch.no_grad(), packing:
-        assert packing.layout(weight) is weight
-        one = packing.layout(weight)
+    weight, packed = nn.Parameter(torch.randn(256, 256)), PackedWeights()
+    with torch.no_grad(), packed:
+        assert packed.copy_of(weight) is weight
+        one = packed.copy_of(weight)
         assert one is not None
         assert one.is_mkldnn
-        with packing:
-            assert packing.layout(weight) is one
-            assert PackedWeights.here() is packing
-    assert PackedWeights.here() is not packing
-    assert PackedWeights().layout(weight) is weight
+        with packed:
+            assert packed.copy_of(weight) is one
+            assert PackedWeights.current() is packed
+    assert PackedWeights.current() is not packed
+    assert PackedWeights().copy_of(weight) is weight
 
 
 def translator() -> EncoderDecoder:
@@ -73,40 +73,40 @@ def translator() -> EncoderDecoder:
 
 
 def test_decodings_within_one_packing_share_its_copies() -> None:
-    model, packing = translator().eval(), PackedWeights()
+    model, packed = translator().eval(), PackedWeights()
     weight = next(each for each in model.head.parameters() if each.dim() == 2)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=1, length=3)
     copies = []
-    with torch.no_grad(), packing:
+    with torch.no_grad(), packed:
         for _ in range(2):
             decode(model, source, prompts=[[0], [0]], end=None, options=options)
-            copies.append(packing.layout(weight))
+            copies.append(packed.copy_of(weight))
     assert copies[0].is_mkldnn
     assert copies[0] is copies[1]
 
 
 def test_packings_are_closed_in_the_thread_that_opened_them() -> None:
     """As in a server, whose threads begin with what was open."""
-    packing, both_are_in = PackedWeights(), Barrier(2)
+    packed, both_inside = PackedWeights(), Barrier(2)
 
     def answer() -> bool:
-        with PackedWeights.here():
-            both_are_in.wait(timeout=10)
-        both_are_in.wait(timeout=10)
-        return PackedWeights.here() is packing
+        with PackedWeights.current():
+            both_inside.wait(timeout=10)
+        both_inside.wait(timeout=10)
+        return PackedWeights.current() is packed
 
-    with packing, ThreadPoolExecutor(2) as threads:
+    with packed, ThreadPoolExecutor(2) as threads:
         assert all(each.result() for each in [threads.submit(copy_context().run, answer) for _ in range(2)])
 
 
 def test_each_decoding_sees_the_weights_as_they_are() -> None:
-    """A fused optimiser changes weights without raising their version."""
+    """A fused optimizer changes weights without raising their version."""
     model = translator()
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=2, length=5)
     for _ in range(3):
         model.loss(source, source, source).mean.backward()
-        optimiser.step()
+        optimizer.step()
         model.eval()
         found = decode(model, source, prompts=[[0], [0]], end=1, options=options)
         model.train()

@@ -88,8 +88,8 @@ def assert_equal(came: Result, expected: Result, layer: Layer) -> None:
     """Bit for bit: outputs, state and every gradient."""
     exact = {"rtol": 0, "atol": 0}
     torch.testing.assert_close(came.y, expected.y, **exact)
-    torch.testing.assert_close(came.to_x, expected.to_x, **exact)
-    torch.testing.assert_close(came.to_weights, expected.to_weights, **exact)
+    torch.testing.assert_close(came.x_grad, expected.x_grad, **exact)
+    torch.testing.assert_close(came.weight_grads, expected.weight_grads, **exact)
     assert_state_close(came.state, expected.state, layer, atol=0)
 
 

@@ -139,7 +139,7 @@ BROKEN: dict[type[Layer], str] = {
     Mean: "is causal, but y at step 1 changed when steps 4 to 6 did",
     Wide: "declares output_size 5, but gave y of shape [4, 6, 10] for x [4, 6, 5]",
     Noisy: "gave two results for one input in eval mode",
-    Forgetful: "is causal, but y at step 2 was another step by step than in one call",
+    Forgetful: "is causal, but y at step 2 differs between one call and single steps",
     OtherState: "declares the states ['sum'] in state_shapes, but returned ['total']",
     OtherShape: "declares state 'sum' of shape ['rows', 5], but returned [4, 2]",
     AcrossRows: "must compute each row by itself, but row 1 gave other values when it was alone",

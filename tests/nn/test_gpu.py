@@ -44,9 +44,9 @@ def test_the_gpu_gives_what_the_cpu_gives(case):
     layer = layer.cuda()
     came = forward_backward(layer, x.cuda(), lengths.cuda(), case.initial_state(layer, len(x)))
     torch.testing.assert_close(came.y.cpu(), expected.y, rtol=0, atol=1e-9)
-    torch.testing.assert_close(came.to_x.cpu(), expected.to_x, rtol=0, atol=1e-8)
-    for name, gradient in came.to_weights.items():
-        torch.testing.assert_close(gradient.cpu(), expected.to_weights[name], rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(came.x_grad.cpu(), expected.x_grad, rtol=0, atol=1e-8)
+    for name, gradient in came.weight_grads.items():
+        torch.testing.assert_close(gradient.cpu(), expected.weight_grads[name], rtol=1e-8, atol=1e-8)
 
 
 @every(having=causal)
@@ -74,9 +74,9 @@ def test_vendor_equals_reference(name, dtype):
     atol = {torch.float64: 1e-10, torch.float32: 1e-4, torch.bfloat16: 0.5}[dtype]
     torch.testing.assert_close(fast.y, plain.y, rtol=0, atol=atol / 5)
     torch.testing.assert_close(dict(fast.state), dict(plain.state), rtol=0, atol=atol / 5)
-    torch.testing.assert_close(fast.to_x, plain.to_x, rtol=0, atol=atol)
+    torch.testing.assert_close(fast.x_grad, plain.x_grad, rtol=0, atol=atol)
     torch.testing.assert_close(
-        fast.to_weights, plain.to_weights, rtol=0.1 if dtype == torch.bfloat16 else 0, atol=10 * atol
+        fast.weight_grads, plain.weight_grads, rtol=0.1 if dtype == torch.bfloat16 else 0, atol=10 * atol
     )
 
 

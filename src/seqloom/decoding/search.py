@@ -58,7 +58,7 @@ class Search:
 
         Those that end at a step are not among them.
         """
-        packing = PackedWeights.here()
+        packing = PackedWeights.current()
         live = [
             Branch(row, first + sample, place=sample, row=row * self.samples + sample)
             for row, first in enumerate(self.numbers)

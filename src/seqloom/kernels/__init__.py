@@ -1,6 +1,6 @@
-"""Fast arithmetic on tensors: recurrences over time, found by the name of an equation.
+"""Fast tensor arithmetic: recurrences over time, found by the name of an equation.
 
-`with seqloom.kernels.use("reference"):` names a backend; without it the fastest that fits is picked.
+`with seqloom.kernels.use("reference"):` requests a backend; otherwise the fastest that can run a recurrence is used.
 """
 
 from seqloom.kernels.recurrence import Operands, Recurrence

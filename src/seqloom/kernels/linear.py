@@ -1,4 +1,4 @@
-"""Matrix products of a few rows at a time, as in decoding, with weights laid out for them once."""
+"""Matrix products of a few rows, as in decoding, with weights repacked once into the layout that oneDNN prefers."""
 
 from contextvars import ContextVar
 
@@ -7,15 +7,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-SMALLEST = 2**14  # numbers in a weight: in one below this the product is not what takes the time
+MIN_NUMEL = 2**14  # below this size the product is not what takes the time
 
 
 class PackedWeights:
-    """Within `with packing:`, products without gradients on a CPU keep a copy of each weight in the layout they like.
+    """Within `with packed:`, products without gradients on a CPU keep a repacked copy of each weight.
 
-    The copies last as long as this object does, so whoever opens it answers for weights that stay as they are: an
-    optimiser may change one without a trace. (32 rows on two AMD cores: 1 to 2.9 times the speed of torch's own
-    product; results differ by rounding.)
+    The copies last as long as this object, so its owner must keep the weights constant: a fused optimizer changes them
+    without a trace. (32 rows on two AMD cores: 1 to 2.9 times the speed of torch's own product; results differ by
+    rounding.)
 
     >>> layer, x = nn.Linear(256, 256), torch.randn(2, 256)
     >>> with torch.no_grad(), PackedWeights():
@@ -25,7 +25,8 @@ class PackedWeights:
     """
 
     def __init__(self) -> None:
-        self._layouts: dict[int, tuple[Tensor, Tensor | None]] = {}  # the weight itself too: its id stays its own
+        # By the id of a weight: the weight itself, so that the id stays its own, and its copy.
+        self._copies: dict[int, tuple[Tensor, Tensor | None]] = {}
 
     def __enter__(self) -> None:
         _open.set((self, *_open.get()))
@@ -34,24 +35,21 @@ class PackedWeights:
         _open.set(_open.get()[1:])
 
     @staticmethod
-    def here() -> "PackedWeights":
-        """The one that is open, so that its copies serve several decodings; else a new one."""
+    def current() -> "PackedWeights":
+        """The innermost open one, so that several decodings share its copies; otherwise a new one."""
         return next(iter(_open.get()), None) or PackedWeights()
 
-    def layout(self, weight: Tensor) -> Tensor | None:
-        """The weight as oneDNN is to take it: as it stands the first time, since a copy for one product does not pay,
-        and in its own layout from then on. None if it can't take it, or need not.
-
-        Only a parameter is there at the next call too.
+    def copy_of(self, weight: Tensor) -> Tensor | None:
+        """The weight as oneDNN takes it: itself the first time, since a copy for one product does not pay, then a
+        repacked copy. None if it can't or need not be packed; only parameters live until the next call.
         """
         if not isinstance(weight, nn.Parameter):
             return None
-        known = self._layouts.get(id(weight))
-        if known is None:
-            self._layouts[id(weight)] = weight, weight if packable(weight) else None
-        elif known[1] is weight:
-            self._layouts[id(weight)] = weight, torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
-        return self._layouts[id(weight)][1]
+        if id(weight) not in self._copies:
+            self._copies[id(weight)] = weight, weight if is_packable(weight) else None
+        elif self._copies[id(weight)][1] is weight:
+            self._copies[id(weight)] = weight, torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+        return self._copies[id(weight)][1]
 
 
 _open: ContextVar[tuple[PackedWeights, ...]] = ContextVar("open", default=())  # the innermost first
@@ -61,16 +59,16 @@ def linear(
     x: Float[Tensor, "*batch in"], weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"] | None = None
 ) -> Float[Tensor, "*batch out"]:
     """y = x Wᵀ + b"""
-    packings = () if torch.compiler.is_compiling() else _open.get()
-    layout = packings[0].layout(weight) if packings and takes(x) else None
-    if layout is None:
+    opened = () if torch.compiler.is_compiling() else _open.get()
+    packed = opened[0].copy_of(weight) if opened and is_supported_input(x) else None
+    if packed is None:
         return F.linear(x, weight, bias)
-    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, layout, bias, "none", [], "")
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
     return y
 
 
-def takes(x: Tensor) -> bool:
-    """Whether oneDNN can take a product with x, which wants no gradient."""
+def is_supported_input(x: Tensor) -> bool:
+    """Whether oneDNN can multiply x with a packed weight: float32 on the CPU, without gradients."""
     return (
         x.dtype == torch.float32
         and x.device.type == "cpu"
@@ -80,10 +78,10 @@ def takes(x: Tensor) -> bool:
     )
 
 
-def packable(weight: Tensor) -> bool:
-    """Whether oneDNN can take this weight, and the product is what takes the time."""
+def is_packable(weight: Tensor) -> bool:
+    """Whether oneDNN can pack this weight, and it is large enough to pay."""
     return (
-        weight.numel() >= SMALLEST
+        weight.numel() >= MIN_NUMEL
         and weight.dtype == torch.float32
         and weight.device.type == "cpu"
         and not weight.is_inference()
@@ -92,7 +90,7 @@ def packable(weight: Tensor) -> bool:
 
 
 class Linear(nn.Linear):
-    """`nn.Linear`, with its product left to `kernels.linear`."""
+    """`nn.Linear`, with its product by `kernels.linear`."""
 
     def forward(self, x: Float[Tensor, "*batch in"]) -> Float[Tensor, "*batch out"]:
         return linear(x, self.weight, self.bias)

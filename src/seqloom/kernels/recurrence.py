@@ -1,4 +1,4 @@
-"""What every backend of a recurrence is given: one cell, one direction, all steps."""
+"""A recurrence, which is one cell in one direction over all steps, and the loop that every backend must equal."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from seqloom.kernels.masks import readable
 
 
 class Operands(NamedTuple):
-    """The weights of a cell as matrices: rows are its parts in order, each of hidden_size rows."""
+    """The weights of a cell as matrices. Their rows are its parts in order, hidden_size rows each."""
 
     input_weight: Float[Tensor, "parts*hidden input"]
     recurrent_weight: Float[Tensor, "parts*hidden hidden"]
@@ -21,7 +21,7 @@ class Operands(NamedTuple):
 
 
 class NamedTensors(Protocol):
-    """A state, as far as a kernel needs to know: named tensors, and a choice between two by row."""
+    """What kernels use of a state."""
 
     def __getitem__(self, name: str, /) -> Tensor: ...
 
@@ -30,68 +30,57 @@ class NamedTensors(Protocol):
     def where(self, rows: Tensor, other: Self, /) -> Self: ...
 
 
-Carried = TypeVar("Carried", bound=NamedTensors)
-"""The state of a cell."""
+StateT = TypeVar("StateT", bound=NamedTensors)
 
 
 @dataclass(frozen=True)
-class Recurrence(Generic[Carried]):
-    """Run a cell over time.
+class Recurrence(Generic[StateT]):
+    """A cell to run over time.
 
-    equation: the name of the cell's equation; None for one that only the cell itself knows
-    project, step: the cell; `step` is the definition and the judge of all backends
-    initial: named tensors before the first step
-    lengths: rows stop here, and their state with them
+    equation: the name of the cell's equation; None if only the cell itself can compute it
+    project, step: the methods of the cell
+    initial: the state before the first step
+    lengths: a row's state is constant from its length on
     """
 
     equation: str | None
     x: Float[Tensor, "batch time input"]
-    initial: Carried
+    initial: StateT
     lengths: Int[Tensor, " batch"] | None
     project: Callable[[Tensor], Tensor]
-    step: Callable[[Tensor, Carried], tuple[Tensor, Carried]]
+    step: Callable[[Tensor, StateT], tuple[Tensor, StateT]]
     operands: Callable[[], Operands]
 
 
 class Backend(Protocol):
-    """One way to run a recurrence."""
-
     name: str
 
-    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
+    def refuses(self, recurrence: Recurrence[StateT]) -> str | None:
         """Why it can't run this recurrence; None if it can."""
         ...
 
     def run(
-        self, recurrence: Recurrence[Carried]
+        self, recurrence: Recurrence[StateT]
     ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
-        """Outputs at all steps, and the named tensors at each row's own end."""
+        """The outputs at all steps, and the tensors of the state at the end of each row."""
         ...
 
 
 class Reference:
-    """y_t, state_t = step(project(x)_t, state_{t-1}), one step after another."""
+    """y_t, state_t = step(project(x)_t, state_{t−1}), one step after another"""
 
     name = "reference"
 
-    def refuses(self, recurrence: Recurrence[Carried]) -> str | None:
+    def refuses(self, recurrence: Recurrence[StateT]) -> str | None:
         return None
 
-    def run(self, recurrence: Recurrence[Carried]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
-        state = recurrence.initial
-        shortest = _shortest(recurrence.lengths)
+    def run(self, recurrence: Recurrence[StateT]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
+        state, lengths = recurrence.initial, recurrence.lengths
+        # until the shortest row ends, no state has to be kept; 0 where reading would wait for a device
+        shortest = int(lengths.min()) if lengths is not None and len(lengths) and readable(lengths) else 0
         outputs = []
         for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
             y, after = recurrence.step(projected, state)
-            if recurrence.lengths is not None and t >= shortest:
-                after = after.where(t < recurrence.lengths, state)
-            state = after
+            state = after if lengths is None or t < shortest else after.where(t < lengths, state)
             outputs.append(y)
         return torch.stack(outputs, dim=1), dict(state)
-
-
-def _shortest(lengths: Int[Tensor, " batch"] | None) -> int:
-    """Up to here no row has ended; 0 where looking would wait for a device."""
-    if lengths is None or not len(lengths) or not readable(lengths):
-        return 0
-    return int(lengths.min())
