@@ -1,5 +1,6 @@
 import io
 import math
+import re
 
 import pytest
 from rich.console import Console
@@ -20,16 +21,15 @@ def tick(step: int, loss: float = 2.0) -> Tick:
     return Tick(step, total=100, epoch=step // 50, loss=loss, tokens=1000)
 
 
-def test_the_line_has_epoch_share_loss_rate_and_time_left() -> None:
-    shown = Progress(console(terminal=False)[0])
-    assert shown.words() == ["first step …"]
+def test_the_line_has_epoch_fraction_loss_rate_and_time_left() -> None:
+    progress = Progress(console(terminal=False)[0])
+    assert progress.fields() == {}
     for step in range(1, 61):
-        shown(tick(step))
-    words = shown.words()
-    assert words[:2] == ["epoch 2", "60% of the run"]
-    assert words[2].endswith("left")
-    assert words[3] == "loss 2.000"
-    assert words[4].endswith("tokens/s")
+        progress(tick(step))
+    epoch, done, loss, rate, left = progress.fields().values()
+    assert (epoch, done, loss) == ("epoch 2", "60%", "loss 2.000")
+    assert rate.endswith("tokens/s")
+    assert left.endswith("left")
 
 
 def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,29 +42,31 @@ def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPat
         if step % 5 == 0:
             now += 100.0
             shown(Valid(step, 1.0, {"loss": 1.0}, False))
-    assert shown.words()[-1] == "1,000 tokens/s"
-    assert shown.words()[2] == "29:24 left"  # which does not: 80 steps at 419 seconds for 19
+    assert shown.fields()["rate"] == "1,000 tokens/s"
+    assert shown.fields()["left"] == "29:24 left"  # with validation: 80 steps at 419 seconds for 19
 
 
 def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not_finite() -> None:
     shown = Progress(console(terminal=False)[0])
     for loss in (4.0, math.nan, math.inf, 4.0):
         shown(tick(1, loss))
-    assert "loss 4.000" in shown.words()
+    assert shown.fields()["loss"] == "loss 4.000"
 
 
-@pytest.mark.parametrize(("width", "last"), [(30, "run"), (40, "left"), (60, "loss"), (80, "tokens/s")])
-def test_a_narrow_terminal_has_the_first_words_whole(width: int, last: str) -> None:
+@pytest.mark.parametrize(
+    ("width", "names"),
+    [(18, "epoch %"), (28, "epoch % left"), (40, "epoch % loss left"), (80, "epoch % loss tokens/s left")],
+)
+def test_a_narrow_terminal_has_fewer_fields(width: int, names: str) -> None:
     terminal, _ = console(terminal=True, width=width)
     shown = Progress(terminal)
     for step in range(1, 61):
         shown(tick(step))
     lines = terminal.render_lines(shown.line(), terminal.options)
     assert len(lines) == 1
-    said = "".join(part.text for part in lines[0]).rstrip()
-    assert said.startswith("epoch 2")
-    assert last in said.split("  ")[-1]
-    assert "…" not in said
+    text = "".join(segment.text for segment in lines[0])
+    assert re.findall("epoch|%|loss|tokens/s|left", text) == names.split()
+    assert "…" not in text
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 120])
@@ -84,10 +86,9 @@ def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch)
     with Progress(plain) as shown:
         shown(tick(1))
         assert out.getvalue() == ""
-        monkeypatch.setattr(module, "EVERY", -1.0)
+        monkeypatch.setattr(module, "INTERVAL", -1.0)
         shown(tick(2))
-    assert out.getvalue().startswith("train    epoch 1, 2% of the run, ")
-    assert "loss 2.000" in out.getvalue()
+    assert out.getvalue().startswith("epoch 1  2%, loss 2.000, ")
 
 
 def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
@@ -120,7 +121,7 @@ def test_samples_are_those_of_the_best_weights() -> None:
 
 def test_what_goes_on_stands_under_the_beginning_and_commands_stay_whole() -> None:
     terminal, out = console(terminal=True, width=30)
-    say(terminal, "corpus", "one two three four five six seven")
+    say(terminal, "data", "one two three four five six seven")
     say_exactly(terminal, "next", "seqloom predict runs/a-long-name 'a text'")
     plain = Console(file=io.StringIO()).render_str(out.getvalue()).plain
     assert "\n         " in plain

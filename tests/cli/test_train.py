@@ -30,7 +30,7 @@ def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Pa
     said = seqloom("train", "classify", "reviews.csv", "--out", "runs/r", "--data.test-share", "0.2", *TINY)
     assert (said.code, said.err) == (0, "")
     words = [line.split()[0] for line in said.out.splitlines() if not line.startswith("warning")]
-    assert words[:4] == ["corpus", "columns", "model", "device"]
+    assert words[:4] == ["data", "columns", "model", "device"]
     assert "valid" in words
     assert words[-6:] == ["best", "baseline", "test", "took", "wrote", "next"]
     assert "text: 'review', label: 'stars' (guessed" in said.out
@@ -107,7 +107,7 @@ def test_a_dry_run_shows_the_cost_then_a_batch_then_the_config_and_writes_nothin
     said = seqloom("train", "classify", "reviews.csv", "--dry-run", *TINY)
     assert said.code == 0
     shown = (
-        "corpus",
+        "data ",
         " parameters",
         "steps    4, about",
         "time     about",

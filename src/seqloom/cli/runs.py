@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import CODE, code_given, command, output, say, say_exactly
+from seqloom.cli.console import CODE, code_files, command, output, say, say_exactly
 from seqloom.cli.help import Command
 from seqloom.core.problem import format_problem
 
@@ -58,7 +58,7 @@ def runs(folder: str) -> None:
             say(console, DAMAGED, format_problem(run.problem), "bold red")
     for run in [run for run in known if not run.finished and run.problem is None and is_resumable(run)][-1:]:
         files = dict.fromkeys(part.file for part in run.parts)
-        code = () if code_given() else [word for file in files for word in (CODE, file)]
+        code = () if code_files() else [word for file in files for word in (CODE, file)]
         say_exactly(console, "next", command("resume", run.folder, *code))
     if not listed:
         say(console, "none", f"no folder in {folder} is a run")

@@ -24,7 +24,7 @@ def work(request: "Request", own: Mapping[str, object]) -> None:
             run = api.start(chosen, out, [progress])
         else:
             session = api.prepare(chosen, out, [progress])
-            progress.waits_for("taking a few steps to measure them …")
+            progress.wait("taking a few steps to measure them …")
             from seqloom.training.estimate import estimate
 
             measured = estimate(session)

@@ -254,7 +254,3 @@ class Family(Section):
         """The architecture and its size, for a person."""
         both = ", both directions" if self.reads_both_ways else ""
         return f"{self.arch}, {self.size_words()}{both}"
-
-    def kernel_words(self) -> str:
-        """What is worth knowing of how fast it is computed, to follow the name of a device."""
-        return ""

@@ -133,14 +133,5 @@ class Recurrent(Family):
         last = DROPOUTS[self.dropout_kind](stack.output_size, self.dropout)  # after the last layer too
         return Stack({"recurrent": stack, "dropout": last})
 
-    def kernel_words(self) -> str:
-        """What runs the recurrence: a loop is much slower, and worth knowing of."""
-        from seqloom.kernels.vendor import Vendor
-
-        if self.arch in Vendor.equations:
-            return ", torch's kernel for this recurrence"
-        other = f"; {self.arch}-after has one" if f"{self.arch}-after" in Vendor.equations else ""
-        return f", a plain loop over time (torch has no kernel for {self.arch}{other})"
-
 
 FAMILY = Recurrent

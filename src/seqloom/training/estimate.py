@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from seqloom.core.run_format import CHECKPOINTS
 from seqloom.tasks.user_defined_parts import part_errors
@@ -29,6 +30,7 @@ class Estimate:
     seconds: float
     memory: int
     first_batch: tuple[str, ...]
+    model: nn.Module
 
 
 def estimate(session: Session, shown: int = 5) -> Estimate:
@@ -51,7 +53,7 @@ def estimate(session: Session, shown: int = 5) -> Estimate:
             all_seconds += evaluation["valid"]
         parameters, memory = sum(weight.numel() for weight in trainer.parameters), peak_memory(session.device)
         all_tokens = round(trainer.total * tokens / steps)
-        return Estimate(parameters, trainer.total, all_tokens, all_seconds, memory, first_batch)
+        return Estimate(parameters, trainer.total, all_tokens, all_seconds, memory, first_batch, trainer.model)
 
 
 def time_steps(trainer: Trainer) -> tuple[float, int, int]:

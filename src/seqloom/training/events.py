@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from seqloom.data.source import DataSource
     from seqloom.training.session import Session
 
@@ -37,6 +39,7 @@ class Ready(Event):
     """The data is read and the model is built; training begins next."""
 
     session: "Session"
+    model: "nn.Module"
     steps: int  # of the whole run
     parameters: int
 

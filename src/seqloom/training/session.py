@@ -76,7 +76,8 @@ class Session:
             atomic_io.make_folder(folder / CHECKPOINTS)
             atomic_io.remove_leftovers(folder / CHECKPOINTS)
             trainer = self.trainer([checkpointer.log_event, *listeners])
-            trainer.emit(Ready(0, self, trainer.total, sum(weight.numel() for weight in trainer.parameters)))
+            parameters = sum(weight.numel() for weight in trainer.parameters)
+            trainer.emit(Ready(0, self, trainer.model, trainer.total, parameters))
             latest = checkpoints.latest(folder)
             if latest is not None:
                 checkpoints.restore(latest, trainer)
