@@ -23,8 +23,8 @@ help:  ## this list
 
 demo: $(core)  ## translate numbers from English into French: score, translations, where it looks (runs/demo, made anew)
 	@rm -rf runs/demo
-	@$(python) -m seqloom.cli train translate --model gru --model.attention additive --model.width 64 --model.hidden 128 \
-	    --train.batch 1024 --train.steps 1000 --train.validate-every 250 --out runs/demo
+	@$(python) -m seqloom.cli train translate --model gru --model.attention additive --model.dim 64 --model.hidden 128 \
+	    --train.batch-tokens 1024 --train.steps 1000 --train.validate-every 250 --out runs/demo
 
 test: $(dev)  ## tests, doctests, the code in README and docs (a few minutes on two cores)
 	$(pytest) -n 2 -m "not slow and not gpu"

@@ -220,7 +220,7 @@ def their_turn(theirs: nn.Module, source: Tensor, work: Work) -> Callable[[], li
 
 
 def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], list[list[int]]]:
-    options = Decode(temperature=0, beam=work.beam, length=work.steps)
+    options = Decode(temperature=0, beam_size=work.beam, max_length=work.steps)
 
     def turn() -> list[list[int]]:
         found = decode(model, source, prompts=[[END]] * len(source), end=END, never=[END], options=options)

@@ -18,9 +18,17 @@ import torch
 import seqloom
 
 # nanoGPT's CPU-sized character model: 4 layers, 4 heads, width 128, context 64, batch 12, 2,000 steps, no dropout.
-NANO = {"steps": 2000, "batch": 12, "bptt": 64, "warmup": 100, "floor": 0.1, "lr": 1e-3, "validate_every": 500}
-NANO_MODEL = {"width": 128, "depth": 4, "heads": 4, "hidden": 512, "positions": "learned", "tied": True, "dropout": 0.0}
-ADAMW = {"optimizer": "adamw", "decay": 0.1, "beta2": 0.99}
+NANO = {
+    "steps": 2000,
+    "batch_size": 12,
+    "bptt": 64,
+    "warmup": 100,
+    "min_lr_ratio": 0.1,
+    "lr": 1e-3,
+    "validate_every": 500,
+}
+NANO_MODEL = {"dim": 128, "depth": 4, "heads": 4, "hidden": 512, "positions": "learned", "tied": True, "dropout": 0.0}
+ADAMW = {"optimizer": "adamw", "weight_decay": 0.1, "beta2": 0.99}
 
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "shakespeare-transformer": {
@@ -34,7 +42,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "shakespeare-lstm": {
         "task": "language",
         "files": ["tinyshakespeare/input.txt"],
-        "model": {"arch": "lstm", "width": 128, "hidden": 384, "dropout": 0.0},
+        "model": {"arch": "lstm", "dim": 128, "hidden": 384, "dropout": 0.0},
         "train": {**NANO, "lr": 4e-3, "samples": 0},
         "score": ("valid", "loss"),
         "literature": "",
@@ -47,7 +55,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
         "model": {
             "arch": "lstm",
             "bidirectional": True,
-            "width": 150,
+            "dim": 150,
             "hidden": 75,
             "pool": "mean",
             "init": "uniform",
@@ -56,7 +64,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
             "word_dropout": 0.2,
         },
         "data": {"lowercase": True, "min_count": 2},
-        "train": {"epochs": 6, "batch": 256, "lr": 5e-4, "label_smoothing": 0.1},
+        "train": {"epochs": 6, "batch_tokens": 256, "lr": 5e-4, "label_smoothing": 0.1},
         "score": ("test", "accuracy"),
         "literature": "0.79 to 0.82",
     },

@@ -34,7 +34,7 @@ RECIPE: dict[str, Any] = {
         "arch": "gru",
         "attend": "after",
         "bridge": "none",
-        "meeting": "tanh",
+        "combine": "tanh",
         "stages": 2,
         "image_width": 16,
         "dropout": 0.4,
@@ -43,7 +43,7 @@ RECIPE: dict[str, Any] = {
     "train": {
         "steps": 6000,
         "validate_every": 2000,
-        "batch": 20_000,
+        "batch_tokens": 20_000,
         "lr": 3e-3,
         "warmup": 300,
         "doubly_stochastic": 0.01,
@@ -59,7 +59,7 @@ def measured(run: Run) -> dict[str, float]:
     data = chosen.data
     task = Caption.prepare(chosen, DataSource.resolve(data, Caption.data_spec).hashed())
     test = task.data.splits["test"]
-    scenes = [scene for (scene, _), _ in captioned(data.seed, data.length, data.examples)]
+    scenes = [scene for (scene, _), _ in captioned(data.seed, data.corpus_length, data.examples)]
     grid = task.source.grid(chosen.model)
     exact, hits = [], []
     options = chosen.decode.model_copy(update={"n_best": 1})

@@ -31,13 +31,13 @@ from seqloom.training.session import Session
 
 Values = dict[str, Any]
 
-DECODE: Values = {"beam": 4, "length": 64}
+DECODE: Values = {"beam_size": 4, "max_length": 64}
 
 # The embedded task: a recipe for each cell, the same for all scores. (At the GRU's rate most RNNs and LSTMs learn as
 # fast; a few, such as the tanh RNN with the dot product or the LSTM with the Gaussian score, now and then don't.)
 CELLS = ("rnn", "lstm", "gru")
-RECURRENT: Values = {"width": 64, "hidden": 128}
-FAST: Values = {"batch": 1024, "epochs": 10, "validate_every": 300, "lr": 2e-3}
+RECURRENT: Values = {"dim": 64, "hidden": 128}
+FAST: Values = {"batch_tokens": 1024, "epochs": 10, "validate_every": 300, "lr": 2e-3}
 SLOW: Values = {**FAST, "epochs": 15, "lr": 1e-3}
 WARMED: Values = {**FAST, "epochs": 12, "lr": 3e-3, "warmup": 200}
 RECURRENT_TRAIN = {"rnn": SLOW, "lstm": WARMED, "gru": FAST}
@@ -48,16 +48,21 @@ TRANSFORMER_TRAIN: Values = {**FAST, "lr": 1e-3}
 LOOKING: dict[str, Values] = {
     "additive": {"attention": "additive"},
     "none, first state": {"attention": "none"},
-    "none, mean at every step": {"attention": "none", "summary": "mean"},
+    "none, mean at every step": {"attention": "none", "context_pool": "mean"},
 }
 COPY: Values = {"corpus": "copy", "tokenizer": "word", "examples": 20_000}
-COPY_TRAIN: Values = {"batch": 1024, "steps": 2000, "validate_every": 500, "lr": 2e-3}  # as many steps at each length
+COPY_TRAIN: Values = {
+    "batch_tokens": 1024,
+    "steps": 2000,
+    "validate_every": 500,
+    "lr": 2e-3,
+}  # as many steps at each length
 SEEN_DIGITS, UNSEEN_DIGITS, UNSEEN = 4, (5, 6), 500
 
 MULTI30K: Values = {
-    "model": {"arch": "gru", "attention": "additive", "width": 256, "hidden": 256, "tied": True, "dropout": 0.2},
-    "data": {"vocabulary": 8000, "on_bad_line": "skip"},  # line 7366 of the training file has a tab too many
-    "train": {"batch": 3072, "epochs": 7, "lr": 2e-3},
+    "model": {"arch": "gru", "attention": "additive", "dim": 256, "hidden": 256, "tied": True, "dropout": 0.2},
+    "data": {"vocabulary_size": 8000, "on_bad_line": "skip"},  # line 7366 of the training file has a tab too many
+    "train": {"batch_tokens": 3072, "epochs": 7, "lr": 2e-3},
 }
 
 
@@ -95,7 +100,7 @@ def copies(bench: Bench, lengths: Sequence[int]) -> None:
             run = bench.trained(
                 f"copy-{length}-{slug(looking)}",
                 model={"arch": "gru", **RECURRENT, **keys},
-                data={**COPY, "length": length},
+                data={**COPY, "corpus_length": length},
                 train=COPY_TRAIN,
             )
             found = tested(run)
@@ -124,7 +129,7 @@ def longer(bench: Bench) -> None:
         run = bench.trained(
             f"numbers-{slug(looking)}",
             model={"arch": "gru", **RECURRENT, **keys},
-            data={"length": SEEN_DIGITS},
+            data={"corpus_length": SEEN_DIGITS},
             train=FAST,
         )
         found = [run.scores["test"], *(run.evaluate(file).scores for file in files)]
@@ -156,7 +161,7 @@ def multi30k(bench: Bench, data: Path, budget: float) -> None:
     head("decoding", "BLEU on val", "chrF", "seconds of training", "steps", "parameters", "signature")
     cost = run.scores["cost"]
     for name, beam in (("greedy", 1), ("beam 5", 5)):
-        found = run.evaluate(valid, decode={"beam": beam})
+        found = run.evaluate(valid, decode={"beam_size": beam})
         measured = f"{found.scores['bleu']:.2f}", f"{found.scores['chrf']:.2f}", seconds(run, budget)
         signature = found.details["signatures"]["bleu"].replace("|", r"\|")
         row(name, *measured, cost["steps"], f"{cost['parameters']:,}", f"`{signature}`")

@@ -62,7 +62,7 @@ def test_the_vocabularies_are_as_large_as_the_page_says() -> None:
 
 def test_a_count_is_that_of_the_equations() -> None:
     """One LSTM layer: 4 (width + hidden + 1) hidden, beside an embedding and an output layer."""
-    model = {"arch": "lstm", "width": 8, "hidden": 16, "depth": 1}
+    model = {"arch": "lstm", "dim": 8, "hidden": 16, "depth": 1}
     chosen = experiment({"task": "language", "model": model})
     assert parameters(chosen) == 100 * 8 + 4 * (8 + 16 + 1) * 16 + (16 + 1) * 100
 

@@ -42,7 +42,7 @@ HERE = Path(__file__).name
 def train_little(task: str, model: object, out: str) -> Run:
     """Two steps of a small model on few examples."""
     data = {"examples": 60} | ({"corpus": "brackets"} if task == "language" else {})
-    decode = {"length": 4} if task in ("language", "translate") else None
+    decode = {"max_length": 4} if task in ("language", "translate") else None
     return seqloom.train(task, model=model, size="tiny", train=TINY, data=data, decode=decode, out=out)
 
 
@@ -141,11 +141,11 @@ class Tower(Family):
     """GRUs one over the other."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        size: {"width": width, "depth": 1} for size, width in (("tiny", 8), ("small", 16), ("base", 32))
+        size: {"dim": width, "depth": 1} for size, width in (("tiny", 8), ("small", 16), ("base", 32))
     }
 
     def build(self, input_size: int, *, causal: bool) -> Layer:
-        return Recurrent(GRU(input_size, self.width))
+        return Recurrent(GRU(input_size, self.dim))
 
 
 PARTS: dict[str, tuple[Callable[..., Any], Any, str, dict[str, str]]] = {
@@ -324,9 +324,9 @@ def test_a_function_that_builds_trains_resumes_and_opens(task: str) -> None:
 
 
 def test_keys_go_with_it() -> None:
-    values = {"arch": gru, "width": 16, "depth": 2, "attention": "dot", "encoder": "lstm"}
+    values = {"arch": gru, "dim": 16, "depth": 2, "attention": "dot", "encoder": "lstm"}
     model = experiment({"task": "translate", "model": values}).model
-    assert (model.arch, model.width, model.depth, model.encoder, model.output_width) == ("custom", 16, 2, "lstm", 24)
+    assert (model.arch, model.dim, model.depth, model.encoder, model.output_width) == ("custom", 16, 2, "lstm", 24)
 
 
 def test_what_is_no_such_function_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -387,7 +387,7 @@ def test_an_object_that_builds_need_not_be_hashable() -> None:
         width: int
 
         def __call__(self, input_size: int, *, causal: bool) -> Layer:
-            return Recurrent(GRU(input_size, self.width))
+            return Recurrent(GRU(input_size, self.dim))
 
     assert train_little("classify", Build(8), "run").predict(["one"])
 
@@ -587,7 +587,8 @@ def test_what_is_short_of_memory_is_no_mistake_of_the_part(capsys: pytest.Captur
     register.cell("mine", Hungry)
     words = ["--size", "tiny", "--data.examples", "60", "--train.steps", "9", "--device", "cpu"]
     assert main(["train", "classify", "--model", "mine", *words]) == 1
-    assert capsys.readouterr().err == "seqloom: out of memory. Lower --train.batch, or take a smaller --size.\n"
+    advice = "Lower --train.batch-tokens (or --train.batch-size), or pass a smaller --size"
+    assert capsys.readouterr().err == f"seqloom: out of memory. {advice}.\n"
 
 
 def test_a_cell_that_can_t_be_built_so_large_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,7 +194,7 @@ def test_a_corpus_of_text() -> None:
     def hello(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
         yield from ["hello world\n"] * 200
 
-    train = {**TINY["train"], "batch": 4, "bptt": 8}
+    train = {**TINY["train"], "batch_tokens": 4, "bptt": 8}
     run = seqloom.train("language", size="tiny", data={"corpus": "hello"}, train=train, out="run")
     assert len(run.task.tokenizer) < 12
 

@@ -35,7 +35,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
 
 
 def trained(kind: str, **more: Any) -> Tokenizer:
-    options = {"vocabulary": 100, "min_count": 1, "lowercase": False, "sample": 10_000, **more}
+    options = {"vocabulary_size": 100, "min_count": 1, "lowercase": False, "sample": 10_000, **more}
     return train_tokenizer(kind, TEXTS, **options)
 
 
@@ -57,9 +57,9 @@ def test_it_is_trained_saved_and_read() -> None:
 @pytest.mark.parametrize("task", ["classify", "translate", "language", "caption"])
 def test_every_task_with_tokens_trains_with_it(task: str) -> None:
     corpora = {"classify": "numbers", "translate": "numbers", "language": "copy", "caption": "scenes"}
-    data = {"corpus": corpora[task], "examples": 200, "length": 2, "tokenizer": "blanks"}
-    more: dict[str, Any] = {"decode": {"length": 5}} if task in ("translate", "caption", "language") else {}
-    train = {**TINY["train"], **({"batch": 4, "bptt": 8} if task == "language" else {})}
+    data = {"corpus": corpora[task], "examples": 200, "corpus_length": 2, "tokenizer": "blanks"}
+    more: dict[str, Any] = {"decode": {"max_length": 5}} if task in ("translate", "caption", "language") else {}
+    train = {**TINY["train"], **({"batch_tokens": 4, "bptt": 8} if task == "language" else {})}
     run = seqloom.train(task, size="tiny", data=data, train=train, out="run", **more)
     loaded = seqloom.load("run")
     assert loaded.experiment.data.tokenizer == "blanks"
@@ -69,7 +69,7 @@ def test_every_task_with_tokens_trains_with_it(task: str) -> None:
 
 
 def test_another_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) -> None:
-    data = {"corpus": "numbers", "examples": 200, "length": 2, "tokenizer": "blanks"}
+    data = {"corpus": "numbers", "examples": 200, "corpus_length": 2, "tokenizer": "blanks"}
     run = seqloom.train("classify", data=data, out="run", **TINY)
     expected = run.predict(["vingt deux"])[0]["probabilities"]
     root = str(Path(__file__).parent.parent)
@@ -91,7 +91,7 @@ def test_another_process_predicts_with_it(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_language_model_writes_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     Path("dogs.txt").write_text("a dog runs home\nthe cat sits\n" * 60, encoding="utf-8")
-    train = {**TINY["train"], "batch": 4, "bptt": 8}
+    train = {**TINY["train"], "batch_tokens": 4, "bptt": 8}
     for kind in ("blanks", "letters"):
         seqloom.train("language", "dogs.txt", size="tiny", data={"tokenizer": kind}, train=train, out=kind)
         assert main(["generate", kind, "--prompt", "a dog", "--length", "5"]) == 0

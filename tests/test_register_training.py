@@ -27,16 +27,16 @@ from tests.toys import training_parts
 
 TINY: dict[str, Any] = {
     "size": "tiny",
-    "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
+    "data": {"corpus": "copy", "examples": 60, "corpus_length": 3, "valid_share": 0.2},
     "train": {
         "steps": 12,
-        "batch": 64,
+        "batch_tokens": 64,
         "validate_every": 4,
         "checkpoint_every": 4,
         "device": "cpu",
         "optimizer": "drift",
         "schedule": "sawtooth",
-        "floor": 0.1,
+        "min_lr_ratio": 0.1,
     },
 }
 
@@ -93,13 +93,13 @@ def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureF
 
 
 def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
-    kept = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "decay": 0.1}
+    kept = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "weight_decay": 0.1}
     train = experiment({"task": "tag", "train": {"optimizer": "drift", **kept}}).train
     assert {name: getattr(train, name) for name in kept} == kept
-    train = experiment({"task": "tag", "train": {"schedule": "sawtooth", "floor": 0.1, "halve_every": 2}}).train
-    assert (train.floor, train.halve_every) == (0.1, 2)
+    train = experiment({"task": "tag", "train": {"schedule": "sawtooth", "min_lr_ratio": 0.1, "halve_every": 2}}).train
+    assert (train.min_lr_ratio, train.halve_every) == (0.1, 2)
     with pytest.raises(ConfigError, match=r"train\.floor has no use with train\.schedule halve; .* cosine, sawtooth"):
-        experiment({"task": "tag", "train": {"schedule": "halve", "floor": 0.1}})
+        experiment({"task": "tag", "train": {"schedule": "halve", "min_lr_ratio": 0.1}})
 
 
 def test_a_function_reads_the_keys() -> None:
@@ -238,7 +238,7 @@ def test_every_task_that_compares_answers_computes_it(
     task: str, corpus: str, same: str, metric: Callable[..., float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     seqloom.register.metric("mine", metric)
-    data = {"corpus": corpus, "examples": 60, "length": 2, "valid_share": 0.2, "test_share": 0.2}
+    data = {"corpus": corpus, "examples": 60, "corpus_length": 2, "valid_share": 0.2, "test_share": 0.2}
     run = seqloom.train(task, size="tiny", data=data, train={**QUICK, "metrics": "mine"}, out="run")
     for split in ("valid", "test"):
         assert run.scores[split]["mine"] == pytest.approx(run.scores[split][same])
@@ -281,8 +281,8 @@ def test_several_labels_are_a_tuple() -> None:
 
 def test_built_in_error_rates() -> None:
     train = {**QUICK, "metrics": "word-error-rate,character-error-rate"}
-    data = {"corpus": "copy", "examples": 60, "length": 2}
-    run = seqloom.train("translate", size="tiny", data=data, train=train, decode={"length": 5}, out="run")
+    data = {"corpus": "copy", "examples": 60, "corpus_length": 2}
+    run = seqloom.train("translate", size="tiny", data=data, train=train, decode={"max_length": 5}, out="run")
     assert 0 <= run.scores["valid"]["word-error-rate"] < 9
     assert 0 <= run.scores["valid"]["character-error-rate"] < 9
 
@@ -313,7 +313,7 @@ def test_the_name_of_a_score_is_refused() -> None:
 
 def test_configs_name_all_scores_of_their_task() -> None:
     for task, corpus in (("classify", "numbers"), ("tag", "brackets"), ("translate", "copy"), ("caption", "scenes")):
-        data = {"corpus": corpus, "examples": 200, "length": 2, "valid_share": 0.2}
+        data = {"corpus": corpus, "examples": 200, "corpus_length": 2, "valid_share": 0.2}
         run = seqloom.train(task, size="tiny", data=data, train={**QUICK, "steps": 1}, out=task)
         assert set(run.scores["valid"]) <= set(TASKS[task].config.scores)
 

@@ -152,7 +152,7 @@ def resume(
         from seqloom.training.checkpoints import clean_up
 
         with atomic_io.lock_folder(folder):
-            clean_up(folder, config.train.keep)
+            clean_up(folder, config.train.keep_checkpoints)
         return reported(folder, lambda: Run(folder, "cpu", manifest, config))
     session = read(on_device(with_data(config, folder, data), folder, device), listeners)
     return reported(folder, lambda: session.run(folder, config, listeners))

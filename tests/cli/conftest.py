@@ -73,7 +73,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEQLOOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
         for task, name in (("classify", "reviews.csv"), ("tag", "names.conll"), ("language", "text.txt")):
-            options = ("--decode.length", "20", "--train.bptt", "16", "--train.batch", "4") * (task == "language")
+            options = ("--decode.max-length", "20", "--train.bptt", "16", "--train.batch-tokens", "4") * (
+                task == "language"
+            )
             out = folder / "runs" / task
             assert main(["train", task, str(folder / name), "--out", str(out), *TINY, *options]) == 0
     return folder / "runs"

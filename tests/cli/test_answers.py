@@ -49,7 +49,7 @@ def test_a_text_that_can_not_be_answered_is_named_by_its_place(seqloom: Seqloom,
 
 def test_more_tokens_than_the_positions_allow(seqloom: Seqloom, run: Path) -> None:
     told = "--min-length is 20, and the model's positions allow 16 tokens. Make it smaller, or train with"
-    longer = ("--min-length", "20", "--length", "40")
+    longer = ("--min-length", "20", "--max-length", "40")
     assert sentence(seqloom("predict", run, "one box", *longer)).startswith(told)
     assert sentence(seqloom("evaluate", run, run.parent / "pairs.tsv", *longer)).startswith(told)
     answer = json.loads(seqloom("predict", run, "one box", "--min-length", "16", "--json").out)

@@ -40,7 +40,7 @@ from seqloom.core.part_origin import Origin
 
 
 class Pairs(Family):
-    sizes = {size: {"width": 8, "depth": 1, "hidden": 16} for size in ("tiny", "small", "base")}
+    sizes = {size: {"dim": 8, "depth": 1, "hidden": 16} for size in ("tiny", "small", "base")}
     hidden: Width = key(description="The size of its output.")
     hidden_width = output_width = property(lambda self: self.hidden)
 

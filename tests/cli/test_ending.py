@@ -21,7 +21,7 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     sources = [f"one {' '.join([*WORDS][:words])} ." for words in (1, 3, 2, 4, 5)]
     long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # whose attention would be as easily seen
     Path("valid.tsv").write_text("".join(f"{source}\tun .\n" for source in [*sources, *[long] * 10]))
-    how = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.length", "6")
+    how = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.max-length", "6")
     said = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
     assert said.code == 0
     lines = said.out.splitlines()
@@ -44,7 +44,7 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
 
 def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("".join(ROWS))
-    assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.length", "6", *TINY).code == 0
+    assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.max-length", "6", *TINY).code == 0
     scores = scores_of(Path("r"))
     for told in (
         [1],
@@ -67,7 +67,7 @@ def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, na
         for name, color in rows:
             Image.new("RGB", (16, 16), color).save(Path(folder, name))
         Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {color} one\n" for name, color in rows))
-    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
+    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.max-length", "6")
     said = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
     assert said.code == 0
     told = shlex.split(said.out.splitlines()[-1])

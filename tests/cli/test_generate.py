@@ -16,8 +16,8 @@ def searching(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small Transformer that was trained to write with a beam of 4."""
     folder = tmp_path_factory.mktemp("searching")
     write_files(folder)
-    how = ("--decode.beam", "4", "--decode.length", "10", "--train.bptt", "16", "--train.batch", "4")
-    model = ("--model", "transformer", "--model.context", "16")
+    how = ("--decode.beam-size", "4", "--decode.max-length", "10", "--train.bptt", "16", "--train.batch-size", "4")
+    model = ("--model", "transformer", "--model.max-length", "16")
     assert main(["train", "language", str(folder / "text.txt"), "--out", str(folder / "r"), *TINY, *how, *model]) == 0
     return folder / "r"
 
@@ -52,7 +52,7 @@ def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monk
         return before(self, tokens, state, lengths)
 
     monkeypatch.setattr(Reader, "read", watched)
-    said = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--length", "5")
+    said = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--max-length", "5")
     assert said.code == 0
     assert said.out.startswith("the quick")
     assert read == [(1, 9), (3, 1), (3, 1), (3, 1), (3, 1)]

@@ -26,8 +26,8 @@ ROWS = "text,label\n" + "".join(f"fine {i},a\nbad {i},b\n" for i in range(20))
             "classify",
             ("--model", "transformer", "--model.heads", "3"),
             {"model": {"arch": "transformer", "heads": 3}},
-            "--model.heads is 3, and does not divide --model.width, 128. Give a divisor",
-            "model.heads is 3, and does not divide model.width, 128. Give a divisor",
+            "--model.heads is 3, and does not divide --model.dim, 128. Give a divisor",
+            "model.heads is 3, and does not divide model.dim, 128. Give a divisor",
         ),
         (
             "classify",
@@ -59,17 +59,17 @@ ROWS = "text,label\n" + "".join(f"fine {i},a\nbad {i},b\n" for i in range(20))
         ),
         (
             "translate",
-            ("--decode.beam", "4", "--decode.temperature", "1"),
-            {"decode": {"beam": 4, "temperature": 1}},
-            "--decode.beam is 4 and --decode.temperature 1: a beam",
-            "decode.beam is 4 and decode.temperature 1: a beam",
+            ("--decode.beam-size", "4", "--decode.temperature", "1"),
+            {"decode": {"beam_size": 4, "temperature": 1}},
+            "--decode.beam-size is 4 and --decode.temperature 1: a beam",
+            "decode.beam_size is 4 and decode.temperature 1: a beam",
         ),
         (
             "language",
-            ("--model", "transformer", "--train.carry"),
-            {"model": {"arch": "transformer"}, "train": {"carry": True}},
-            "--train.carry would let a transformer's cache grow",
-            "train.carry would let a transformer's cache grow",
+            ("--model", "transformer", "--train.carry-state"),
+            {"model": {"arch": "transformer"}, "train": {"carry_state": True}},
+            "--train.carry-state would let a transformer's cache grow",
+            "train.carry_state would let a transformer's cache grow",
         ),
     ],
 )
@@ -102,8 +102,8 @@ def test_a_key_of_a_config_file_stays_a_key(seqloom: Seqloom) -> None:
 def test_a_run_says_the_short_options_of_its_command(seqloom: Seqloom, runs: Path) -> None:
     said = seqloom("generate", runs / "language", "--beam", "2", "--temperature", "1")
     assert "--beam is 2 and --temperature 1: a beam" in said.err
-    with pytest.raises(SeqloomError, match=r"^decode\.beam is 2 and decode\.temperature 1: a beam"):
-        package.load(runs / "language").generate(beam=2, temperature=1)
+    with pytest.raises(SeqloomError, match=r"^decode\.beam_size is 2 and decode\.temperature 1: a beam"):
+        package.load(runs / "language").generate(beam_size=2, temperature=1)
     assert "already holds a run." in (said := seqloom("train", "tag", "--out", runs / "tag")).err
     assert said.err.endswith("or pass --out another/folder.\n")
 

@@ -56,19 +56,17 @@ def test_every_key_is_an_option(dotted: str) -> None:
 
 def test_options_win_over_the_file(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
-    config.write_text(
-        'task = "classify"\nseed = 4\n[data]\ncorpus = "numbers"\n[model]\nwidth = 99\n[train]\nlr = 0.5\n'
-    )
+    config.write_text('task = "classify"\nseed = 4\n[data]\ncorpus = "numbers"\n[model]\ndim = 99\n[train]\nlr = 0.5\n')
     plain = chosen("--config", str(config))
-    assert (plain.task, plain.seed, plain.train.lr, plain.model.width) == ("classify", 4, 0.5, 99)
+    assert (plain.task, plain.seed, plain.train.lr, plain.model.dim) == ("classify", 4, 0.5, 99)
     over = chosen("--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny")
     assert (over.seed, over.train.lr, over.data.corpus, over.data.train) == (5, 0.1, None, ("reviews.csv",))
-    assert over.model.width == 32  # --size means its widths, whatever the file has
+    assert over.model.dim == 32  # --size means its widths, whatever the file has
 
 
 def test_a_corpus_on_the_command_line_takes_the_place_of_files() -> None:
-    file = {"data": {"train": ["a.txt"], "length": 3}, "task": "language"}
-    assert without_overruled(file, {"data": {"corpus": "copy"}}) == {"data": {"length": 3}, "task": "language"}
+    file = {"data": {"train": ["a.txt"], "corpus_length": 3}, "task": "language"}
+    assert without_overruled(file, {"data": {"corpus": "copy"}}) == {"data": {"corpus_length": 3}, "task": "language"}
 
 
 def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_line_has_not(tmp_path: Path) -> None:
@@ -76,16 +74,16 @@ def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_l
     config.write_text('task = "classify"\n[train]\nlr = -1\n')
     with pytest.raises(ConfigError, match=r"e\.toml:3: train\.lr is -1"):
         chosen("--config", str(config))
-    with pytest.raises(ConfigError, match=r"^train\.batch is 'x'"):
-        chosen("--config", str(config), "--train.lr", "1", "--train.batch", "x")
+    with pytest.raises(ConfigError, match=r"^train\.batch_tokens is 'x'"):
+        chosen("--config", str(config), "--train.lr", "1", "--train.batch-tokens", "x")
 
 
 def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file_has_it(seqloom: Seqloom) -> None:
     Path("e.toml").write_text('task = "language"\n[train]\nbptt = 64\n')
-    said = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.context", "32")
-    assert said.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.context, 32.")
-    said = seqloom("train", "language", "--model", "transformer", "--model.context", "32", "--train.bptt", "64")
-    assert said.err.startswith("seqloom: --train.bptt is 64, more than --model.context, 32.")
+    said = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.max-length", "32")
+    assert said.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.max-length, 32.")
+    said = seqloom("train", "language", "--model", "transformer", "--model.max-length", "32", "--train.bptt", "64")
+    assert said.err.startswith("seqloom: --train.bptt is 64, more than --model.max-length, 32.")
 
 
 @pytest.mark.parametrize("name", ["data.text", "runs/data.text", "data.text.csv", "my-data.text"])
@@ -98,9 +96,12 @@ def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
 def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
-    name = naming_by(asked("--config", str(config), "--train.carry").option)
+    name = naming_by(asked("--config", str(config), "--train.carry-state").option)
     assert name("train.lr", None) == "train.lr"
-    assert (name("train.carry", "true"), name("train.carry", "false")) == ("--train.carry", "--no-train.carry")
+    assert (name("train.carry_state", "true"), name("train.carry_state", "false")) == (
+        "--train.carry-state",
+        "--no-train.carry-state",
+    )
     assert name("out", "another/folder") == "--out another/folder"  # of no config
 
 
@@ -137,7 +138,7 @@ def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
         ("--train.learning-rat", "--train.lr"),
         ("--lr", "--train.lr"),
         ("--epochs", "--train.epochs"),
-        ("--batch-size", "--train.batch"),
+        ("--batch-size", "--train.batch-size"),
         ("--no-model.bidirectionl", "--no-model.bidirectional"),
         ("--modle", "--model"),
         ("--dry-rum", "--dry-run"),

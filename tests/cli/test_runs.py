@@ -101,7 +101,18 @@ def test_what_can_not_be_asked(
 
 
 def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None:
-    words = ("generate", runs / "language", "--prompt", "the ", "--length", "20", "--temperature", "1", "--top-k", "9")
+    words = (
+        "generate",
+        runs / "language",
+        "--prompt",
+        "the ",
+        "--max-length",
+        "20",
+        "--temperature",
+        "1",
+        "--top-k",
+        "9",
+    )
     first = seqloom(*words, "--seed", "7")
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("the ")
@@ -145,7 +156,7 @@ def test_evaluate_tells_the_baseline(seqloom: Seqloom, runs: Path, files: Path) 
 
 
 def test_characters_that_a_language_model_has_never_seen_are_named(seqloom: Seqloom, runs: Path) -> None:
-    words = ("generate", runs / "language", "--seed", "1", "--length", "5", "--prompt")
+    words = ("generate", runs / "language", "--seed", "1", "--max-length", "5", "--prompt")
     assert seqloom(*words, "the fox").err == ""
     said = seqloom(*words, "é fox, ü and é")
     assert said.code == 0

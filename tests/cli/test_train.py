@@ -40,13 +40,13 @@ def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Pa
 
 
 def test_a_language_model_shows_a_sample_and_its_next_command_works(seqloom: Seqloom, files: Path) -> None:
-    options = ("--train.bptt", "8", "--train.batch", "4", "--decode.length", "12")
+    options = ("--train.bptt", "8", "--train.batch-size", "4", "--decode.max-length", "12")
     said = seqloom("train", "language", "text.txt", "--out", "[bold]r", *TINY, *options)
     assert said.code == 0
     assert "sample" in said.out
     assert "wrote    [bold]r " in said.out  # never read as markup
     after = shlex.split(said.out.splitlines()[-1].removeprefix("next"))[1:]
-    assert seqloom(*after, "--length", "5").code == 0
+    assert seqloom(*after, "--max-length", "5").code == 0
 
 
 def test_without_files_the_embedded_corpus_is_taken(seqloom: Seqloom, tmp_path: Path) -> None:
@@ -172,8 +172,28 @@ def test_a_finished_run_has_nothing_left_to_do(seqloom: Seqloom, runs: Path) -> 
 
 
 def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, files: Path) -> None:
-    options = ("--train.lr", "1000", "--train.optimizer", "sgd", "--train.clip-norm", "none", "--train.not-finite", "2")
-    steps = ("--train.steps", "60", "--size", "tiny", "--device", "cpu", "--model", "rnn-linear", "--train.batch", "32")
+    options = (
+        "--train.lr",
+        "1000",
+        "--train.optimizer",
+        "sgd",
+        "--train.clip-norm",
+        "none",
+        "--train.max-skipped-steps",
+        "2",
+    )
+    steps = (
+        "--train.steps",
+        "60",
+        "--size",
+        "tiny",
+        "--device",
+        "cpu",
+        "--model",
+        "rnn-linear",
+        "--train.batch-tokens",
+        "32",
+    )
     said = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
     assert said.code == 1
     assert "skipped  step" in said.out

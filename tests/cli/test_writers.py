@@ -41,8 +41,8 @@ def writers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("writers")
     write_pairs(folder)
     write_captions(folder)
-    word = ("--data.tokenizer", "word", "--data.max-length", "20", "--model", "transformer", "--decode.length", "6")
-    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.length", "6")
+    word = ("--data.tokenizer", "word", "--data.max-length", "20", "--model", "transformer", "--decode.max-length", "6")
+    small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.max-length", "6")
     for task, file, options in (("translate", "pairs.tsv", word), ("caption", "captions.tsv", small)):
         assert main(["train", task, str(folder / file), "--out", str(folder / task), *TINY, *options]) == 0
     return folder
@@ -61,7 +61,7 @@ def sentence(said: Said) -> str:
 
 
 def test_training_ends_with_what_it_wrote_and_a_command_that_works(seqloom: Seqloom, pairs: None) -> None:
-    said = seqloom("train", "translate", "pairs.en", "pairs.fr", "--out", "r", "--decode.length", "6", *TINY)
+    said = seqloom("train", "translate", "pairs.en", "pairs.fr", "--out", "r", "--decode.max-length", "6", *TINY)
     assert said.code == 0
     assert "additive attention" in said.out
     assert "r   (report.html, attention.svg, model-" in said.out
@@ -116,9 +116,9 @@ def test_a_seed_is_shown_of_what_is_drawn(seqloom: Seqloom, writers: Path) -> No
 
 def test_a_prompt_longer_than_the_answer_may_be(seqloom: Seqloom, writers: Path) -> None:
     words = ("predict", writers / "translate", "one red .", "--prompt", "un noir")
-    told = sentence(seqloom(*words, "--length", "1"))
-    assert told == "--prompt has 2 tokens, and an answer may have 1. Raise --length, or begin with less."
-    assert seqloom(*words, "--length", "2").code == 0
+    told = sentence(seqloom(*words, "--max-length", "1"))
+    assert told == "--prompt has 2 tokens, and an answer may have 1. Raise --max-length, or begin with less."
+    assert seqloom(*words, "--max-length", "2").code == 0
 
 
 def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, writers: Path) -> None:
@@ -126,7 +126,7 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, wri
     assert said.code == 0
     for told in ("BLEU", "chrF", "nrefs:1|case:mixed|", "source tokens"):
         assert told in said.out
-    said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--length", "2", "--min-length", "2")
+    said = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--max-length", "2", "--min-length", "2")
     assert f"cut      {len(ROWS)} answers did not end: --length, or the model, allows no more tokens" in said.out
     both = seqloom("evaluate", writers / "translate", writers / "pairs.en", writers / "pairs.fr", "--json")
     of_table = seqloom("evaluate", writers / "translate", writers / "pairs.tsv", "--json")
@@ -134,7 +134,7 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, wri
 
 
 def test_a_bleu_of_nothing_is_explained(seqloom: Seqloom, writers: Path) -> None:
-    run, short = writers / "translate", ("--length", "2", "--min-length", "2")
+    run, short = writers / "translate", ("--max-length", "2", "--min-length", "2")
     answers = seqloom("predict", run, "one red .", "one blue .", *short, "--json").out.splitlines()
     rows = [f"{answer['text']}\t{answer['translation']}\n" for answer in map(json.loads, answers)]
     Path("short.tsv").write_text("".join(rows))
@@ -252,7 +252,10 @@ def test_a_language_that_is_not_known(seqloom: Seqloom, key: str) -> None:
         (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Widen"),
         (("translate", "one", "--beam", "2", "--temperature", "1"), "--beam is 2 and --temperature 1: a beam looks"),
         (("translate", "one", "--beam", "many"), "--beam is 'many'; expected a whole number."),
-        (("translate", "one", "--min-length", "9", "--length", "5"), "--min-length is 9, more than --length, 5."),
+        (
+            ("translate", "one", "--min-length", "9", "--max-length", "5"),
+            "--min-length is 9, more than --max-length, 5.",
+        ),
         (("translate", "one", "--top-k", "3"), "--top-k has no use"),
         (("caption", "nowhere.png"), "nowhere.png: is not there. Check the name and the folder."),
         (("caption", "notes.txt"), "notes.txt: is not an image (its content is none of JPEG, "),

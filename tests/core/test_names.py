@@ -30,7 +30,7 @@ KEYS = {
     "DROPOUTS": ("model.dropout_kind", ()),
     "SCORES": ("model.score", ()),
     "POSITIONS": ("model.positions", ()),
-    "NORM_ORDERS": ("model.order", ()),
+    "NORM_ORDERS": ("model.norm_order", ()),
     "SCHEMES": ("model.init", ()),
     "NORMS": ("model.norm", ()),
     "HEADS": ("model.head", ()),

@@ -47,8 +47,8 @@ def test_a_problem_is_one_sentence(problem: Problem, sentence: str) -> None:
     [
         (KeyName("train.lr"), "train.lr", "<TRAIN.LR>"),
         (KeyName("data.on_bad_line", "skip"), "data.on_bad_line skip", "<DATA.ON_BAD_LINE=skip>"),
-        (KeyName("train.carry", False), "train.carry false", "<TRAIN.CARRY=false>"),
-        (KeyName("decode.beam", 4), "decode.beam 4", "<DECODE.BEAM=4>"),
+        (KeyName("train.carry_state", False), "train.carry_state false", "<TRAIN.CARRY_STATE=false>"),
+        (KeyName("decode.beam_size", 4), "decode.beam_size 4", "<DECODE.BEAM_SIZE=4>"),
         (KeyName("out", "another/folder"), "out='another/folder'", "<OUT=another/folder>"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     assert read_values(path) == {"task": "tag", "seed": 3}
 
 
-TEXT = "task = 'tag'\nseed=2\ntrain.batch = 7\n\n[ model ]\narch = 'gru'\n[train] # how\n  lr = 1\n"
+TEXT = "task = 'tag'\nseed=2\ntrain.batch_tokens = 7\n\n[ model ]\narch = 'gru'\n[train] # how\n  lr = 1\n"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ TEXT = "task = 'tag'\nseed=2\ntrain.batch = 7\n\n[ model ]\narch = 'gru'\n[train
     [
         ("task", 1),
         ("seed", 2),
-        ("train.batch", 3),
+        ("train.batch_tokens", 3),
         ("model.arch", 6),
         ("train.lr", 8),
         ("model.lr", None),
@@ -144,7 +144,7 @@ def test_the_line_of_a_key(key: str, line: int | None) -> None:
     [
         ("task = 'tga'\n", 1),
         ("task = 'tag'\n\n[train]\nlr = 'x'\n", 4),
-        ("task = 'tag'\n[train]\nbatch = 2\nlearning_rat = 1\n", 4),
+        ("task = 'tag'\n[train]\nbatch_tokens = 2\nlearning_rat = 1\n", 4),
         ("task = 'tag'\n[model]\narch = 'lsmt'\n", 3),
         ("task = 'tag'\nseed = -1\n", 2),
         ("task = 'tag'\n\n[modle]\narch = 'gru'\n", 3),
@@ -152,11 +152,11 @@ def test_the_line_of_a_key(key: str, line: int | None) -> None:
         ("task = 'tag'\nsede = 1\n", 2),
         ("task = 'tag'\nmodle.arch = 'gru'\n", 2),
         ("task = 'tag'\n[data]\n[train.lrr]\nx = 1\n", 3),
-        ("task = 'tag'\n\ntrain = { batch = 2, lrr = 3 }\n", 3),
+        ("task = 'tag'\n\ntrain = { batch_tokens = 2, lrr = 3 }\n", 3),
         ("task = 'tag'\n[ 'train' ]\n\"lrr\" = 3\n", 3),
         ("task = 'tag'\ntrain . lrr = 3\n", 2),
         ("task = 'tag'\n[train]\noptimiser = 'sgd'\nmomentum = 0.9\n", 4),
-        ("task = 'tag'\n[model]\narch = 'transformer'\nwidth = 9\nheads = 2\n", 5),
+        ("task = 'tag'\n[model]\narch = 'transformer'\ndim = 9\nheads = 2\n", 5),
         ('task = \'language\'\n[decode]\nprompt = """\n[train]\nlrr = 1\n"""\n[train]\nlrr = 1\n', 8),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_corpus_without_the_task_names_one_with_it() -> None:
 
 
 def test_a_corpus_is_made_anew_for_each_reading() -> None:
-    found = resolve("tag", corpus="copy", examples=10, length=3)
+    found = resolve("tag", corpus="copy", examples=10, corpus_length=3)
     assert list(found.examples()) == list(found.examples())
     assert len(values(found)) == 10
 
@@ -126,7 +126,7 @@ def test_captions_and_their_columns() -> None:
 
 
 def test_the_languages_of_pairs() -> None:
-    found = resolve("translate", source_language="de", target_language="en", examples=200, length=1)
+    found = resolve("translate", source_language="de", target_language="en", examples=200, corpus_length=1)
     assert ("drei", "three") in values(found)
 
 
@@ -210,7 +210,7 @@ def test_what_decides_the_reading_is_in_the_key() -> None:
         key("classify", train="a.csv", tokenizer="character"),
         key("classify", train="a.csv", text="label", label="text"),
         key("classify", corpus="numbers"),
-        key("classify", corpus="numbers", length=2),
+        key("classify", corpus="numbers", corpus_length=2),
         key("classify", corpus="numbers", languages="en,fr"),
     ]
     assert len({str(each) for each in keys}) == len(keys)

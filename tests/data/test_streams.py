@@ -40,7 +40,7 @@ def decoded(data: TokenStreams) -> dict[str, str]:
 
 @pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe"])
 def test_the_parts_make_the_text(tokenizer: str) -> None:
-    size = {} if tokenizer == "byte" else {"vocabulary": 300}
+    size = {} if tokenizer == "byte" else {"vocabulary_size": 300}
     data = made(tokenizer=tokenizer, valid_share=0.2, test_share=0.1, **size)
     told = decoded(data)
     assert list(told) == [TRAIN, VALID, TEST]
@@ -116,7 +116,7 @@ def test_too_short_a_file_of_a_part_is_named() -> None:
 
 
 def test_a_corpus_is_text_too() -> None:
-    found = source(train=(), corpus="brackets", examples=50, length=6)
+    found = source(train=(), corpus="brackets", examples=50, corpus_length=6)
     told = decoded(prepare_stream(found, learner(found.data)))
     assert told[TRAIN] + told[VALID] == "".join(found.text(TRAIN))
 

@@ -9,7 +9,7 @@ from seqloom.nn.model import EncoderDecoder, GenerativeModel
 from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)
-KINDS = {"greedy": {}, "beam": {"beam": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
+KINDS = {"greedy": {}, "beam": {"beam_size": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
 many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
 every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
 
@@ -23,7 +23,7 @@ def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **asked)
     read = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
     source = read if isinstance(model, EncoderDecoder) else (None, None)
     prompts = [prompts_of(model)[row] for row in rows]
-    options = Decode(**{"temperature": 0.0, "length": 6, **asked})
+    options = Decode(**{"temperature": 0.0, "max_length": 6, **asked})
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
 
 

@@ -35,7 +35,9 @@ from tests.decoding.writers import (
 def test_a_forced_prefix_is_written_and_scored(asked) -> None:
     model = ready(before)
     prefixes = [[2, 2, 0], [], [1], [3, 0]]
-    for row, hypotheses in zip(ROWS, search(model, prefixes=prefixes, no_repeat=1, never=[0], **asked), strict=True):
+    for row, hypotheses in zip(
+        ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, never=[0], **asked), strict=True
+    ):
         for each in hypotheses:
             assert each.tokens[: len(prefixes[row])] == prefixes[row]
             assert 0 not in each.tokens[len(prefixes[row]) :]
@@ -58,7 +60,7 @@ def test_no_shorter_than_the_least_and_no_longer_than_the_most(asked) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_no_sequence_comes_twice(asked, count: int) -> None:
     model = ready(recurrent_language_model)
-    for row in search(model, end=None, no_repeat=count, length=20, **asked):
+    for row in search(model, end=None, no_repeat_ngram=count, max_length=20, **asked):
         for each in row:
             runs = [tuple(each.tokens[i : i + count]) for i in range(len(each.tokens) - count + 1)]
             assert len(set(runs)) == len(runs)
@@ -92,7 +94,7 @@ def slid(model: GenerativeModel, prompt: list[int], tokens: list[int], window: i
 @every_kind
 def test_a_language_model_writes_on_past_its_window(asked) -> None:
     model, prompts = ready(transformer_language_model), [[1, 2, 3, 0, 1, 2], [3], [0, 1]]
-    options = Decode(**{"temperature": 0.0, "length": 11, **asked})
+    options = Decode(**{"temperature": 0.0, "max_length": 11, **asked})
     found = decode(model, None, prompts=prompts, end=None, options=options, context=5)
     for prompt, hypotheses in zip(prompts, found, strict=True):
         for each in hypotheses:
@@ -105,7 +107,7 @@ def test_a_language_model_writes_on_past_its_window(asked) -> None:
 def test_no_more_than_the_model_can_read() -> None:
     model = ready(transformer)
     assert model.max_length == 12
-    (found,) = search(model, rows=[0], end=None, length=50)[0]
+    (found,) = search(model, rows=[0], end=None, max_length=50)[0]
     assert len(found.tokens) == 12  # the last one need not be read
     assert not found.ended
 
@@ -116,7 +118,7 @@ def test_no_more_than_the_model_can_read() -> None:
 @every_writer
 def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
     model = ready(make)
-    for asked in ({}, {"beam": 3}, {"temperature": 1.0, "n_best": 3}):
+    for asked in ({}, {"beam_size": 3}, {"temperature": 1.0, "n_best": 3}):
         shapes = calls(model, lambda asked=asked: search(model, end=None, **asked))
         longest = max(map(len, prompts_of(model)))
         wide = 1 if not asked else 3
@@ -126,7 +128,7 @@ def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
 def test_texts_that_have_ended_stop_costing() -> None:
     model = ready(before, seed=3)
     found = []
-    shapes = calls(model, lambda: found.extend(search(model, length=9)))
+    shapes = calls(model, lambda: found.extend(search(model, max_length=9)))
     steps = [len(said(each)) for row in found for each in row]
     assert len(set(steps)) > 1
     assert [rows for rows, _ in shapes] == [sum(n > step for n in steps) for step in range(max(steps))]
@@ -134,7 +136,7 @@ def test_texts_that_have_ended_stop_costing() -> None:
 
 def test_a_beam_gives_up_places_as_its_texts_end() -> None:
     model = ready(before, seed=3)
-    shapes = calls(model, lambda: search(model, beam=4, n_best=4, length=9))
+    shapes = calls(model, lambda: search(model, beam_size=4, n_best=4, max_length=9))
     rows = [rows for rows, _ in shapes]
     assert rows[0] == 4
     assert max(rows) <= 16
@@ -164,7 +166,7 @@ def test_attention_is_that_of_a_teacher_forced_pass(make, asked) -> None:
 def test_attention_after_prompts_of_unequal_length() -> None:
     model = ready(before)
     prompts = [[END], [1, 2, 3], [END, 0]]
-    options = Decode(temperature=0, length=4)
+    options = Decode(temperature=0, max_length=4)
     found = decode(model, SOURCE[:3], LENGTHS[:3], prompts=prompts, end=END, options=options, attention=True)
     for row, (each,) in enumerate(found):
         (expected,) = looked(model, row, prompts[row], said(each)).values()
@@ -174,7 +176,7 @@ def test_attention_after_prompts_of_unequal_length() -> None:
 
 def test_attention_changes_no_text_and_is_absent_unless_asked_for() -> None:
     model = ready(transformer)
-    plain, looking = search(model, beam=3), search(model, beam=3, attention=True)
+    plain, looking = search(model, beam_size=3), search(model, beam_size=3, attention=True)
     assert_same(plain, looking)
     assert plain[0][0].attention is None
     assert plain[0][0].alignment is None
@@ -188,8 +190,8 @@ def test_attention_changes_no_text_and_is_absent_unless_asked_for() -> None:
 
 def test_the_tree_has_all_that_was_kept_and_pruned() -> None:
     model, trees = ready(before), []
-    found = search(model, beam=3, n_best=3, trees=trees, length=5)
-    assert_same(found, search(model, beam=3, n_best=3, length=5))
+    found = search(model, beam_size=3, n_best=3, trees=trees, max_length=5)
+    assert_same(found, search(model, beam_size=3, n_best=3, max_length=5))
     assert len(trees) == 4
     for row, tree in zip(ROWS, trees, strict=True):
         check_tree(tree, model, row)
@@ -225,10 +227,13 @@ def test_no_source_no_text() -> None:
     ("asked", "sentence"),
     [
         (
-            {"beam": 2, "temperature": 0.5},
+            {"beam_size": 2, "temperature": 0.5},
             "options has a beam of 2 and a temperature of 0.5; expected temperature 0",
         ),
-        ({"beam": 2, "n_best": 3}, "n_best 3 and a beam of 2; expected n_best up to the beam: raise the beam to 3."),
+        (
+            {"beam_size": 2, "n_best": 3},
+            "n_best 3 and a beam of 2; expected n_best up to the beam: raise the beam to 3.",
+        ),
         ({"prefixes": [[1]]}, "decode: prefixes has 1 of them; expected 4, one a prompt."),
         ({"numbers": [1, 2]}, "decode: numbers has 2 of them; expected 4, one a prompt."),
         ({"context": 0}, "decode: context is 0; expected at least 1."),

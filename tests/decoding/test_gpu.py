@@ -27,9 +27,9 @@ def test_the_same_is_written(make, asked) -> None:
 def test_the_same_is_written_within_constraints_and_past_a_window(asked) -> None:
     here = ready(transformer_language_model)
     there = deepcopy(here).cuda()
-    bounds = {"prefixes": [[2, 2, 0], [], [1], [3, 0]], "no_repeat": 2, "never": [0], "min_length": 3}
+    bounds = {"prefixes": [[2, 2, 0], [], [1], [3, 0]], "no_repeat_ngram": 2, "never": [0], "min_length": 3}
     assert_same(search(there, **bounds, **asked), search(here, **bounds, **asked))
-    assert_same(search(there, context=4, length=12, **asked), search(here, context=4, length=12, **asked))
+    assert_same(search(there, context=4, length=12, **asked), search(here, context=4, max_length=12, **asked))
 
 
 @every_kind
@@ -55,7 +55,7 @@ def test_the_same_is_looked_at_and_kept(make, asked) -> None:
 @every_model
 def test_a_text_as_it_comes_is_the_same(make) -> None:
     """The Transformer that knows eight positions begins again on the way."""
-    here, options = bold(make), Decode(temperature=1.0, top_k=8, length=14)
+    here, options = bold(make), Decode(temperature=1.0, top_k=8, max_length=14)
     there = deepcopy(here).cuda()
     texts = [collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) for model in (there, here)]
     assert texts[0] == texts[1]

@@ -35,7 +35,7 @@ def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
     texts, ended = zip(*all_texts(steps=3), strict=True)
     scores = {row: teacher_forced(model, row, prompts_of(model)[row], texts) for row in (0, 1)}
     for penalty in (0.0, 1.0, 2.0):
-        asked = {"beam": len(texts), "n_best": len(texts), "length": 3, "length_penalty": penalty}
+        asked = {"beam_size": len(texts), "n_best": len(texts), "max_length": 3, "length_penalty": penalty}
         for row, found in zip((0, 1), search(model, rows=[0, 1], **asked), strict=True):
             ranks = [-sum(each) / len(each) ** penalty for each in scores[row]]
             expected = sorted(zip([not each for each in ended], ranks, texts, strict=True))
@@ -47,7 +47,7 @@ def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
 @every_writer
 def test_one_place_is_greedy(make) -> None:
     model = ready(make)
-    for row, (found,) in zip(ROWS, search(model, length=8), strict=True):
+    for row, (found,) in zip(ROWS, search(model, max_length=8), strict=True):
         text: list[int] = []
         while len(text) < 8 and text[-1:] != [END]:
             state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
@@ -88,7 +88,7 @@ def test_alone_is_as_in_a_batch(make, asked) -> None:
 @given(seed=st.integers(0, 10**6), beam=st.integers(1, 4), data=st.data(), penalty=st.sampled_from([0.0, 0.6, 3.0]))
 def test_stopping_early_changes_nothing(seed: int, beam: int, data: st.DataObject, penalty: float) -> None:
     model = ready(before, seed)
-    asked = {"beam": beam, "n_best": data.draw(st.integers(1, beam)), "length": 9, "length_penalty": penalty}
+    asked = {"beam_size": beam, "n_best": data.draw(st.integers(1, beam)), "max_length": 9, "length_penalty": penalty}
     early = search(model, **asked)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Places, "decided", lambda self, live: not live)
@@ -100,13 +100,13 @@ def test_stops_when_nothing_better_can_come() -> None:
     model = ready(before)
     with torch.no_grad():
         model.head.output.bias[END] += 20
-    assert calls(model, lambda: search(model, beam=4, length_penalty=0.0, length=9)) == [(4, 1)]
+    assert calls(model, lambda: search(model, beam_size=4, length_penalty=0.0, max_length=9)) == [(4, 1)]
 
 
 @every_writer
 def test_the_best_of_a_wider_beam_are_distinct_and_in_order(make) -> None:
     model = ready(make)
-    for hypotheses in search(model, beam=6, n_best=6):
+    for hypotheses in search(model, beam_size=6, n_best=6):
         assert len(hypotheses) == 6
         assert len({tuple(said(each)) for each in hypotheses}) == 6
         ranks = [(not each.ended, -each.score) for each in hypotheses]
@@ -118,7 +118,7 @@ def test_equal_scores_go_to_the_first_token_and_text() -> None:
     with torch.no_grad():
         for weight in model.head.parameters():
             weight.zero_()
-    (found,) = search(model, rows=[0], end=None, beam=3, n_best=3, length=2)
+    (found,) = search(model, rows=[0], end=None, beam_size=3, n_best=3, max_length=2)
     assert [each.tokens for each in found] == [[0, 0], [0, 1], [0, 2]]
     assert found[0].log_probs == pytest.approx([-math.log(WORDS)] * 2)
 
@@ -133,7 +133,7 @@ def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int
     with torch.no_grad():
         model.stem.embedding.weight.copy_(torch.randint(3, (WORDS, WORDS), generator=random))
         model.head.output.weight.copy_(torch.eye(WORDS))
-    options = Decode(temperature=0, beam=beam, n_best=beam, length=5)
+    options = Decode(temperature=0, beam_size=beam, n_best=beam, max_length=5)
     prompts = [[0], [1], [2], [3]]
     together = decode(model, None, prompts=prompts, end=END, options=options)
     for prompt, found in zip(prompts, together, strict=True):
@@ -147,7 +147,7 @@ def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int
 @pytest.mark.parametrize("make", LANGUAGE.values(), ids=LANGUAGE)
 def test_a_sample_depends_on_its_seed_and_number_alone(make) -> None:
     model = ready(make)
-    asked = {"temperature": 1.5, "length": 10}
+    asked = {"temperature": 1.5, "max_length": 10}
     four = search(model, n_best=4, seed=3, **asked)
     for row in ROWS:
         one_by_one = [search(model, rows=[row], seed=3, numbers=[number], **asked)[0][0] for number in range(4)]

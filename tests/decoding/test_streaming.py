@@ -43,7 +43,7 @@ def bold(make: Callable[[], Model]) -> Model:
 
 
 every_model = pytest.mark.parametrize("make", [lstm, transformer, short])
-OPTIONS = Decode(temperature=1.0, top_k=8, top_p=0.95, length=12)
+OPTIONS = Decode(temperature=1.0, top_k=8, top_p=0.95, max_length=12)
 PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9], [1, 2, 3], [10, 0]]
 
 
@@ -51,7 +51,7 @@ def without_a_state(model: Model, prompt: list[int], number: int, options: Decod
     """The text, reading the whole prefix anew for each token: at most a window, then its last half and what follows."""
     window, written = model.max_length, []
     prefix = prompt[-(window or 0) :]
-    for step in range(options.length):
+    for step in range(options.max_length):
         if window is not None and len(prefix) > window:
             prefix = prefix[-(window // 2) :]
         tokens = torch.tensor([prefix])
@@ -83,7 +83,7 @@ def test_a_step_with_the_state_equals_reading_everything_again(make: Callable[[]
 
 @every_model
 def test_greedy_equals_reading_everything_again(make: Callable[[], Model]) -> None:
-    model, options = bold(make), Decode(temperature=0, length=12)
+    model, options = bold(make), Decode(temperature=0, max_length=12)
     texts = collect(write(model, PROMPTS, options=options, seed=0), len(PROMPTS))
     assert texts == [without_a_state(model, prompt, 0, options, 0) for prompt in PROMPTS]
     assert texts[0] == texts[3]
@@ -119,7 +119,7 @@ def test_ends_when_all_rows_have() -> None:
 
 @pytest.mark.parametrize("context", [1, 3, 8, 50])
 def test_writes_on_past_the_longest_length(context: int) -> None:
-    model, options = bold(short), Decode(temperature=1.0, length=14)
+    model, options = bold(short), Decode(temperature=1.0, max_length=14)
     prompts = [PROMPTS[0], PROMPTS[1], [number % VOCABULARY for number in range(23)]]  # longer than the model reads
     texts = collect(write(model, prompts, options=options, seed=2, context=context), len(prompts))
     assert [len(text) for text in texts] == [14] * len(prompts)
@@ -132,9 +132,9 @@ def test_writes_on_past_the_longest_length(context: int) -> None:
 
 def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU, where a state knows no more than a bound on its positions."""
-    model, options = bold(short), Decode(temperature=1.0, length=14)
+    model, options = bold(short), Decode(temperature=1.0, max_length=14)
     texts = collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS))
-    for user in ("kernels.lengths", "nn.state", "nn.checks"):
+    for user in ("kernels.masks", "nn.state", "nn.validation"):
         monkeypatch.setattr(f"seqloom.{user}.readable", lambda _: False)
     assert collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
 
@@ -143,14 +143,14 @@ def test_a_step_reads_one_token() -> None:
     model, widths = bold(transformer), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
     collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
-    assert widths == [(5, 5)] + [(5, 1)] * (OPTIONS.length - 1)
+    assert widths == [(5, 5)] + [(5, 1)] * (OPTIONS.max_length - 1)
 
 
 def test_a_full_row_is_read_again_by_itself() -> None:
     model, widths = bold(short), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
     prompts = [[1, 2, 3, 4, 5, 6, 7], [1]]
-    collect(write(model, prompts, options=Decode(length=4), seed=1), 2)
+    collect(write(model, prompts, options=Decode(max_length=4), seed=1), 2)
     assert widths == [(2, 7), (2, 1), (1, 4), (1, 1), (2, 1)]
 
 
@@ -184,7 +184,7 @@ def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: fl
 
 @every_model
 def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
-    model, options = bold(make), Decode(temperature=1.5, length=30, min_length=5, no_repeat=1)
+    model, options = bold(make), Decode(temperature=1.5, max_length=30, min_length=5, no_repeat_ngram=1)
     texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
     for text in texts:
         assert len(text) >= 5
@@ -197,7 +197,7 @@ def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
 
 def test_other_bad_input_is_a_sentence() -> None:
     with pytest.raises(ArgumentError, match="options has a beam of 3 and n_best 1; expected 1 of both; `decode` has"):
-        write(bold(lstm), PROMPTS, options=Decode(beam=3), seed=1)
+        write(bold(lstm), PROMPTS, options=Decode(beam_size=3), seed=1)
     with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
         write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
     with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):

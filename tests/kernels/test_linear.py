@@ -75,7 +75,7 @@ def translator() -> EncoderDecoder:
 def test_decodings_within_one_packing_share_its_copies() -> None:
     model, packed = translator().eval(), PackedWeights()
     weight = next(each for each in model.head.parameters() if each.dim() == 2)
-    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=1, length=3)
+    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam_size=1, max_length=3)
     copies = []
     with torch.no_grad(), packed:
         for _ in range(2):
@@ -103,7 +103,7 @@ def test_each_decoding_sees_the_weights_as_they_are() -> None:
     """A fused optimizer changes weights without raising their version."""
     model = translator()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05, fused=True)
-    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam=2, length=5)
+    source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam_size=2, max_length=5)
     for _ in range(3):
         model.loss(source, source, source).mean.backward()
         optimizer.step()

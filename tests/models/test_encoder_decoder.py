@@ -64,7 +64,7 @@ COMBINATIONS = list(product(("additive", "dot"), ("before", "after"), ("concaten
 
 @pytest.mark.parametrize(("attention", "attend", "meeting", "input_feeding"), COMBINATIONS)
 def test_every_attentive_decoder(attention: str, attend: str, meeting: str, input_feeding: bool) -> None:
-    model = built(arch="lstm", attention=attention, attend=attend, meeting=meeting, input_feeding=input_feeding)
+    model = built(arch="lstm", attention=attention, attend=attend, combine=meeting, input_feeding=input_feeding)
     assert isinstance(model.decoder, AttentionDecoder)
     assert type(model.decoder.context) is (AttentionBefore if attend == "before" else AttentionAfter)
     assert model.decoder.input_feeding == input_feeding
@@ -90,7 +90,7 @@ SUMMARIES = [(summary, feed) for summary in get_args(names.Summary) for feed in 
 @pytest.mark.parametrize(("summary", "feed"), SUMMARIES)
 @pytest.mark.parametrize("arch", ["window", "conv", *CELLS])
 def test_without_attention(arch: str, summary: str, feed: str) -> None:
-    model = built(arch=arch, attention="none", summary=summary, feed=feed)
+    model = built(arch=arch, attention="none", context_pool=summary, context_input=feed)
     assert isinstance(model.decoder.context, PooledContext)
     learns_and_writes(model)
     assert what_the_encoder_learns(model) > 0
@@ -109,7 +109,7 @@ def test_without_attention_and_summary(arch: str) -> None:
 def test_without_a_state_to_begin_in_it_needs_attention_or_a_summary(arch: str, bridge: str) -> None:
     sentence = refused(arch=arch, attention="none", bridge=bridge)
     assert f"nothing of the source reaches {arch}," in sentence
-    assert "Give model.summary mean, or a model.attention such as additive" in sentence
+    assert "Give model.context_pool mean, or a model.attention such as additive" in sentence
 
 
 def what_the_encoder_learns(model: EncoderDecoder) -> float:
@@ -123,7 +123,7 @@ def what_the_encoder_learns(model: EncoderDecoder) -> float:
 def test_a_decoder_that_the_source_begins_has_no_first_state_of_its_own(
     arch: str, bidirectional: bool, attention: str
 ) -> None:
-    model = built(arch=arch, attention=attention, bidirectional=bidirectional, initial="learned")
+    model = built(arch=arch, attention=attention, bidirectional=bidirectional, initial_state="learned")
     assert begins(model.encoder) == {"learned"}
     assert begins(model.decoder) == {"zero"}
     learns_and_writes(model)
@@ -132,7 +132,7 @@ def test_a_decoder_that_the_source_begins_has_no_first_state_of_its_own(
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
 def test_a_decoder_that_begins_by_itself_has_the_first_state_asked_for(arch: str) -> None:
     for encoder in (arch, "conv"):
-        model = built(arch=arch, encoder=encoder, bridge="none", initial="learned")
+        model = built(arch=arch, encoder=encoder, bridge="none", initial_state="learned")
         assert begins(model.decoder) == {"learned"}
         learns_and_writes(model)
 
@@ -144,8 +144,8 @@ def begins(layer: nn.Module) -> set[str]:
 
 def test_a_first_state_that_no_layer_would_have_is_refused() -> None:
     for initial in ("learned", "random"):
-        sentence = refused(arch="gru", encoder="transformer", initial=initial)
-        assert sentence.startswith(f"model.initial {initial} has no use here")
+        sentence = refused(arch="gru", encoder="transformer", initial_state=initial)
+        assert sentence.startswith(f"model.initial_state {initial} has no use here")
         assert "model.bridge none" in sentence
 
 
@@ -159,7 +159,7 @@ def test_the_encoders_last_state_is_the_decoders_first_where_they_agree() -> Non
 
 @pytest.mark.parametrize("arch", ["gru", "transformer"])
 def test_one_matrix_for_both_embeddings_and_the_output(arch: str) -> None:
-    model = built(arch=arch, tied=True, **({"width": 32} if arch == "transformer" else {}))
+    model = built(arch=arch, tied=True, **({"dim": 32} if arch == "transformer" else {}))
     of_vocabulary = [name for name, weight in model.named_parameters() if 11 in weight.shape]
     assert of_vocabulary == ["target_stem.embedding.weight"]
     learns_and_writes(model)

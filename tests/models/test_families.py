@@ -38,7 +38,7 @@ LANGUAGE = [arch for arch in ARCHITECTURES if arch != "mixer"]
 
 
 def part(task: str, arch: str, **more: Any) -> Family:
-    small = {"arch": arch, "size": "tiny", "width": 8, "depth": 2}
+    small = {"arch": arch, "size": "tiny", "dim": 8, "depth": 2}
     if arch == "transformer":
         small |= {"heads": 2}
     if "hidden" in ARCHITECTURES[arch].family.model_fields:
@@ -49,7 +49,7 @@ def part(task: str, arch: str, **more: Any) -> Family:
 def made(task: str, arch: str, **more: Any) -> Layer:
     chosen = part(task, arch, **more)
     torch.manual_seed(1)
-    return chosen.build(chosen.width, causal=task == "language").eval()
+    return chosen.build(chosen.dim, causal=task == "language").eval()
 
 
 def all_of(layer: nn.Module, kind: type[nn.Module]) -> list[Any]:
@@ -130,25 +130,25 @@ def values(key: Key) -> st.SearchStrategy[Any]:
     if key.choices:
         return st.sampled_from(key.choices)
     few: list[Any] = {bool: [False, True], int: [1, 2, 3, 6], float: [0, 0.3]}[key.kind]
-    return st.sampled_from([600] if key.name in ("length", "context") else few)
+    return st.sampled_from([600] if key.name == "max_length" else few)
 
 
 @given(st.sampled_from(tuple(TASKS)), st.sampled_from(tuple(ARCHITECTURES)), st.data())
 def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataObject) -> None:
     known = [key for key in all_keys().values() if arch in key.archs and task in key.tasks]
-    free = {key.name: values(key) for key in known if key.name not in ("arch", "size", "width")}
-    more = data.draw(st.fixed_dictionaries({"width": st.sampled_from([4, 6, 7])}, optional=free))
+    free = {key.name: values(key) for key in known if key.name not in ("arch", "size", "dim")}
+    more = data.draw(st.fixed_dictionaries({"dim": st.sampled_from([4, 6, 7])}, optional=free))
     try:
         chosen = experiment({"task": task, "model": {"arch": arch, "size": "tiny", **more}}).model
     except ConfigError:
         return
-    layers = chosen.build(chosen.width, causal=task == "language")
+    layers = chosen.build(chosen.dim, causal=task == "language")
     built = Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3))
     y, _ = chosen.initialized(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
     assert y.shape == (2, 3, layers.output_size)
     assert y.isfinite().all()
     assert layers.traits.causal or task != "language"
-    assert task != "language" or not keys(chosen, LanguageModel).tied or layers.output_size == chosen.width
+    assert task != "language" or not keys(chosen, LanguageModel).tied or layers.output_size == chosen.dim
 
 
 # Window
@@ -169,7 +169,7 @@ def test_window_and_direct(depth: int) -> None:
 
 
 def test_mixer() -> None:
-    layer = made("tag", "mixer", length=600, token_hidden=5, norm="rms", activation="relu")
+    layer = made("tag", "mixer", max_length=600, token_hidden=5, norm="rms", activation="relu")
     mixing = all_of(layer, TokenMixing)[0]
     assert (mixing.length, mixing.hidden_size, layer.traits.max_length) == (600, 5, 600)
     assert all_of(layer, FeedForward)[0].widen.out_features == 12
@@ -200,7 +200,7 @@ def test_gates_and_sides() -> None:
     assert len(all_of(plain, nn.SELU)) == 2
     assert not all_of(plain, GatedLinearUnit)
     assert len(all_of(made("tag", "conv"), CenteredConvolution)) == 2
-    assert len(all_of(made("tag", "conv", centred=False), CausalConvolution)) == 2
+    assert len(all_of(made("tag", "conv", centered=False), CausalConvolution)) == 2
     assert len(all_of(made("tag", "conv", norm="group"), normalization.GroupNorm)) == 2
 
 
@@ -215,7 +215,7 @@ def test_a_cell_by_its_name(arch: str) -> None:
 
 
 def test_what_a_recurrent_layer_is_told() -> None:
-    layers = all_of(made("classify", "gru", weight_drop=0.1, zoneout=0.2, initial="learned"), Recurrent)
+    layers = all_of(made("classify", "gru", weight_drop=0.1, zoneout=0.2, initial_state="learned"), Recurrent)
     assert [(each.weight_drop, each.zoneout, each.initial_kind) for each in layers] == [(0.1, 0.2, "learned")] * 4
 
 
@@ -245,7 +245,7 @@ def test_dropout_of_the_kind_between_and_after_layers_and_before_them(kind: str,
 
 
 def test_what_attention_is_told() -> None:
-    layers = all_of(made("language", "transformer", width=16, heads=4, key_heads=2, attention_window=3), SelfAttention)
+    layers = all_of(made("language", "transformer", dim=16, heads=4, kv_heads=2, attention_window=3), SelfAttention)
     assert [(each.heads, each.kv_heads) for each in layers] == [(4, 2)] * 2
     assert changed_steps(made("language", "transformer", attention_window=2, depth=1), at=4) == [4, 5]
 
@@ -260,7 +260,7 @@ def test_scores(score: str) -> None:
 @pytest.mark.parametrize("norm", [norm for norm in names.NORMS if norm != "none"])
 @pytest.mark.parametrize(("order", "kind", "norms"), [("pre", PreNorm, 5), ("post", PostNorm, 4)])
 def test_norms_and_their_order(order: str, kind: type[nn.Module], norms: int, norm: str) -> None:
-    layer = made("tag", "transformer", order=order, norm=norm)
+    layer = made("tag", "transformer", norm_order=order, norm=norm)
     assert len(all_of(layer, kind)) == 4
     assert len(all_of(layer, type(normalization.NORMS[norm](8)))) == norms
 
@@ -302,7 +302,9 @@ def test_a_stem_for_every_model(arch: str) -> None:
 
 
 def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None:
-    stem = part("language", "transformer", positions="learned", context=70, scaled=True, dropout=0.4).tokens(11)
+    stem = part(
+        "language", "transformer", positions="learned", max_length=70, scale_embeddings=True, dropout=0.4
+    ).tokens(11)
     assert stem.traits.max_length == 70
     assert stem.scale == pytest.approx(8**0.5)
     assert [each.p for each in all_of(stem, DropoutBase)] == [0.4]
@@ -310,7 +312,7 @@ def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None
 
 def model(chosen: Family) -> Model:
     torch.manual_seed(1)
-    layers = chosen.build(chosen.width, causal=False)
+    layers = chosen.build(chosen.dim, causal=False)
     return chosen.initialized(Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3)))
 
 
@@ -336,9 +338,9 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
 
 
 @pytest.mark.parametrize("arch", that_generate())
-@pytest.mark.parametrize("more", [{}, {"depth": 1}, {"width": 12}])
+@pytest.mark.parametrize("more", [{}, {"depth": 1}, {"dim": 12}])
 def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
     chosen = part("language", arch, **more)
-    assert chosen.build(chosen.width, causal=True).output_size == chosen.output_width
+    assert chosen.build(chosen.dim, causal=True).output_size == chosen.output_width
     if chosen.output_is_hidden:  # whatever is joined to its input
-        assert chosen.build(chosen.width + 5, causal=True).output_size == chosen.hidden_width
+        assert chosen.build(chosen.dim + 5, causal=True).output_size == chosen.hidden_width

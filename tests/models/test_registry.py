@@ -29,7 +29,6 @@ def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
         own = {*family.sizes[size], *family.encoder_values(9)}
         own |= {name for use in Use for name in family.defaults(size, use)}
         assert own <= family.model_fields.keys()
-    assert family.max_length_key is None or family.max_length_key in family.model_fields
 
 
 def test_those_that_generate_are_one_of_each_family_but_the_mixer() -> None:

@@ -44,10 +44,10 @@ def pairs(folder: Path, name: str, number: int) -> None:
 
 
 KINDS: dict[str, tuple[Any, str, dict[str, Any]]] = {
-    "language": (text, "txt", {"batch": 4, "bptt": 8, "samples": 0}),
-    "classify": (reviews, "tsv", {"batch": 128}),
-    "tag": (tagged, "conll", {"batch": 128}),
-    "translate": (pairs, "tsv", {"batch": 256}),
+    "language": (text, "txt", {"batch_size": 4, "bptt": 8, "samples": 0}),
+    "classify": (reviews, "tsv", {"batch_tokens": 128}),
+    "tag": (tagged, "conll", {"batch_tokens": 128}),
+    "translate": (pairs, "tsv", {"batch_tokens": 256}),
 }
 
 
@@ -59,7 +59,7 @@ def trained(task: str, folder: Path, **more: Any) -> Run:
     data = {name: str(folder / f"{name}.{ending}") for name in ("train", "valid", "test")}
     raw: dict[str, Any] = {"task": task, "model": SMALL, "data": data, "train": {**TRAIN, **train, **more}}
     if task == "translate":
-        raw["decode"] = {"length": 6}
+        raw["decode"] = {"max_length": 6}
     return start(experiment(raw), folder / "run")
 
 

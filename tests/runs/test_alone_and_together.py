@@ -15,9 +15,9 @@ NEAR = 1e-4  # nats: two choices as near as that may be taken either way
 
 
 def numbers(folder: Any, digits: int, examples: int, **train: Any) -> Run:
-    data = {"corpus": "numbers", "length": digits, "examples": examples}
-    model = {"width": 64, "hidden": 128}
-    chosen = tiny("translate", model=model, data=data, train={"batch": 2048, **train}, decode={"length": 40})
+    data = {"corpus": "numbers", "corpus_length": digits, "examples": examples}
+    model = {"dim": 64, "hidden": 128}
+    chosen = tiny("translate", model=model, data=data, train={"batch_tokens": 2048, **train}, decode={"max_length": 40})
     return start(chosen, folder / "run")
 
 
@@ -30,7 +30,7 @@ def differing(run: Run, texts: list[str], **options: Any) -> list[str]:
             assert alone["log_probs"] == pytest.approx(together["log_probs"], abs=1e-3)
             continue
         apart = abs(alone["score"] - together["score"])
-        if options["beam"] == 1:  # greedy: at the first token that differs, whatever came of it
+        if options["beam_size"] == 1:  # greedy: at the first token that differs, whatever came of it
             both = zip([*alone["tokens"], None], [*together["tokens"], None], strict=False)
             first = next(place for place, (one, other) in enumerate(both) if one != other)
             apart = abs(alone["log_probs"][first] - together["log_probs"][first])
@@ -42,7 +42,7 @@ def differing(run: Run, texts: list[str], **options: Any) -> list[str]:
 @pytest.mark.parametrize("beam", [1, 4])
 def test_twenty_texts(beam: int, few: Run) -> None:
     texts = [in_words(number, "en") for number in range(0, 100, 5)]
-    assert differing(few, texts, beam=beam) == []
+    assert differing(few, texts, beam_size=beam) == []
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,6 @@ def test_a_thousand_texts(tmp_path_factory: pytest.TempPathFactory) -> None:
     texts = [in_words(number, "en") for number in range(7, 100_000, 100)]
     assert len(texts) == 1000
     for beam in (1, 4):
-        told = differing(run, texts, beam=beam)
+        told = differing(run, texts, beam_size=beam)
         print(f"beam {beam}: {len(told)} of {len(texts)} differ, each by a choice within {NEAR} nats: {told}")
         assert len(told) < 10

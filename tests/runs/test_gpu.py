@@ -71,14 +71,14 @@ def test_a_text_is_written_the_same_on_either_device(run: Run) -> None:
     """The noise is drawn from the seed, wherever the scores are made."""
     if run.task.name != "language":
         return
-    texts = [seqloom.load(run.folder, device).generate("abc", length=30, seed=2) for device in ("cuda", "cpu")]
+    texts = [seqloom.load(run.folder, device).generate("abc", max_length=30, seed=2) for device in ("cuda", "cpu")]
     assert texts[0] == texts[1]
 
 
 def test_weights_on_the_device_can_be_trained_on(run: Run) -> None:
     there = seqloom.load(run.folder, "cuda")
     there.predict(TEXTS)
-    for _ in there.stream("abc", length=3, seed=1) if run.task.name == "language" else ():
+    for _ in there.stream("abc", max_length=3, seed=1) if run.task.name == "language" else ():
         assert not torch.is_inference_mode_enabled()
     assert not any(each.is_inference() for each in there.model.parameters())
     y, _ = there.model.train()(*numbers(run, "cuda"))

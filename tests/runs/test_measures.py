@@ -27,15 +27,15 @@ def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
 
 def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
     if run.task.name != "translate":
-        with pytest.raises(UserError, match=rf"decode\.beam has no use, since {run.task.name} does not write\.$"):
-            run.evaluate(data_of(run, "test"), decode={"beam": 2})
+        with pytest.raises(UserError, match=rf"decode\.beam_size has no use, since {run.task.name} does not write\.$"):
+            run.evaluate(data_of(run, "test"), decode={"beam_size": 2})
         return
-    greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam": beam, "length": 9}) for beam in (1, 8))
+    greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam_size": beam, "max_length": 9}) for beam in (1, 8))
     assert greedy.scores["loss"] == wide.scores["loss"]
     said = [[each["translation"] for each in found.details["examples"]] for found in (greedy, wide)]
     assert said[0] != said[1]
     assert run.experiment.decode is not None
-    assert run.experiment.decode.beam == 4  # said for this file alone
+    assert run.experiment.decode.beam_size == 4  # said for this file alone
 
 
 def test_evaluate_says_what_it_read(run: Run) -> None:

@@ -34,7 +34,7 @@ def test_it_answers_as_it_did(older: tuple[Path, dict[str, Any]]) -> None:
     run = seqloom.load(folder)
     close(run.predict(expected["texts"]), expected["predict"])
     if "generate" in expected:
-        assert run.generate("The ", temperature=0.5, seed=4, length=40) == expected["generate"]
+        assert run.generate("The ", temperature=0.5, seed=4, max_length=40) == expected["generate"]
 
 
 def test_it_scores_as_it_did(older: tuple[Path, dict[str, Any]]) -> None:

@@ -58,7 +58,7 @@ def test_only_a_language_model_writes(run: Run) -> None:
         with pytest.raises(UserError, match=rf"a run of {run.task.name} can't write\. Use `seqloom predict "):
             run.generate("a")
         return
-    options = {"length": 20, "temperature": 0.9, "seed": 4}
+    options = {"max_length": 20, "temperature": 0.9, "seed": 4}
     once = run.generate("abc", **options)
     assert once == run.generate("abc", **options) == "".join(run.stream("abc", **options))
     assert once != run.generate("abc", **{**options, "seed": 5})
@@ -69,15 +69,15 @@ def test_only_a_language_model_writes(run: Run) -> None:
 
 def test_options_are_for_runs_that_translate(run: Run) -> None:
     if run.task.name == "translate":
-        answer = run.predict(["a b"], beam=3, n_best=2, attention=True)[0]
+        answer = run.predict(["a b"], beam_size=3, n_best=2, attention=True)[0]
         assert len(answer["n_best"]) == 2
         assert "attention" in answer
-        with pytest.raises(ConfigError, match=r"^unknown key decode\.beem\. Did you mean decode\.beam\?"):
-            run.predict(["a"], beem=3)
-        with pytest.raises(ConfigError, match=r"^decode\.n_best is 3, more than decode\.beam, 2\."):
-            run.predict(["a"], beam=2, n_best=3)
+        with pytest.raises(ConfigError, match=r"^unknown key decode\.beam_sise\. Did you mean decode\.beam_size\?"):
+            run.predict(["a"], beam_sise=3)
+        with pytest.raises(ConfigError, match=r"^decode\.n_best is 3, more than decode\.beam_size, 2\."):
+            run.predict(["a"], beam_size=2, n_best=3)
         return
-    for name, options in (("beam", {"beam": 3}), ("attention", {"attention": True})):
+    for name, options in (("beam_size", {"beam_size": 3}), ("attention", {"attention": True})):
         expected = rf": {name} is for runs that generate their answers, and this is one of {run.task.name}\.$"
         with pytest.raises(UserError, match=expected):
             run.predict(["a"], **options)
@@ -86,12 +86,15 @@ def test_options_are_for_runs_that_translate(run: Run) -> None:
 def test_a_beam_undoes_the_temperature_of_a_run_and_the_other_way_round(run: Run) -> None:
     if run.task.name not in ("translate", "language"):
         return
-    beam, drawn = decode_options(run.experiment, {"beam": 3}), decode_options(run.experiment, {"temperature": 0.5})
-    assert (beam.beam, beam.temperature) == (3, 0)
-    assert (drawn.beam, drawn.temperature) == (1, 0.5)
-    again = decode_options(run.experiment.model_copy(update={"decode": drawn}), {"beam": 2})
-    assert (again.beam, again.temperature) == (2, 0)
-    for wide, said in (({"beam": 10, "temperature": 0}, {"temperature": "0"}), ({"temperature": 0.5}, {"beam": 1})):
+    beam, drawn = decode_options(run.experiment, {"beam_size": 3}), decode_options(run.experiment, {"temperature": 0.5})
+    assert (beam.beam_size, beam.temperature) == (3, 0)
+    assert (drawn.beam_size, drawn.temperature) == (1, 0.5)
+    again = decode_options(run.experiment.model_copy(update={"decode": drawn}), {"beam_size": 2})
+    assert (again.beam_size, again.temperature) == (2, 0)
+    for wide, said in (
+        ({"beam_size": 10, "temperature": 0}, {"temperature": "0"}),
+        ({"temperature": 0.5}, {"beam_size": 1}),
+    ):
         set_so = decode_options(run.experiment, wide)
         assert decode_options(run.experiment.model_copy(update={"decode": set_so}), said) == set_so
 
@@ -100,7 +103,7 @@ def test_between_pieces_torch_is_as_it_was(run: Run) -> None:
     """What a caller makes while a text is being written is ordinary, and can be learnt with."""
     if run.task.name != "language":
         return
-    for _ in run.stream("abc", length=5, seed=1):
+    for _ in run.stream("abc", max_length=5, seed=1):
         assert not torch.is_inference_mode_enabled()
         assert torch.is_grad_enabled()
         made = torch.ones(2, requires_grad=True)

@@ -17,7 +17,12 @@ from seqloom.tasks.registry import TASKS, experiment
 from tests.tasks.conditions import Need, needs, own_keys
 
 FILE = {"data": {"train": "a.file"}}
-VALUES: dict[str, Any] = {"data.sample": 2000, "data.vocabulary": 300, "model.character_width": 2, "data.examples": 20}
+VALUES: dict[str, Any] = {
+    "data.sample": 2000,
+    "data.vocabulary_size": 300,
+    "model.character_width": 2,
+    "data.examples": 20,
+}
 VALUES |= {"data.languages": ("en", "fr"), "data.source_language": "de", "data.target_language": "de"}
 NEEDS = needs()
 OF_FILES = [key for key in all_keys().values() if key.of_file]
@@ -37,7 +42,7 @@ def nested(dotted: str, value: Any) -> dict[str, Any]:
 def base(need: Need) -> dict[str, Any]:
     """Where the key would do something, but for what stands beside it."""
     some = {"task": need.task, "model": {"arch": need.arch}}
-    drawn = ("data.length", "data.examples", "data.languages", "data.source_language", "data.target_language")
+    drawn = ("data.corpus_length", "data.examples", "data.languages", "data.source_language", "data.target_language")
     return some if need.key in drawn else merged(some, FILE)
 
 
@@ -101,7 +106,7 @@ def test_the_keys_about_files_are_these() -> None:
 
 def test_none_is_not_said() -> None:
     for none in (None, "none"):
-        whole = experiment({"task": "language", "data": {"tokenizer": "byte", "vocabulary": none}})
+        whole = experiment({"task": "language", "data": {"tokenizer": "byte", "vocabulary_size": none}})
         assert "vocabulary" not in written(whole)
 
 
@@ -112,10 +117,10 @@ def test_the_default_is_refused_too_where_it_does_nothing() -> None:
 
 def test_a_residual_connection_must_have_somewhere_to_be() -> None:
     around = {"connection": "residual", "hidden": 8, "bidirectional": False}
-    assert "model.connection" in refused({"task": "classify", "model": {**around, "width": 4, "depth": 1}})
-    experiment({"task": "classify", "model": {**around, "width": 8, "depth": 1}})
-    experiment({"task": "classify", "model": {**around, "width": 4, "depth": 2}})
-    experiment({"task": "classify", "model": {**around, "width": 16, "depth": 1, "bidirectional": True}})
+    assert "model.connection" in refused({"task": "classify", "model": {**around, "dim": 4, "depth": 1}})
+    experiment({"task": "classify", "model": {**around, "dim": 8, "depth": 1}})
+    experiment({"task": "classify", "model": {**around, "dim": 4, "depth": 2}})
+    experiment({"task": "classify", "model": {**around, "dim": 16, "depth": 1, "bidirectional": True}})
 
 
 SGD = {"train": {"optimizer": "sgd"}}
@@ -128,9 +133,9 @@ def test_what_an_option_makes_useless_in_the_file_goes() -> None:
 
 
 def test_what_is_useless_in_the_file_by_itself_is_refused() -> None:
-    file = {"task": "tag", "train": {"schedule": "halve", "floor": 0.5}}
-    assert "train.floor" in refused(file, SGD)
-    assert "train.floor" in refused(file)
+    file = {"task": "tag", "train": {"schedule": "halve", "min_lr_ratio": 0.5}}
+    assert "train.min_lr_ratio" in refused(file, SGD)
+    assert "train.min_lr_ratio" in refused(file)
 
 
 def test_what_is_useless_among_the_options_is_refused() -> None:

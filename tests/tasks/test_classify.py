@@ -46,7 +46,7 @@ def several(folder: Path, **train: Any) -> Any:
             "task": "classify",
             "model": {"arch": "gru", "size": "tiny", "dropout": 0.0, **train.pop("model", {})},
             "data": {"train": str(moods(folder)), "label_separator": "|", "valid_share": 0.3},
-            "train": {"steps": 60, "validate_every": 30, "batch": 512, "lr": 0.02, "device": "cpu", **train},
+            "train": {"steps": 60, "validate_every": 30, "batch_tokens": 512, "lr": 0.02, "device": "cpu", **train},
         }
     )
 

@@ -16,7 +16,7 @@ from seqloom.tasks.config_keys import Key, all_keys
 from seqloom.tasks.registry import TASKS, experiment
 from tests.tasks.conditions import keys_of_some
 
-JARGON = re.compile(r"pydantic|input\b|a valid |type=|Literal|union|instance of|\n|Traceback|dictionary update")
+JARGON = re.compile(r"pydantic|\binput\b|a valid |type=|Literal|union|instance of|\n|Traceback|dictionary update")
 
 WRONG: list[Any] = [
     "zzz",
@@ -195,20 +195,20 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ({"task": "tag", "model": {"heads": 3}}, ["model.heads is not a key of lstm", "transformer"]),
         ({"task": "tag", "model": {"arch": "conv", "zoneout": 0.1}}, ["model.zoneout is not a key of conv", "lstm"]),
         ({"task": "tag", "train": {"learning_rat": 1}}, ["train.learning_rat", "Did you mean train.lr?"]),
-        ({"task": "tag", "decode": {"length": 3}}, ["decode", "language"]),
+        ({"task": "tag", "decode": {"max_length": 3}}, ["decode", "language"]),
         ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best has no use in language"]),
-        ({"task": "language", "decode": {"n_best": 3, "beam": 4}}, ["decode.n_best has no use in language"]),
+        ({"task": "language", "decode": {"n_best": 3, "beam_size": 4}}, ["decode.n_best has no use in language"]),
         ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
         ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
         ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),
-        ({"task": "tag", "train": {"optimizer": "adamw", "l2": 0.1}}, ["train.l2", "train.decay"]),
-        ({"task": "tag", "train": {"optimizer": "sgd", "decay": 0.1}}, ["train.decay", "train.l2"]),
-        ({"task": "tag", "model": {"width": 8, "character_width": 8}}, ["model.character_width", "model.width"]),
+        ({"task": "tag", "train": {"optimizer": "adamw", "l2": 0.1}}, ["train.l2", "train.weight_decay"]),
+        ({"task": "tag", "train": {"optimizer": "sgd", "weight_decay": 0.1}}, ["train.weight_decay", "train.l2"]),
+        ({"task": "tag", "model": {"dim": 8, "character_width": 8}}, ["model.character_width", "model.dim"]),
         ({"task": "tag", "model": {"character_width": 7}}, ["model.character_width", "even"]),
-        ({"task": "tag", "model": {"arch": "mixer", "length": 9}}, ["data.max_length", "model.length"]),
-        ({"task": "tag", "model": {"arch": "transformer", "context": 9}}, ["data.max_length", "model.context"]),
-        ({"task": "tag", "model": {"arch": "transformer", "heads": 3}}, ["model.heads", "model.width"]),
-        ({"task": "tag", "model": {"arch": "transformer", "key_heads": 3}}, ["model.key_heads", "model.heads"]),
+        ({"task": "tag", "model": {"arch": "mixer", "max_length": 9}}, ["data.max_length", "model.max_length"]),
+        ({"task": "tag", "model": {"arch": "transformer", "max_length": 9}}, ["data.max_length", "model.max_length"]),
+        ({"task": "tag", "model": {"arch": "transformer", "heads": 3}}, ["model.heads", "model.dim"]),
+        ({"task": "tag", "model": {"arch": "transformer", "kv_heads": 3}}, ["model.kv_heads", "model.heads"]),
         (
             {"task": "tag", "model": {"arch": "transformer", "positions": "rotary", "score": "cosine"}},
             ["model.positions", "scaled-dot"],
@@ -217,19 +217,25 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ({"task": "tag", "model": {"characters": "conv", "init": "identity"}}, ["model.init", "orthogonal"]),
         ({"task": "classify", "train": {"loss_at": "every"}}, ["train.loss_at", "model.pool"]),
         ({"task": "language", "model": {"bidirectional": True}}, ["model.bidirectional"]),
-        ({"task": "language", "model": {"arch": "conv", "centred": True}}, ["model.centred"]),
+        ({"task": "language", "model": {"arch": "conv", "centered": True}}, ["model.centered"]),
         ({"task": "language", "model": {"arch": "conv", "norm": "group"}}, ["model.norm", "layer"]),
         ({"task": "language", "model": {"arch": "transformer", "norm": "instance"}}, ["model.norm", "layer"]),
         ({"task": "language", "model": {"tied": True}}, ["model.tied", "256", "128"]),
         (
-            {"task": "language", "model": {"arch": "window", "width": 8, "hidden": 8, "tied": True, "direct": True}},
+            {"task": "language", "model": {"arch": "window", "dim": 8, "hidden": 8, "tied": True, "direct": True}},
             ["model.tied"],
         ),
-        ({"task": "language", "model": {"arch": "transformer"}, "train": {"carry": True}}, ["train.carry", "lstm"]),
-        ({"task": "language", "train": {"carry": False, "bptt_drawn": True}}, ["train.bptt_drawn", "train.carry"]),
         (
-            {"task": "language", "model": {"arch": "transformer", "context": 9}, "train": {"bptt": 10}},
-            ["train.bptt", "model.context"],
+            {"task": "language", "model": {"arch": "transformer"}, "train": {"carry_state": True}},
+            ["train.carry_state", "lstm"],
+        ),
+        (
+            {"task": "language", "train": {"carry_state": False, "bptt_random": True}},
+            ["train.bptt_random", "train.carry_state"],
+        ),
+        (
+            {"task": "language", "model": {"arch": "transformer", "max_length": 9}, "train": {"bptt": 10}},
+            ["train.bptt", "model.max_length"],
         ),
     ],
 )
@@ -272,20 +278,20 @@ def test_steps_take_the_place_of_epochs_unless_both_are_said() -> None:
 
 
 def test_decay_comes_with_adamw_alone() -> None:
-    assert experiment({"task": "tag", "model": {"arch": "transformer"}}).train.decay == 0.01
+    assert experiment({"task": "tag", "model": {"arch": "transformer"}}).train.weight_decay == 0.01
     other = {"task": "tag", "model": {"arch": "transformer"}, "train": {"optimizer": "sgd"}}
-    assert experiment(other).train.decay == 0
+    assert experiment(other).train.weight_decay == 0
 
 
 def test_lengths_follow_each_other() -> None:
-    assert experiment({"task": "tag", "model": {"arch": "mixer"}, "data": {"max_length": 9}}).model.length == 9  # type: ignore[union-attr]
+    assert experiment({"task": "tag", "model": {"arch": "mixer"}, "data": {"max_length": 9}}).model.max_length == 9  # type: ignore[union-attr]
     model = experiment({"task": "language", "model": {"arch": "transformer"}, "train": {"bptt": 9}}).model
-    assert model.context == 9  # type: ignore[union-attr]
+    assert model.max_length == 9  # type: ignore[union-attr]
 
 
 @given(st.integers(3, 300))
 def test_letters_leave_room_for_the_word(width: int) -> None:
-    model = experiment({"task": "tag", "model": {"width": width}}).model
+    model = experiment({"task": "tag", "model": {"dim": width}}).model
     assert model.character_width is not None
     assert 0 < model.character_width < width
     assert model.character_width % 2 == 0
@@ -319,11 +325,11 @@ def test_languages_are_said_one_by_one_or_together_or_all() -> None:
 def test_an_answer_may_be_as_long_as_those_learnt_from_and_end(task: str) -> None:
     def length(**parts: Any) -> int | None:
         decode = experiment({"task": task, **parts}).decode
-        return None if decode is None else decode.length
+        return None if decode is None else decode.max_length
 
     assert length() == 129
     assert length(data={"max_length": 16}) == length(data={"max_length": "16"}) == 17
-    assert length(data={"max_length": 16}, decode={"length": 9}) == 9
+    assert length(data={"max_length": 16}, decode={"max_length": 9}) == 9
     assert length(data={"max_length": 1_000_000}) == 100_000
     with pytest.raises(ConfigError, match=r"^data\.max_length is 'many'; expected a whole number"):
         length(data={"max_length": "many"})

@@ -123,7 +123,7 @@ def test_an_example_in_the_terminal_is_as_right_as_it_was_measured() -> None:
 @pytest.mark.parametrize(
     ("cut_by", "told"),
     [
-        ("length", "not ended: --length allows more tokens"),
+        ("length", "not ended: --max-length allows more tokens"),
         ("positions", "not ended: the model's positions allow 2 tokens; train with a larger --data.max-length"),
         ("rules", "not ended: the options leave no token to write"),
     ],

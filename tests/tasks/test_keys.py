@@ -46,7 +46,7 @@ def test_an_option_is_the_key_with_hyphens(key: Key) -> None:
 
 
 def test_a_key_of_several_models_lists_them_all() -> None:
-    assert all_keys()["model.width"].archs == tuple(ARCHITECTURES)
+    assert all_keys()["model.dim"].archs == tuple(ARCHITECTURES)
     assert all_keys()["model.heads"].archs == ("transformer",)
     assert set(all_keys()["model.norm"].archs) == {"mixer", "conv", "transformer"}
     assert all_keys()["train.lr"].archs == ()

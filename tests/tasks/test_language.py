@@ -44,7 +44,7 @@ def log_p(model: Any, tokens: list[int]) -> Tensor:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(2, 300), st.integers(1, 9), st.integers(1, 20), st.booleans())
 def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: int, carry: bool) -> None:
-    chosen = tiny("language", train={"batch": batch, "bptt": k, "carry": carry})
+    chosen = tiny("language", train={"batch_tokens": batch, "bptt": k, "carry_state": carry})
     seen = np.zeros(tokens, dtype=int)
     for item in evaluation_stretches(tokens, chosen):
         for first in item.starts:
@@ -56,7 +56,7 @@ def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: 
 
 def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
     """One stream, its state carried from piece to piece."""
-    task, model = ready(train={"batch": 1, "bptt": 7})
+    task, model = ready(train={"batch_tokens": 1, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         scores = task.evaluate(model, "valid", CPU).scores
@@ -68,7 +68,7 @@ def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
 
 
 def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
-    task, model = ready("transformer", train={"batch": 3, "bptt": 7})
+    task, model = ready("transformer", train={"batch_tokens": 3, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         loss = task.evaluate(model, "valid", CPU).scores["loss"]
@@ -116,7 +116,7 @@ def of_text(folder: Path, **data: Any) -> tuple[Language, Any]:
     [
         ({"tokenizer": "character"}, True),
         ({"tokenizer": "byte"}, True),
-        ({"tokenizer": "bpe", "vocabulary": 300}, True),
+        ({"tokenizer": "bpe", "vocabulary_size": 300}, True),
         ({"tokenizer": "word"}, False),
         ({"tokenizer": "character", "lowercase": True}, False),
         ({"tokenizer": "byte", "lowercase": True}, False),
@@ -150,7 +150,7 @@ def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -
         ({"tokenizer": "word"}, "The naïve cat (naïve) ran!", ["naïve", "(", ")", "!"]),
         ({"tokenizer": "word", "lowercase": True}, "THE CAT Hid", ["Hid"]),
         ({"tokenizer": "byte"}, "naïve 漢!", []),
-        ({"tokenizer": "bpe", "vocabulary": 300}, "naïve 漢!", []),
+        ({"tokenizer": "bpe", "vocabulary_size": 300}, "naïve 漢!", []),
         ({"tokenizer": "character"}, "", []),
     ],
 )
@@ -181,8 +181,8 @@ def test_texts_are_scored_together_as_if_alone(arch: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe", "word"])
 def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no more is decoded for the last token than for the first."""
-    task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary": 300} if tokenizer == "bpe" else {}))
-    options = Decode(length=60, temperature=1.0)
+    task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {}))
+    options = Decode(max_length=60, temperature=1.0)
     ids = [torch.tensor(task.prompt("A cat"))]
     tokens = collect(write(model, ids, options=options, seed=5, never=task.never(), context=task.context()), 1)[0]
     whole = task.tokenizer.decode(tokens)
@@ -219,7 +219,7 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
     """Past a Transformer's context too, which moves along."""
     task, model = ready(arch)
     with torch.inference_mode():
-        pieces = list(task.stream(model, ["(("], Decode(length=12, temperature=0), 1, CPU))
+        pieces = list(task.stream(model, ["(("], Decode(max_length=12, temperature=0), 1, CPU))
     written = "".join(piece for step in pieces for piece in step.values())
     tokens = task.tokenizer.encode("((").tolist()
     for _ in range(6):
@@ -233,7 +233,7 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
 
 def test_each_prompt_is_written_on_by_itself() -> None:
     task, model = ready()
-    options = Decode(length=9, temperature=1.0)
+    options = Decode(max_length=9, temperature=1.0)
     with torch.inference_mode():
         together = list(task.stream(model, ["((", "[", "{}{}"], options, 3, CPU))
         alone = list(task.stream(model, ["(("], options, 3, CPU))
@@ -241,7 +241,7 @@ def test_each_prompt_is_written_on_by_itself() -> None:
 
 
 def test_samples_are_those_of_the_seed() -> None:
-    task, model = ready(train={"samples": 3}, decode={"length": 8, "prompt": "("})
+    task, model = ready(train={"samples": 3}, decode={"max_length": 8, "prompt": "("})
     with torch.inference_mode():
         samples = list(task.samples(model, CPU))
         assert samples == list(task.samples(model, CPU))
@@ -249,9 +249,9 @@ def test_samples_are_those_of_the_seed() -> None:
     assert len({sample["text"] for sample in samples}) > 1
 
 
-@pytest.mark.parametrize("decode", [{}, {"beam": 3}])
+@pytest.mark.parametrize("decode", [{}, {"beam_size": 3}])
 def test_a_model_whose_scores_are_not_finite_writes_no_sample(decode: dict[str, Any]) -> None:
-    task, model = ready(train={"samples": 2}, decode={"length": 4, **decode})
+    task, model = ready(train={"samples": 2}, decode={"max_length": 4, **decode})
     with torch.inference_mode():
         assert len(list(task.samples(model, CPU))) == (1 if decode else 2)
     with torch.no_grad():

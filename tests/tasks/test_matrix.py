@@ -72,7 +72,7 @@ def answers(run: Run) -> list[object]:
         assert math.isfinite(first["score"])
     else:
         assert math.isfinite(first["perplexity"])
-        written = run.generate("((", seed=1, length=7)
+        written = run.generate("((", seed=1, max_length=7)
         assert 0 < len(written) <= 7  # the unknown token is written as nothing
         return [first, second, written]
     return [first, second]
@@ -84,7 +84,7 @@ def answers_in_memory(task: Task, model: GenerativeModel) -> list[object]:
     with torch.inference_mode():
         told: list[object] = list(task.predict(model.eval(), TEXTS[task.name], device))
         if isinstance(task, Language):
-            options = (task.experiment.decode or Decode()).model_copy(update={"length": 7})
+            options = (task.experiment.decode or Decode()).model_copy(update={"max_length": 7})
             told.append("".join(piece[0] for piece in task.stream(model, ["(("], options, 1, device)))
     return told
 

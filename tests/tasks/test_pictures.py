@@ -55,7 +55,7 @@ def chosen(path: Path, arch: str = "gru", model: dict[str, Any] | None = None, *
     parts = {"arch": arch, "size": "tiny", **(model or {})}
     train = {"steps": 6, "validate_every": 6, "device": "cpu"}
     return experiment(
-        {"task": "caption", "data": asked, "model": parts, "train": train, "decode": {"length": 5, "beam": 2}}
+        {"task": "caption", "data": asked, "model": parts, "train": train, "decode": {"max_length": 5, "beam_size": 2}}
     )
 
 
@@ -185,7 +185,7 @@ def test_grids_of_unequal_size_are_regions_in_a_row(tmp_path: Path) -> None:
 def test_regions_count_in_a_batch_however_many_tokens_are_read(tmp_path: Path) -> None:
     """data.max_length cuts captions, not pictures."""
     asked = chosen(grids(tmp_path), max_length=3)
-    asked = asked.model_copy(update={"train": asked.train.model_copy(update={"batch": 30})})
+    asked = asked.model_copy(update={"train": asked.train.model_copy(update={"batch_tokens": 30})})
     task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
     batches = map(task.batch, task.epoch(0))
     sizes = [(len(batch.rows), batch.source.shape[1] + batch.target.shape[1]) for batch in batches]

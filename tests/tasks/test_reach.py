@@ -49,41 +49,41 @@ def test_more_tokens_than_positions_are_refused_wherever_they_are_asked_for(run:
         "Make it smaller, or train with data.max_length 6."
     )
     pairs = run.folder.parent / "pairs.tsv"
-    assert refused(lambda: run.predict(["one"], min_length=6, length=9)) == told
-    assert refused(lambda: run.evaluate(pairs, decode={"min_length": 6, "length": 9})) == told
-    assert refused(lambda: start(chosen(tmp_path, min_length=6, length=9), tmp_path / "run")) == told
+    assert refused(lambda: run.predict(["one"], min_length=6, max_length=9)) == told
+    assert refused(lambda: run.evaluate(pairs, decode={"min_length": 6, "max_length": 9})) == told
+    assert refused(lambda: start(chosen(tmp_path, min_length=6, max_length=9), tmp_path / "run")) == told
     assert len(run.predict(["one"], min_length=5)[0]["tokens"]) >= 5
 
 
 def test_without_positions_a_text_may_have_any_length(tmp_path: Path) -> None:
     run = start(chosen(tmp_path, "gru"), tmp_path / "run")
-    assert len(run.predict(["one"], min_length=30, length=40)[0]["tokens"]) >= 30
+    assert len(run.predict(["one"], min_length=30, max_length=40)[0]["tokens"]) >= 30
 
 
 @pytest.mark.parametrize("beam", [1, 3])
 def test_an_answer_says_what_stopped_it(run: Run, beam: int) -> None:
     end = torch.tensor(len(run.task.target))  # type: ignore[attr-defined]
-    short = run.predict(["one"], min_length=2, length=2, beam=beam)[0]
+    short = run.predict(["one"], min_length=2, max_length=2, beam_size=beam)[0]
     assert (short["ended"], short["cut_by"]) == (False, "length")
     never = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, -1e9))
     try:
-        endless = run.predict(["one", "one red box"], length=40, beam=beam)
-        exactly = run.predict(["one"], length=6, beam=beam)[0]
+        endless = run.predict(["one", "one red box"], max_length=40, beam_size=beam)
+        exactly = run.predict(["one"], max_length=6, beam_size=beam)[0]
     finally:
         never.remove()
     assert [(each["ended"], each["cut_by"], len(each["tokens"])) for each in endless] == [(False, "positions", 6)] * 2
     assert exactly["cut_by"] == "positions"  # a greater length would change nothing
     always = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, 1e9))
     try:
-        assert "cut_by" not in run.predict(["one"], beam=beam)[0]
+        assert "cut_by" not in run.predict(["one"], beam_size=beam)[0]
     finally:
         always.remove()
 
 
 def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -> None:
     stuck = Hypothesis([1, 2], [-1.0, -1.0], ended=False, score=-1.0)
-    assert cut_by(stuck, Decode(length=9, no_repeat=1), longest=6) == {"cut_by": "rules"}
-    assert cut_by(stuck, Decode(length=9, no_repeat=1), longest=None) == {"cut_by": "rules"}
+    assert cut_by(stuck, Decode(max_length=9, no_repeat_ngram=1), longest=6) == {"cut_by": "rules"}
+    assert cut_by(stuck, Decode(max_length=9, no_repeat_ngram=1), longest=None) == {"cut_by": "rules"}
 
 
 # How an answer begins ---------------------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ def test_a_beginning_that_can_not_be_written_is_refused(tokenizer: str, tmp_path
 def test_a_beginning_in_an_unknown_script_is_refused(tokenizer: str, tmp_path: Path) -> None:
     run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
     assert (run.folder / "vocabulary" / SEEN).exists()
-    told = refused(lambda: run.predict(["one"], prompt="漢", length=20))
+    told = refused(lambda: run.predict(["one"], prompt="漢", max_length=20))
     assert told.startswith(
         "decode.prompt is '漢', of which no character is in the texts that this run learned to write"
     )
-    assert run.predict(["one"], prompt="un 漢", length=20)[0]["translation"].startswith("un 漢")
+    assert run.predict(["one"], prompt="un 漢", max_length=20)[0]["translation"].startswith("un 漢")

@@ -28,9 +28,9 @@ class Bigram(Family):
     """Each position sees the one before it."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 8, "depth": 1, "hidden": 16},
-        "small": {"width": 16, "depth": 1, "hidden": 32},
-        "base": {"width": 32, "depth": 1, "hidden": 64},
+        "tiny": {"dim": 8, "depth": 1, "hidden": 16},
+        "small": {"dim": 16, "depth": 1, "hidden": 32},
+        "base": {"dim": 32, "depth": 1, "hidden": 64},
     }
 
     hidden: Width = key(description="The size of its output.")
@@ -89,7 +89,7 @@ def registered() -> Iterator[None]:
 def test_every_task_takes_the_family(task: str) -> None:
     chosen = experiment({"task": task, "model": {"arch": "bigram", "size": "tiny", "steepness": "2"}})
     model = keys(chosen.model, Bigram)
-    assert (model.width, model.hidden, model.steepness) == (8, 16, 2.0)
+    assert (model.dim, model.hidden, model.steepness) == (8, 16, 2.0)
     assert experiment(chosen.model_dump()) == chosen
 
 

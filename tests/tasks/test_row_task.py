@@ -8,7 +8,7 @@ from tests.training.small import tiny_session
 
 
 def task(name: str, seed: int = 1) -> Classify | Tag:
-    found = tiny_session(name, seed=seed, train={"batch": 40}).task
+    found = tiny_session(name, seed=seed, train={"batch_tokens": 40}).task
     assert isinstance(found, Classify | Tag)
     return found
 

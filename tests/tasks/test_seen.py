@@ -102,7 +102,7 @@ def test_characters_are_found_wherever_the_bytes_are_cut(at_once: int, monkeypat
 
 
 def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seen, "MOST", 3)
+    monkeypatch.setattr("seqloom.tasks.known_characters.MOST", 3)
     assert characters(ragged("abc"), byte()) == "abc"
     assert characters(ragged("abcd"), byte()) == ""
     assert not says_nothing("漢", byte(), "")

@@ -35,7 +35,7 @@ def of_spans(folder: Path, **more: Any) -> Experiment:
             told.append((word, "I-LOC" if number else "B-LOC"))
         sentences.append("\n".join(f"{word}\t{tag}" for word, tag in [*told, (str(i), "O")]))
     (folder / "spans.conll").write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
-    train = {"steps": 40, "validate_every": 20, "batch": 256, "lr": 0.02, "device": "cpu"}
+    train = {"steps": 40, "validate_every": 20, "batch_tokens": 256, "lr": 0.02, "device": "cpu"}
     data = {"train": str(folder / "spans.conll"), "valid_share": 0.3}
     return experiment({"task": "tag", "data": data, "train": train, "model": {"arch": "gru", "size": "tiny", **more}})
 
@@ -117,7 +117,7 @@ def test_what_the_config_builds(characters: str, stem: type, spelling: type | No
     task, model = task_of(model={"characters": characters, "crf": True})
     assert type(model.stem) is stem
     assert isinstance(model.head, CRF)
-    assert model.stem.output_size == task.experiment.model.width
+    assert model.stem.output_size == task.experiment.model.dim
     if spelling is not None:
         assert type(model.stem.spelling) is spelling
 
@@ -148,7 +148,7 @@ def long_sentences(folder: Path, most: int, **model: Any) -> Session:
     for name, some in (("train", sentences), ("valid", sentences[:23])):
         (folder / f"{name}.conll").write_text("\n\n".join(some) + "\n", encoding="utf-8")
     data = {"train": str(folder / "train.conll"), "valid": str(folder / "valid.conll"), "max_length": most}
-    raw = {"task": "tag", "data": data, "train": {"device": "cpu", "batch": 24}}
+    raw = {"task": "tag", "data": data, "train": {"device": "cpu", "batch_tokens": 24}}
     return Session.prepare(experiment({**raw, "model": {"arch": "gru", "size": "tiny", **model}}))
 
 

@@ -25,15 +25,15 @@ from tests.training.test_crash import assert_same, told
 from tests.training.test_keeping import signal_at
 
 CPU = torch.device("cpu")
-NUMBERS = {"corpus": "numbers", "examples": 90, "length": 2, "valid_share": 0.3, "test_share": 0.1}
+NUMBERS = {"corpus": "numbers", "examples": 90, "corpus_length": 2, "valid_share": 0.3, "test_share": 0.1}
 SOME = ["forty-one", "seven", "ninety-nine", "eleven"]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two digits in words, learnt for a few seconds: right at times, and often not sure."""
-    train = {"steps": 60, "validate_every": 60, "log_every": 60, "batch": 512, "lr": 0.01}
-    chosen = tiny("translate", data=NUMBERS, train=train, decode={"length": 9})
+    train = {"steps": 60, "validate_every": 60, "log_every": 60, "batch_tokens": 512, "lr": 0.01}
+    chosen = tiny("translate", data=NUMBERS, train=train, decode={"max_length": 9})
     jaxtyping.config.update("jaxtyping_disable", True)  # as `unchecked` does for a test
     try:
         return start(chosen, tmp_path_factory.mktemp("numbers") / "run")
@@ -77,7 +77,7 @@ def test_a_batch_is_both_sides_and_their_ends(shared: bool) -> None:
 
 
 def test_a_batch_is_limited_by_the_longer_side() -> None:
-    task, _ = task_of(data=NUMBERS, train={"batch": 64})
+    task, _ = task_of(data=NUMBERS, train={"batch_tokens": 64})
     for batch in batches(task):
         assert len(batch.rows) * max(batch.source.shape[1], batch.target.shape[1]) <= 64
 
@@ -183,7 +183,13 @@ def test_without_attention_there_is_nothing_to_regularise(task: str) -> None:
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("task", ["translate", "caption"])
 def test_a_run_with_all_of_it_goes_on_bit_for_bit(task: str, tmp_path: Path) -> None:
-    train = {"steps": 6, "validate_every": 4, "scheduled_sampling": 0.5, "doubly_stochastic": 0.5, "average": 2}
+    train = {
+        "steps": 6,
+        "validate_every": 4,
+        "scheduled_sampling": 0.5,
+        "doubly_stochastic": 0.5,
+        "average_checkpoints": 2,
+    }
     start(tiny(task, train=train), tmp_path / "whole")
     with pytest.raises(Stopped):
         start(tiny(task, train=train), tmp_path / "run", [signal_at(3, 15)])
@@ -233,12 +239,12 @@ def test_scores_are_those_of_what_predict_says(run: Run) -> None:
 
 
 def test_in_the_course_of_training_greedy_search_is_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, model = task_of(decode={"beam": 3, "length": 4})
+    task, model = task_of(decode={"beam_size": 3, "max_length": 4})
     asked: list[tuple[int, int]] = []
     write = task.write
 
     def noting(model: Any, read: Any, options: Decode, *rest: Any, **more: Any) -> Any:
-        asked.append((options.beam, options.length))
+        asked.append((options.beam_size, options.max_length))
         return write(model, read, options, *rest, **more)
 
     monkeypatch.setattr(task, "write", noting)
@@ -269,36 +275,36 @@ def test_an_answer_says_all_that_is_known(run: Run) -> None:
 
 
 def test_the_best_of_a_beam_in_order(run: Run) -> None:
-    for answer in run.predict(SOME, beam=5, n_best=3):
+    for answer in run.predict(SOME, beam_size=5, n_best=3):
         several = answer["n_best"]
         assert len(several) == 3
         assert [each["score"] for each in several] == sorted((each["score"] for each in several), reverse=True)
         assert len({each["translation"] for each in several}) == 3
         assert {name: answer[name] for name in several[0]} == several[0]
-    assert "n_best" not in run.predict(SOME[:1], beam=5)[0]
+    assert "n_best" not in run.predict(SOME[:1], beam_size=5)[0]
 
 
 def test_a_wider_beam_finds_what_is_at_least_as_likely(run: Run) -> None:
-    narrow, wide = (run.predict(SOME, beam=beam, length_penalty=0) for beam in (1, 8))
+    narrow, wide = (run.predict(SOME, beam_size=beam, length_penalty=0) for beam in (1, 8))
     assert sum(each["score"] for each in wide) >= sum(each["score"] for each in narrow) - 1e-4
 
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_every_answer_begins_as_asked(run: Run, beam: int) -> None:
-    for answer in run.predict(SOME, prompt="cent", beam=beam):
+    for answer in run.predict(SOME, prompt="cent", beam_size=beam):
         assert answer["translation"].startswith("cent")
         assert len(answer["log_probs"]) == len(answer["tokens"]) + answer["ended"]  # the beginning is scored too
     assert not any(answer["translation"].startswith("cent") for answer in run.predict(SOME))
 
 
 def test_attention_only_when_asked_and_for_each_hypothesis(run: Run) -> None:
-    answers = run.predict(SOME, beam=3, n_best=2, attention=True)
+    answers = run.predict(SOME, beam_size=3, n_best=2, attention=True)
     for answer in answers:
         for each in answer["n_best"]:
             weights = torch.tensor(each["attention"])
             assert weights.shape == (len(each["log_probs"]), len(answer["source_tokens"]))
             torch.testing.assert_close(weights.sum(dim=1), torch.ones(len(weights)), atol=1e-5, rtol=0)
-    plain = run.predict(SOME, beam=3, n_best=2)
+    plain = run.predict(SOME, beam_size=3, n_best=2)
     assert [answer["translation"] for answer in plain] == [answer["translation"] for answer in answers]
     assert "attention" not in plain[0]["n_best"][0]
 
@@ -315,7 +321,7 @@ def test_a_seed_says_what_is_drawn_alone_and_in_a_batch(run: Run) -> None:
 
 
 def test_a_text_that_may_not_end_says_so(run: Run) -> None:
-    answer = run.predict(SOME[:1], length=1, min_length=1)[0]
+    answer = run.predict(SOME[:1], max_length=1, min_length=1)[0]
     assert not answer["ended"]
     assert len(answer["tokens"]) == len(answer["log_probs"]) == 1
 
@@ -325,5 +331,5 @@ def test_the_unknown_token_is_never_written() -> None:
     assert task.target.unknown is not None
     with torch.no_grad():
         model.head.output.bias[task.target.unknown] += 100
-    said = task.answer(model.eval(), ["eleven"], Decode(temperature=0, length=5), CPU)[0]
+    said = task.answer(model.eval(), ["eleven"], Decode(temperature=0, max_length=5), CPU)[0]
     assert task.target.tokens([task.target.unknown])[0] not in said["tokens"]

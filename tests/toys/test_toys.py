@@ -143,9 +143,9 @@ class Bigram(Family):
     """Each position sees itself and the one before it."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 8, "depth": 1, "hidden": 16},
-        "small": {"width": 16, "depth": 1, "hidden": 32},
-        "base": {"width": 32, "depth": 1, "hidden": 64},
+        "tiny": {"dim": 8, "depth": 1, "hidden": 16},
+        "small": {"dim": 16, "depth": 1, "hidden": 32},
+        "base": {"dim": 32, "depth": 1, "hidden": 64},
     }
     hidden: Width = key(description="The size of its output.")
 

@@ -48,7 +48,7 @@ def drift(groups: ParamGroups, train: Train) -> Optimizer:
 
 def sawtooth(state: ScheduleState, train: Train) -> float:
     """Down to the floor, again and again."""
-    return max(train.floor, 1 - state.step % 5 / 5)
+    return max(train.min_lr_ratio, 1 - state.step % 5 / 5)
 
 
 def register() -> None:

@@ -96,7 +96,7 @@ class CountWords(RowTask[Model]):
 
     def build(self) -> Model:
         model = self.experiment.model
-        layers = model.build(model.width, causal=False)
+        layers = model.build(model.dim, causal=False)
         head = Pooled("mean", SquaredError(layers.output_size, 1))
         return model.initialized(Model(model.tokens(len(self.encoders[TOKENIZER_FILE])), layers, head))
 

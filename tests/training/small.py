@@ -12,27 +12,27 @@ from seqloom.training.session import Session
 
 TINY: dict[str, dict[str, Any]] = {
     "language": {
-        "data": {"corpus": "brackets", "examples": 100, "length": 4},
-        "train": {"steps": 12, "batch": 4, "bptt": 8, "validate_every": 4, "log_every": 3, "samples": 1},
-        "decode": {"length": 5},
+        "data": {"corpus": "brackets", "examples": 100, "corpus_length": 4},
+        "train": {"steps": 12, "batch_tokens": 4, "bptt": 8, "validate_every": 4, "log_every": 3, "samples": 1},
+        "decode": {"max_length": 5},
     },
     "classify": {
-        "data": {"corpus": "numbers", "examples": 120, "length": 2, "valid_share": 0.2},
-        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+        "data": {"corpus": "numbers", "examples": 120, "corpus_length": 2, "valid_share": 0.2},
+        "train": {"steps": 12, "batch_tokens": 64, "validate_every": 4, "log_every": 3},
     },
     "tag": {
-        "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
-        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
+        "data": {"corpus": "copy", "examples": 60, "corpus_length": 3, "valid_share": 0.2},
+        "train": {"steps": 12, "batch_tokens": 64, "validate_every": 4, "log_every": 3},
     },
     "translate": {
-        "data": {"corpus": "copy", "examples": 60, "length": 3, "valid_share": 0.2},
-        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
-        "decode": {"length": 5},
+        "data": {"corpus": "copy", "examples": 60, "corpus_length": 3, "valid_share": 0.2},
+        "train": {"steps": 12, "batch_tokens": 64, "validate_every": 4, "log_every": 3},
+        "decode": {"max_length": 5},
     },
     "caption": {
-        "data": {"corpus": "scenes", "examples": 30, "length": 1, "valid_share": 0.2},
-        "train": {"steps": 12, "batch": 64, "validate_every": 4, "log_every": 3},
-        "decode": {"length": 5},
+        "data": {"corpus": "scenes", "examples": 30, "corpus_length": 1, "valid_share": 0.2},
+        "train": {"steps": 12, "batch_tokens": 64, "validate_every": 4, "log_every": 3},
+        "decode": {"max_length": 5},
     },
 }
 

@@ -24,9 +24,9 @@ KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large 
 
 
 def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
-    steps = {"steps": 8, "validate_every": 2, "keep": 1, "batch": 1, "bptt": 4, "samples": 0}
+    steps = {"steps": 8, "validate_every": 2, "keep_checkpoints": 1, "batch_size": 1, "bptt": 4, "samples": 0}
     rate = {"optimizer": "sgd", "schedule": "constant", "warmup": 0, "lr": lr}
-    return tiny("language", train={**steps, **rate, "average": average, **train})
+    return tiny("language", train={**steps, **rate, "average_checkpoints": average, **train})
 
 
 @pytest.fixture(scope="module", params=[KEPT, NOT_KEPT], ids=["kept", "not kept"])

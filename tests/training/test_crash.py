@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")  # hundreds of runs
 
 def short(task: str) -> Experiment:
     """Two steps, after each a validation and a checkpoint, of which one is kept: every kind of write, and again."""
-    return tiny(task, train={"steps": 2, "validate_every": 1, "log_every": 1, "keep": 1})
+    return tiny(task, train={"steps": 2, "validate_every": 1, "log_every": 1, "keep_checkpoints": 1})
 
 
 def told(folder: Path) -> dict[str, object]:

@@ -94,7 +94,7 @@ def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = tiny_session("classify", train={"batch": 16}).trainer([])
+    trainer = tiny_session("classify", train={"batch_tokens": 16}).trainer([])
     places: list[int] = []
     step = trainer.step
     monkeypatch.setattr(trainer, "step", lambda: (places.append(trainer.progress.item), step()))

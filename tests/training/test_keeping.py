@@ -112,7 +112,7 @@ def test_checkpoints_come_by_the_clock_if_nothing_is_said(tmp_path: Path, monkey
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
     start(chosen(), tmp_path / "run", [listen])
     assert saved == [1, 2, 3, 4, 5, 6]
-    assert len(checkpoints.list_checkpoints(tmp_path / "run")) == 2  # train.keep
+    assert len(checkpoints.list_checkpoints(tmp_path / "run")) == 2  # train.keep_checkpoints
 
 
 def test_the_log_holds_no_ticks_and_is_cut_back(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def scored(trainer: Trainer, scores: list[float]) -> None:
 @pytest.mark.parametrize("task", ["classify", "tag"])
 def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
     """The gradient of a step is the sum over its tokens / their number, however they are cut into batches."""
-    split = tiny_session(task, model=EXACT, train={"batch": 16, "accumulate": 10_000}).trainer([])
-    whole = tiny_session(task, model=EXACT, train={"batch": 1_000_000}).trainer([])
+    split = tiny_session(task, model=EXACT, train={"batch_tokens": 16, "accumulate": 10_000}).trainer([])
+    whole = tiny_session(task, model=EXACT, train={"batch_tokens": 1_000_000}).trainer([])
     assert len(split.items) > 5
     assert len(whole.items) == 1
     for trainer in (split, whole):

@@ -118,7 +118,7 @@ def by_hand(chosen: Train) -> list[Array]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 def test_the_equation(name: str, l2: float) -> None:
-    chosen = part(optimizer=name, **({"decay": l2} if name == "adamw" else {"l2": l2}))
+    chosen = part(optimizer=name, **({"weight_decay": l2} if name == "adamw" else {"l2": l2}))
     for came, expected in zip(by_package(chosen), by_hand(chosen), strict=True):
         np.testing.assert_allclose(came, expected, rtol=1e-9, atol=1e-12)
 
@@ -143,7 +143,7 @@ def test_equals_torchs_own(name: str) -> None:
         steps.zero_grad()
         problem().backward()
         steps.step()
-    came = by_package(part(optimizer=name, **({"decay": 0.2} if name == "adamw" else {"l2": 0.2})))
+    came = by_package(part(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
     for ours, theirs in zip(came, (problem.w, problem.b), strict=True):
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 

@@ -15,7 +15,7 @@ DIM = 3
 
 
 def part(activation_l2: float, slowness: float) -> Train:
-    return tiny("language", train={"activation_l2": activation_l2, "slowness": slowness}).train
+    return tiny("language", train={"activation_l2": activation_l2, "temporal_activation_l2": slowness}).train
 
 
 def by_hand(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) -> float:

@@ -73,5 +73,5 @@ def test_inverse_sqrt_without_a_warm_up() -> None:
 
 @given(st.sampled_from(list(NAMES)), st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
 def test_a_rate_is_between_nothing_and_lr(schedule: str, step: int, warmup: int, floor: float) -> None:
-    chosen = part(schedule, warmup=warmup, **({"floor": floor} if schedule == "cosine" else {}))
+    chosen = part(schedule, warmup=warmup, **({"min_lr_ratio": floor} if schedule == "cosine" else {}))
     assert 0 <= learning_rate(at(step, total=200, epoch=step // 50), chosen) <= 0.4 * (1 + 1e-12)

@@ -37,10 +37,10 @@ def of_files(folder: Path, **more: Any) -> Experiment:
     for number, name in enumerate(("train", "valid", "test")):
         (folder / f"{name}.txt").write_text(words(800 if name == "train" else 300, number), encoding="utf-8")
     data = {name: str((folder / f"{name}.txt").absolute()) for name in ("train", "valid", "test")}
-    train = {"steps": 4, "batch": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
+    train = {"steps": 4, "batch_tokens": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
     model = {"arch": "gru", "size": "tiny"}
     return experiment(
-        {"task": "language", "model": model, "data": data, "train": train, "decode": {"length": 5}, **more}
+        {"task": "language", "model": model, "data": data, "train": train, "decode": {"max_length": 5}, **more}
     )
 
 
@@ -84,12 +84,12 @@ def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "train",
     [
-        {"bptt_drawn": True},
+        {"bptt_random": True},
         {"accumulate": 3},
-        {"carry": False},
+        {"carry_state": False},
         {"schedule": "plateau", "validate_every": 1},
         {"precision": "bf16"},
-        {"optimizer": "adamw", "decay": 0.1, "clip_value": 0.1},
+        {"optimizer": "adamw", "weight_decay": 0.1, "clip_value": 0.1},
     ],
     ids=str,
 )
@@ -223,7 +223,7 @@ def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: P
 
 def test_damaged_checkpoints_are_not_among_those_that_are_kept(tmp_path: Path) -> None:
     """Else a later pruning could leave them alone, and nothing to go on from."""
-    chosen = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep": 2})
+    chosen = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep_checkpoints": 2})
     broken_off(chosen, tmp_path / "run", at=9)
     damaged = max((tmp_path / "run" / "checkpoints").iterdir())
     (damaged / "weights.safetensors").write_bytes(b"")
@@ -265,7 +265,14 @@ def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypat
     assert resume(tmp_path / "run", device="cpu").scores["cost"]["steps"] == 4
 
 
-DIVERGES = {"steps": 60, "optimizer": "sgd", "lr": 1000, "clip_norm": "none", "not_finite": 3, "validate_every": 1}
+DIVERGES = {
+    "steps": 60,
+    "optimizer": "sgd",
+    "lr": 1000,
+    "clip_norm": "none",
+    "max_skipped_steps": 3,
+    "validate_every": 1,
+}
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])

@@ -76,7 +76,7 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
 
 
 def test_too_many_in_a_row_end_the_run_with_a_sentence() -> None:
-    trainer = tiny_session("language", train={"not_finite": 3}).trainer([])
+    trainer = tiny_session("language", train={"max_skipped_steps": 3}).trainer([])
     spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
     with pytest.raises(Diverged) as wrong:
         trainer.run(Nowhere())

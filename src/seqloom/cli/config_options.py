@@ -12,10 +12,11 @@ from rich_click import RichArgument, RichOption
 from seqloom.cli.errors import SEEN, SHORT
 from seqloom.cli.help import Command, taught
 from seqloom.cli.resolve import code_option
+from seqloom.core.config.migration import BRITISH
 from seqloom.core.names import SIZES
 from seqloom.core.registry import Names
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import ALIASES, Key, all_keys, keys_of
+from seqloom.tasks.config_keys import Key, all_keys, keys_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, experiment
 
@@ -38,7 +39,7 @@ class KeyOption(RichOption):
 
     def __init__(self, key: Key, default: object, *, hidden: bool) -> None:
         names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
-        names += [f"--{alias}" for alias, dotted in ALIASES.items() if dotted == key.dotted]
+        names += [f"--{alias}" for alias, dotted in BRITISH.items() if dotted == key.dotted]
         several, on_off = key.kind is tuple, key.kind is bool
         super().__init__(
             [parameter(key), "/".join([names[0], f"--no-{names[0][2:]}"]) if on_off else names[0], *names[1:]],

@@ -9,12 +9,12 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 PANEL = "How to write"
 HELP = {
-    "beam": ("N", "Follow the N likeliest texts side by side; 1 follows one."),
+    "beam_size": ("N", "Follow the N likeliest texts side by side; 1 follows one."),
     "n_best": ("N", "Give the N best texts that were found, each with its score (see --length-penalty)."),
     "length_penalty": ("X", "With a beam: rank texts by log p / length^X."),
-    "length": ("N", "The most tokens to write."),
+    "max_length": ("N", "The most tokens to write."),
     "min_length": ("N", "The fewest tokens to write."),
-    "no_repeat": ("N", "Write no sequence of N tokens twice."),
+    "no_repeat_ngram": ("N", "Write no sequence of N tokens twice."),
     "temperature": ("X", "Draw a text: below 1 is safer, above 1 is bolder; 0 takes the likeliest."),
     "top_k": ("N", "Draw among the N likeliest tokens only."),
     "top_p": ("X", "Draw among the likeliest tokens that together have this probability."),
@@ -31,7 +31,7 @@ def writing_options(names: Sequence[str], **words: str) -> Callable[[Decorated],
         for name in reversed(names):
             metavar, told = HELP[name]
             add_one = click.option(
-                f"--{name.replace('_', '-')}", name, metavar=metavar, panel=PANEL, help=words.get(name, told)
+                str(option_of(f"decode.{name}")), name, metavar=metavar, panel=PANEL, help=words.get(name, told)
             )
             command = add_one(command)
         return command
@@ -42,18 +42,20 @@ def writing_options(names: Sequence[str], **words: str) -> Callable[[Decorated],
 def option_of(key: str) -> str | None:
     """The short option of a key of `decode`.
 
-    >>> option_of("decode.top_k"), option_of("train.lr")
-    ('--top-k', None)
+    >>> option_of("decode.top_k"), option_of("decode.beam_size"), option_of("train.lr")
+    ('--top-k', '--beam', None)
     """
-    part, _, name = key.partition(".")
-    return f"--{name.replace('_', '-')}" if part == "decode" and name in HELP else None
+    section, _, name = key.partition(".")
+    if section != "decode" or name not in HELP:
+        return None
+    return "--beam" if name == "beam_size" else f"--{name.replace('_', '-')}"
 
 
 def said(given: Mapping[str, str | None]) -> dict[str, Any]:
     """What was typed, by key: `none` unsets, as in a config.
 
-    >>> said({"top_k": "none", "beam": "5", "seed": None, "prompt": ""})
-    {'top_k': None, 'beam': '5', 'prompt': ''}
+    >>> said({"top_k": "none", "beam_size": "5", "seed": None, "prompt": ""})
+    {'top_k': None, 'beam_size': '5', 'prompt': ''}
     """
     typed = {name: value for name, value in given.items() if value is not None}
     return {name: None if value == "none" and name != "prompt" else value for name, value in typed.items()}

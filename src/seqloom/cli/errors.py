@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import click
 
+from seqloom.cli.decode_options import option_of
 from seqloom.core.problem import (
     ArgumentError,
     Naming,
@@ -35,7 +36,10 @@ def usage_sentence(wrong: click.ClickException) -> str:
     path = f"{path} {task}" if task else path
     lists_all = LISTS_ALL.format(path)
     if isinstance(wrong, click.NoSuchOption):
-        meant = nearest_option(wrong.option_name, options_of(ctx))
+        options = options_of(ctx)
+        if renamed := renamed_option(wrong.option_name, options):
+            return f"{wrong.option_name} is now called {renamed}. {lists_all}"
+        meant = nearest_option(wrong.option_name, options)
         return f"unknown option {wrong.option_name}.{f' Did you mean {meant}?' if meant else ''} {lists_all}"
     if isinstance(wrong, click.MissingParameter) and wrong.param is not None:
         return f"{name_of(wrong.param, ctx)} is missing. ({path} --help says what goes there)"
@@ -66,6 +70,24 @@ def options_of(ctx: click.Context | None) -> list[str]:
         return []
     params = [param for param in ctx.command.get_params(ctx) if isinstance(param, click.Option)]
     return [name for param in params for name in (*param.opts, *param.secondary_opts)]
+
+
+def renamed_option(wrong: str, options: Iterable[str]) -> str:
+    """The present names of an option that was renamed; empty for any other option.
+
+    >>> renamed_option("--train.batch", ["--train.batch-size", "--train.batch-tokens"])
+    '--train.batch-tokens or --train.batch-size'
+    >>> renamed_option("--no-repeat", ["--no-repeat-ngram"])
+    '--no-repeat-ngram'
+    """
+    from seqloom.core.config.migration import RENAMED
+
+    no = "--no-" if wrong.startswith("--no-") and "." in wrong else "--"
+    name = wrong.removeprefix(no).replace("-", "_")
+    keys = RENAMED.get(name) or RENAMED.get(f"decode.{name}", ())
+    new = (no + key.replace("_", "-") for key in keys)
+    short = (option_of(key) for key in keys)
+    return " or ".join(option for option in (*new, *short) if option in set(options))
 
 
 def nearest_option(wrong: str, options: Iterable[str]) -> str | None:
@@ -137,8 +159,8 @@ def naming_by(option: Callable[[str], str | None]) -> Naming:
     """What the reader of a command line calls a key.
 
     >>> name = naming_by(usual_option)
-    >>> name("data.on_bad_line", "skip"), name("train.carry", "true"), name("train.carry", "false")
-    ('--data.on-bad-line skip', '--train.carry', '--no-train.carry')
+    >>> name("data.on_bad_line", "skip"), name("train.carry_state", "true"), name("train.carry_state", "false")
+    ('--data.on-bad-line skip', '--train.carry-state', '--no-train.carry-state')
     >>> name("out", "another/folder"), name("train.learning_rat", None)
     ('--out another/folder', 'train.learning_rat')
     """
@@ -195,7 +217,9 @@ def failure(wrong: BaseException) -> Failure:
         case OSError() if wrong.errno == errno.ENOSPC:
             return Failure("no space left on the device. Make room and run again.", FAILURE)
         case _ if is_out_of_memory(wrong):
-            return Failure("out of memory. Lower --train.batch, or take a smaller --size.", FAILURE)
+            return Failure(
+                "out of memory. Lower --train.batch-tokens (or --train.batch-size), or pass a smaller --size.", FAILURE
+            )
     return Failure(internal(wrong), FAILURE)
 
 

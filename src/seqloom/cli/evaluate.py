@@ -13,7 +13,7 @@ WIDEST = 100  # columns of a table
 if TYPE_CHECKING:
     from seqloom.cli.config_options import KeyOption
 
-OPTIONS = ("beam", "length_penalty", "length", "min_length", "no_repeat")
+OPTIONS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram")
 HOW = "How to read the files, where that differs from training"
 
 

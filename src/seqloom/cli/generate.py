@@ -12,8 +12,8 @@ from seqloom.cli.help import Command
 from seqloom.core.problem import UserError
 
 OPTIONS = (
-    *("temperature", "top_k", "top_p", "min_p", "seed", "length", "min_length", "no_repeat"),
-    *("beam", "length_penalty"),
+    *("temperature", "top_k", "top_p", "min_p", "seed", "max_length", "min_length", "no_repeat_ngram"),
+    *("beam_size", "length_penalty"),
 )
 
 
@@ -23,9 +23,9 @@ OPTIONS = (
 @writing_options(
     OPTIONS,
     temperature="Below 1 is safer, above 1 is bolder, 0 takes the likeliest. [as trained: 0.8]",
-    length="The most tokens to write. [as trained: 400]",
+    max_length="The most tokens to write. [as trained: 400]",
     seed="The same seed writes the same text; without one, the seed is shown.",
-    beam="Look for the likeliest text, following N side by side, instead of drawing one.",
+    beam_size="Look for the likeliest text, following N side by side, instead of drawing one.",
 )
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="Prompt, text and seed as one JSON object.")

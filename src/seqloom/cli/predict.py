@@ -56,7 +56,7 @@ class Unseen:
 TOGETHER = 64  # texts read at once from a file
 Placed = tuple[str, str]  # where a text stands, and the text
 OPTIONS = (
-    *("beam", "n_best", "length_penalty", "length", "min_length", "no_repeat", "prompt"),
+    *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
 )
 

@@ -14,6 +14,7 @@ from rich_click import RichCommand, RichOption
 from seqloom.cli.console import CODE, errors
 from seqloom.cli.errors import usual_option
 from seqloom.core.code_file import load_code
+from seqloom.core.config.migration import migrate, older_names
 from seqloom.core.config.section import merged
 from seqloom.core.config.toml import line_of, placed, read_values, text_of
 from seqloom.core.did_you_mean import closest_name
@@ -110,7 +111,7 @@ class Request:
 
     def experiment(self) -> Experiment:
         """All of it, resolved and checked."""
-        file = read_values(self.config) if self.config is not None else {}
+        file = self.file()
         task, files = self.split(file)
         options = merged(self.options, {"task": task})
         if files:
@@ -120,6 +121,15 @@ class Request:
             return experiment(without_overruled(file, options), over=options)
         except ConfigError as wrong:
             raise self.located(wrong) from None
+
+    def file(self) -> Values:
+        """The values of the config file; none without one."""
+        if self.config is None:
+            return {}
+        try:
+            return migrate(read_values(self.config))
+        except ConfigError as wrong:
+            raise placed(wrong, self.config) from None
 
     def split(self, file: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
         """The task, and the files to learn from."""
@@ -137,7 +147,8 @@ class Request:
         key = wrong.template.key
         if self.config is None or (key is not None and self.has_typed(key)):
             return wrong
-        in_file = key is None or line_of(text_of(self.config), key) is not None
+        names = [key, *older_names(key)] if key else []
+        in_file = key is None or any(line_of(text_of(self.config), name) for name in names)
         return placed(wrong, self.config) if in_file else wrong
 
     def has_typed(self, key: str) -> bool:
@@ -169,7 +180,11 @@ def without_overruled(file: Values, options: Values) -> Values:
     if "size" in options.get("model", {}):
         for name in sized_keys():
             model.pop(name, None)
-    changed = {name: part for name, part in (("data", data), ("model", model)) if name in file}
+    train = dict(file.get("train") or {})
+    for one, other in (("batch_size", "batch_tokens"), ("batch_tokens", "batch_size")):
+        if one in options.get("train", {}):
+            train.pop(other, None)
+    changed = {name: part for name, part in (("data", data), ("model", model), ("train", train)) if name in file}
     return {**file, **changed}
 
 

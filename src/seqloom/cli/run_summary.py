@@ -120,6 +120,6 @@ def _best(run: Run, progress: Progress) -> str:
         weights = f"the mean of {len(average['steps'])} validations"
     else:
         weights = epoch_and_step(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
-    if run.experiment.use is Use.DECODE and decode is not None and decode.beam > 1:
-        weights += f", with a beam of {decode.beam}"  # during training, validation is greedy
+    if run.experiment.use is Use.DECODE and decode is not None and decode.beam_size > 1:
+        weights += f", with a beam of {decode.beam_size}"  # during training, validation is greedy
     return f"{weights}: {format_scores(scores.get('valid', {}))}"

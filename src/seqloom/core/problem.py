@@ -98,8 +98,8 @@ def format_problem(problem: Problem, naming: Naming = as_key) -> str:
 def render(text: str, naming: Naming = as_key) -> str:
     """A text for people: keys by the reader's names, invisible characters as escapes.
 
-    >>> render(f"Give {KeyName('train.carry', True)}", lambda key, value: f"--{key}")
-    'Give --train.carry'
+    >>> render(f"Give {KeyName('train.carry_state', True)}", lambda key, value: f"--{key}")
+    'Give --train.carry_state'
     >>> render("a\\x1b[31m\\nb")
     'a\\\\x1b[31m\\\\nb'
     """

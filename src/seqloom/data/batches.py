@@ -14,19 +14,24 @@ POOL = 1 << 16  # examples that are sorted by length together: enough that a bat
 
 
 def batches_by_length(
-    lengths: Integer[ndarray, " rows"] | Integer[ndarray, "rows sides"], budget: int, *, seed: int, epoch: int
+    lengths: Integer[ndarray, " rows"] | Integer[ndarray, "rows sides"],
+    max_tokens: int | None = None,
+    max_rows: int | None = None,
+    *,
+    seed: int,
+    epoch: int,
 ) -> list[Integer[ndarray, " batch"]]:
-    """Batches of rows of nearly equal length, of at most `budget` tokens with padding; in shuffled order.
+    """Batches of rows of nearly equal length, in shuffled order.
 
-    Rows are shuffled, sorted by length within pools of 65,536, cut into batches, and the batches shuffled. A row longer
-    than the budget has a batch of its own. If a row has several sides (a text and its translation), each side is padded
-    separately, and the budget is for all sides together.
+    A batch has at most `max_tokens` tokens, padding included, and at most `max_rows` rows. Rows are shuffled, sorted by
+    length within pools of 65,536 rows and cut into batches; the batches are shuffled. A row longer than `max_tokens` is
+    a batch of its own. Where a row has several sides (a text and its translation), each side is padded to its longest,
+    and `max_tokens` counts all sides together.
 
-    >>> [sorted(batch.tolist()) for batch in batches_by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)] in (
-    ...     [[0, 2], [1, 3]],
-    ...     [[1, 3], [0, 2]],
-    ... )
-    True
+    >>> [sorted(batch.tolist()) for batch in batches_by_length(np.array([2, 9, 2, 9]), 18, seed=1, epoch=0)]
+    [[1, 3], [0, 2]]
+    >>> [len(batch) for batch in batches_by_length(np.array([2, 9, 2, 9, 5]), max_rows=3, seed=1, epoch=0)]
+    [2, 3]
     """
     sides = lengths[:, None] if lengths.ndim == 1 else lengths
     rows = random_generator("rows", seed, epoch).permutation(len(lengths))
@@ -34,7 +39,7 @@ def batches_by_length(
     for start in range(0, len(rows), POOL):
         pool = rows[start : start + POOL]
         pool = pool[length_order(sides[pool])]
-        batches += [pool[begin:end] for begin, end in pairwise(batch_bounds(sides[pool], budget))]
+        batches += [pool[begin:end] for begin, end in pairwise(batch_bounds(sides[pool], max_tokens, max_rows))]
     order = random_generator("batches", seed, epoch).permutation(len(batches))
     return [batches[i] for i in order]
 
@@ -54,12 +59,16 @@ def length_order(lengths: Integer[ndarray, "rows sides"]) -> Integer[ndarray, " 
     return np.lexsort([*others.T[::-1], first[:, 0]])
 
 
-def batch_bounds(lengths: Integer[ndarray, "rows sides"], budget: int) -> list[int]:
-    """The starts of all batches and the end of the last: a batch ends before its padded size exceeds the budget."""
+def batch_bounds(
+    lengths: Integer[ndarray, "rows sides"], max_tokens: int | None, max_rows: int | None
+) -> list[int]:
+    """The starts of all batches and the end of the last: a batch ends before the next row would exceed a limit."""
     bounds, longest = [0], [0] * lengths.shape[1]
     for end, row in enumerate(lengths.tolist()):
         longest = list(map(max, longest, row))
-        if end > bounds[-1] and max(sum(longest), 1) * (end - bounds[-1] + 1) > budget:
+        rows = end - bounds[-1] + 1
+        too_many_tokens = max_tokens is not None and max(sum(longest), 1) * rows > max_tokens
+        if rows > 1 and (too_many_tokens or (max_rows is not None and rows > max_rows)):
             bounds.append(end)
             longest = row
     return [*bounds, len(lengths)]

@@ -214,7 +214,7 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
     if source.corpus:
         data = source.data
         key |= {"corpus": source.corpus, "made_with": source.data_spec.corpus_versions(source.corpus)}
-        key |= {"seed": data.seed, "length": data.length, "examples": data.examples}
+        key |= {"seed": data.seed, "length": data.corpus_length, "examples": data.examples}
 
     def fill(folder: Path) -> None:
         fill_store(reader, folder, options)

@@ -87,7 +87,7 @@ class TokenizerLearner(Learner[Tokenizer]):
 def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) -> TokenizerLearner:
     """The learner that the config asks for; `kind` is the default."""
     return TokenizerLearner(
-        roles, data.tokenizer or kind, data.vocabulary or 0, data.min_count, data.lowercase, data.sample or SAMPLE
+        roles, data.tokenizer or kind, data.vocabulary_size or 0, data.min_count, data.lowercase, data.sample or SAMPLE
     )
 
 

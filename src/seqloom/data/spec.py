@@ -50,7 +50,7 @@ class Role:
 class EmbeddedCorpus:
     """A corpus that needs no file: the function that generates it, and its extra config keys.
 
-    The function is called with data.seed, data.length, data.examples and the values of `keys`.
+    The function is called with data.seed, data.corpus_length, data.examples and the values of `keys`.
 
     function: as `module:function`; for a user-defined corpus the function itself
     tokenizer: the kind that suits it, where the task leaves that to the data
@@ -75,7 +75,7 @@ class EmbeddedCorpus:
 
     def generate(self, data: DataSection) -> Iterator[Any]:
         """Its examples (for language models: its text in chunks)."""
-        return self.load()(data.seed, data.length, data.examples, *(getattr(data, key) for key in self.keys))
+        return self.load()(data.seed, data.corpus_length, data.examples, *(getattr(data, key) for key in self.keys))
 
 
 @dataclass(frozen=True)

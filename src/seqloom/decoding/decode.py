@@ -53,7 +53,7 @@ def decode(
     >>> from seqloom.nn import GRU, Model, PerToken, Recurrent, TokenEmbedding
     >>> from seqloom.core.config.decode import Decode
     >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
-    >>> options = Decode(temperature=0, beam=3, n_best=2, length=5)
+    >>> options = Decode(temperature=0, beam_size=3, n_best=2, max_length=5)
     >>> first, second = decode(model, None, prompts=[[1, 2, 3]], end=9, options=options)[0]
     >>> first.score >= second.score
     True
@@ -91,10 +91,10 @@ def reach(
     """
     if language:
         bounds = [bound for bound in (context, model.max_length) if bound is not None]
-        return min(bounds, default=None), [options.length] * len(prompts)
+        return min(bounds, default=None), [options.max_length] * len(prompts)
     if model.max_length is None:
-        return None, [options.length] * len(prompts)
-    return None, [min(options.length, model.max_length - len(prompt) + 1) for prompt in prompts]
+        return None, [options.max_length] * len(prompts)
+    return None, [min(options.max_length, model.max_length - len(prompt) + 1) for prompt in prompts]
 
 
 def check(
@@ -111,11 +111,11 @@ def check(
     for name, came in (("prefixes", prefixes), ("numbers", numbers)):
         if len(came) != len(prompts):
             raise ArgumentError("decode", name, f"{len(came)} of them", f"{len(prompts)}, one a prompt")
-    if options.beam > 1 and options.temperature > 0:
-        both = f"a beam of {options.beam} and a temperature of {options.temperature:g}"
+    if options.beam_size > 1 and options.temperature > 0:
+        both = f"a beam of {options.beam_size} and a temperature of {options.temperature:g}"
         raise ArgumentError("decode", "options", both, "temperature 0, since a beam looks for the likeliest; or beam 1")
-    if options.temperature == 0 and options.wanted > options.beam:
-        both = f"n_best {options.wanted} and a beam of {options.beam}"
+    if options.temperature == 0 and options.wanted > options.beam_size:
+        both = f"n_best {options.wanted} and a beam of {options.beam_size}"
         raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {options.wanted}")
 
 
@@ -139,11 +139,11 @@ def write(
 
     >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
     >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
-    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(length=2), seed=1)]
+    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(max_length=2), seed=1)]
     [[0, 1], [0, 1]]
     """
-    if options.beam > 1 or options.wanted > 1:
-        several = f"a beam of {options.beam} and n_best {options.wanted}"
+    if options.beam_size > 1 or options.wanted > 1:
+        several = f"a beam of {options.beam_size} and n_best {options.wanted}"
         raise ArgumentError("write", "options", several, "1 of both; `decode` has several texts at once")
     prefixes: list[tuple[int, ...]] = [()] * len(prompts)
     numbers = range(len(prompts)) if numbers is None else numbers

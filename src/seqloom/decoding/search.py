@@ -46,9 +46,9 @@ class Search:
         self.reader, self.options, self.end, self.seed = reader, options, end, seed
         self.prefixes, self.numbers = prefixes, numbers
         ends = () if end is None else (end,)
-        self.constraints = Constraints(tuple(never), ends, options.min_length, options.no_repeat)
+        self.constraints = Constraints(tuple(never), ends, options.min_length, options.no_repeat_ngram)
         self.samples = options.wanted if options.temperature > 0 else 1
-        many = options.wanted if options.temperature > 0 else options.beam
+        many = options.wanted if options.temperature > 0 else options.beam_size
         self.places = [Places(many, options.wanted, limit, options.length_penalty) for limit in limits]
 
     def steps(
@@ -110,7 +110,7 @@ class Search:
     ) -> tuple[Float[ndarray, "rows found"], Integer[ndarray, "rows found"]]:
         """log p and tokens of what may come after each text, the likeliest first; of a sample, what was drawn."""
         log_p = logits.log_softmax(dim=1)  # before anything is ruled out: it is the model's own
-        written = np.array([branch.tokens() for branch in live], np.int64) if self.options.no_repeat else None
+        written = np.array([branch.tokens() for branch in live], np.int64) if self.options.no_repeat_ngram else None
         forced = {
             row: self.prefixes[branch.source][step]
             for row, branch in enumerate(live)
@@ -118,7 +118,7 @@ class Search:
         }
         self.constraints.rule_out(log_p, step, written, forced)
         if self.options.temperature == 0:
-            return likeliest(log_p, self.options.beam * (1 if self.trees is None else 2))
+            return likeliest(log_p, self.options.beam_size * (1 if self.trees is None else 2))
         chosen = drawn(log_p, self.options, self.seed, [branch.number for branch in live], step).unsqueeze(1)
         wrong = log_p.amax(dim=1, keepdim=True).isnan()  # whatever was drawn
         return on_host(log_p.gather(1, chosen).masked_fill(wrong, math.nan), chosen)

@@ -16,9 +16,9 @@ class Convolutional(Family):
     """y_k = y_{k−1} + D(gate(convolution_k(norm(y_{k−1}))))"""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 32, "depth": 2},
-        "small": {"width": 128, "depth": 5},
-        "base": {"width": 512, "depth": 8},
+        "tiny": {"dim": 32, "depth": 2},
+        "small": {"dim": 128, "depth": 5},
+        "base": {"dim": 512, "depth": 8},
     }
 
     kernel: int = key(3, ge=1, le=255, description="How many tokens each layer looks at from each position.")
@@ -30,24 +30,24 @@ class Convolutional(Family):
         "relu", description="The activation, with gate none.", only_with={"model.gate": ("none",)}
     )
     norm: names.Norm = key("layer", description="The kind of normalization before each layer.")
-    centred: bool = key(description="Whether a position also sees later tokens (never in language models).")
+    centered: bool = key(description="Whether a position also sees later tokens (never in language models).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
-        return {"centred": use is Use.ENCODE, "dropout": 0.1}  # in every layer, on the way around it
+        return {"centered": use is Use.ENCODE, "dropout": 0.1}  # in every layer, on the way around it
 
     @classmethod
     def encoder_values(cls, longest: int) -> Values:
-        return {"centred": True}
+        return {"centered": True}
 
     def encoder_changes(self) -> Values:
-        return {"centred": True}
+        return {"centered": True}
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
-            if self.centred:
+            if self.centered:
                 message = "a centred convolution sees later tokens too, so it can't write"
-                yield conflict("model.centred", message, f"Leave out {KeyName('model.centred')}")
+                yield conflict("model.centered", message, f"Leave out {KeyName('model.centered')}")
             yield from norm_conflicts(self.norm)
         if self.init == "identity":
             yield NOT_FOR_CONVOLUTIONS
@@ -61,7 +61,7 @@ class Convolutional(Family):
         from seqloom.nn.residual import PreNorm
         from seqloom.nn.stack import Stack
 
-        kind = CenteredConvolution if self.centred else CausalConvolution
+        kind = CenteredConvolution if self.centered else CausalConvolution
         blocks: list[Layer] = []
         for k in range(self.depth):
             dilation = 2 ** (k % 10) if self.dilated else 1  # at most 512, as in WaveNet

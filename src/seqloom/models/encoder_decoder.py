@@ -53,16 +53,16 @@ class AttentiveDecoderKeys(EncoderDecoderKeys):
         description="Whether the decoder looks at the source before its step (Bahdanau 2014) or after it (Luong 2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
-    summary: names.Summary = key(
+    context_pool: names.Summary = key(
         "none",
         description="With attention none, which one vector of the source every step sees besides the state that the "
         "decoder begins in.",
         only_with={"model.attention": ("none",)},
     )
-    meeting: Literal["concatenation", "tanh"] = key(
+    combine: Literal["concatenation", "tanh"] = key(
         description="How what was looked at joins the decoder's state for the output layer."
     )
-    feed: Literal["every", "first"] = key(
+    context_input: Literal["every", "first"] = key(
         "every", description="Whether every step reads what was looked at, or only the first."
     )
     bridge: Literal["source", "none"] = key(
@@ -75,12 +75,12 @@ class AttentiveDecoderKeys(EncoderDecoderKeys):
     @property
     def knows_by_looking(self) -> bool:
         """Whether steps see anything of the source, apart from the state that they begin in."""
-        return self.attention != "none" or self.summary != "none"
+        return self.attention != "none" or self.context_pool != "none"
 
     @property
     def feeds(self) -> bool:
         """Whether what is known of the source goes into the decoder's input."""
-        return self.summary != "none" if self.attention == "none" else self.attend == "before"
+        return self.context_pool != "none" if self.attention == "none" else self.attend == "before"
 
 
 class EncoderOfItsKind(EncoderDecoderKeys):
@@ -103,7 +103,7 @@ def defaults(family: type[Family], said: Values) -> Values:
     """Bahdanau's, or the Transformer's. An output layer that shares the embedding's matrix has its width."""
     values: Values = {"tied": family.cross_attends and said.get("head") in (None, "softmax")}
     if AttentiveDecoderKeys in model_keys(family):
-        values["meeting"] = "tanh" if said.get("tied") else "concatenation"
+        values["combine"] = "tanh" if said.get("tied") else "concatenation"
     return values
 
 
@@ -123,33 +123,32 @@ def conflicts(section: Family) -> Iterator[Problem]:
 
 def attention_conflicts(section: Family, own: AttentiveDecoderKeys) -> Iterator[Problem]:
     """What a decoder that is given its attention needs."""
-    if not own.knows_by_looking and own.feed == "first":
-        message = (
-            f"{KeyName('model.feed', 'first')} has nothing to feed without attention or {KeyName('model.summary')}"
-        )
-        yield conflict("model.feed", message, "Leave it out")
+    if not own.knows_by_looking and own.context_input == "first":
+        either = f"attention or {KeyName('model.context_pool')}"
+        message = f"{KeyName('model.context_input', 'first')} has nothing to feed without {either}"
+        yield conflict("model.context_input", message, "Leave it out")
     if not own.knows_by_looking and not section.begins_in_state:
         message = f"without attention, nothing of the source reaches {section.arch}, which has no state to begin in"
-        advice = f"Give {KeyName('model.summary', 'mean')}, or a {KeyName('model.attention')} such as additive"
-        yield conflict("model.summary", message, advice)
-    if own.attention != "none" and own.attend == "after" and own.feed == "first":
-        message = f"{KeyName('model.feed', 'first')} feeds what was looked at before the step"
-        yield conflict("model.feed", f"{message}; it goes with {KeyName('model.attend', 'before')}")
-    if own.tied and own.meeting != "tanh":
+        advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
+        yield conflict("model.context_pool", message, advice)
+    if own.attention != "none" and own.attend == "after" and own.context_input == "first":
+        message = f"{KeyName('model.context_input', 'first')} feeds what was looked at before the step"
+        yield conflict("model.context_input", f"{message}; it goes with {KeyName('model.attend', 'before')}")
+    if own.tied and own.combine != "tanh":
         message = f"{KeyName('model.tied')} needs an output as wide as a token's vector"
-        yield conflict("model.tied", f"{message}, which {KeyName('model.meeting', 'tanh')} gives")
+        yield conflict("model.tied", f"{message}, which {KeyName('model.combine', 'tanh')} gives")
     known = section.begins_in_state and section.output_is_hidden
-    if own.input_feeding and own.meeting == "concatenation" and not known:
+    if own.input_feeding and own.combine == "concatenation" and not known:
         message = f"{KeyName('model.input_feeding')} here needs an output of a known width"
-        yield conflict("model.input_feeding", f"{message}, which {KeyName('model.meeting', 'tanh')} gives")
+        yield conflict("model.input_feeding", f"{message}, which {KeyName('model.combine', 'tanh')} gives")
     if own.attention in names.SAME_WIDTH and not keeps_its_width(section, own):
         message = f"{KeyName('model.attention', own.attention)} compares vectors of one width"
         others = "which this decoder does not have; additive, bilinear and low-rank take any"
         yield conflict("model.attention", f"{message}, {others}")
     if not own.knows_by_looking and "none" in (own.encoder, own.bridge):
-        message = f"without attention and {KeyName('model.summary')} a decoder knows its source by"
+        message = f"without attention and {KeyName('model.context_pool')} a decoder knows its source by"
         both = f"{KeyName('model.encoder')} and {KeyName('model.bridge')}"
-        yield conflict("model.summary", f"{message} {both}", "Give both, or one of the others")
+        yield conflict("model.context_pool", f"{message} {both}", "Give both, or one of the others")
 
 
 def keeps_its_width(section: Family, own: AttentiveDecoderKeys) -> bool:
@@ -191,7 +190,7 @@ def encoder_of(section: Family, longest: int) -> Family | None:
     if is_of_its_kind(section, own.encoder):
         return section.model_copy(update=said | section.encoder_changes())
     family = ARCHITECTURES[own.encoder].family
-    alike = {name: getattr(section, name) for name in ("size", "width", "dropout", "word_dropout", "init")}
+    alike = {name: getattr(section, name) for name in ("size", "dim", "dropout", "word_dropout", "init")}
     return family.model_validate({**family.sizes[section.size], **alike, **said, **family.encoder_values(longest)})
 
 
@@ -261,7 +260,7 @@ def decoder(section: Family, reader: "Layer", width: int) -> "Layer":
         looking,
         meets(section, own, looking.size, writer.output_size),
         NoBridge() if own.bridge == "none" else choose_bridge(reader, writer),
-        context_input=own.feed if looking.feeds_body else "every",
+        context_input=own.context_input if looking.feeds_body else "every",
         input_feeding=own.input_feeding,
     )
 
@@ -275,14 +274,14 @@ def fed_width(section: Family, own: AttentiveDecoderKeys, memory: int) -> int:
     """How wide the decoder's output is that its next step reads too, with input feeding."""
     if not own.input_feeding:
         return 0
-    if own.meeting == "tanh":
+    if own.combine == "tanh":
         return output_width(section, own)
     return context_size(own, memory) + section.hidden_width
 
 
 def output_width(section: Family, own: AttentiveDecoderKeys) -> int:
     """Of what the output layer reads: where it shares the embedding's matrix, as wide as a token's vector."""
-    return section.width if own.tied else section.hidden_width
+    return section.dim if own.tied else section.hidden_width
 
 
 def looks(own: AttentiveDecoderKeys, hidden: int, memory: int) -> "Context":
@@ -290,7 +289,7 @@ def looks(own: AttentiveDecoderKeys, hidden: int, memory: int) -> "Context":
     from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
 
     if own.attention == "none":
-        return NoContext() if own.summary == "none" else PooledContext(memory, own.summary)
+        return NoContext() if own.context_pool == "none" else PooledContext(memory, own.context_pool)
     kind = AttentionBefore if own.attend == "before" else AttentionAfter
     return kind(hidden, memory, score(own.attention, hidden, memory))
 
@@ -308,7 +307,7 @@ def meets(section: Family, own: AttentiveDecoderKeys, context: int, hidden: int)
     """How it joins the output of the decoder's layers."""
     from seqloom.nn.attention_decoder import ConcatCombine, TanhCombine
 
-    if own.meeting == "concatenation":
+    if own.combine == "concatenation":
         return ConcatCombine(context, hidden)
     return TanhCombine(context, hidden, output_width(section, own))
 

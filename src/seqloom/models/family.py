@@ -77,7 +77,6 @@ class Family(Section):
     carries_state: whether what it carries from call to call stays of one size, so that it can be carried for ever
     begins_in_state: whether it has a state to begin in, which a source may give it
     cross_attends: whether its decoder brings attention to the source along; others are given it
-    max_length_key: the key that says how many positions it reads at most, if it must know
     default_max_length: of the examples, unless said
     bounded_itself: whether that holds for its layers too, not only for the positions added to their input
     """
@@ -87,7 +86,6 @@ class Family(Section):
     carries_state: ClassVar[bool] = True
     begins_in_state: ClassVar[bool] = False
     cross_attends: ClassVar[bool] = False
-    max_length_key: ClassVar[str | None] = None
     default_max_length: ClassVar[int] = 512
     bounded_itself: ClassVar[bool] = False
 
@@ -95,7 +93,7 @@ class Family(Section):
     size: names.Size = key(
         description="Sets every width and depth not given: tiny for a quick test, small for a CPU, base for a GPU."
     )
-    width: Width = key(description="The size of each token's vector (the embedding).")
+    dim: Width = key(description="The size of each token's vector (the embedding).")
     depth: Depth = key(description="The number of layers.")
     dropout: Probability = key(
         description="The share of values set to zero in training, between layers and after the last."
@@ -145,32 +143,32 @@ class Family(Section):
 
     def length_conflicts(self, key: str, length: int | None) -> Iterator[Problem]:
         """Why it can't read sequences as long as this key of the config says, if it can't."""
-        limit, own = self.max_length, self.max_length_key
+        limit = self.length_limit
         if limit is None or (length or 0) <= limit:
             return
         message = f"{KeyName(key)} is {length}, more than"
-        if own is None:
+        if "max_length" not in type(self).model_fields:
             yield conflict(key, f"{message} the {limit} positions that the model's layers take", "Lower it")
         else:
-            yield conflict(key, f"{message} {KeyName(f'model.{own}')}, {limit}", "Make them equal")
+            yield conflict(key, f"{message} {KeyName('model.max_length')}, {limit}", "Make them equal")
 
     # Sizes -----------------------------------------------------------------------------------------------------
 
     @property
     def output_width(self) -> int:
         """How wide the vectors are that its layers give, in the direction of time alone."""
-        return self.width
+        return self.dim
 
     @property
     def hidden_width(self) -> int:
         """How wide its layers are inside: a decoder's output, if nothing else joins it."""
-        return self.width
+        return self.dim
 
     @property
-    def max_length(self) -> int | None:
-        """The most positions that it reads; None for any number."""
-        name = self.max_length_key
-        return None if name is None else int(getattr(self, name))
+    def length_limit(self) -> int | None:
+        """The most positions that the model reads: its key `max_length`, if it has one; None for any number."""
+        limit: int | None = getattr(self, "max_length", None)
+        return limit
 
     @property
     def output_is_hidden(self) -> bool:
@@ -218,9 +216,9 @@ class Family(Section):
 
         return TokenEmbedding(
             vocabulary,
-            self.width,
+            self.dim,
             scaled=self.scales_embeddings,
-            positions=self.position_layer(self.width, longest),
+            positions=self.position_layer(self.dim, longest),
             dropout=self.stem_dropout,
             word_dropout=self.word_dropout,
             tied=tied,

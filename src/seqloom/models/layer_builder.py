@@ -25,7 +25,7 @@ checked each time (`built`)."""
 
 WIDTHS = {"tiny": 32, "small": 128, "base": 512}
 SIZES: Mapping[str, Values] = {
-    size: {"width": width, "depth": 2 if size == "base" else 1} for size, width in WIDTHS.items()
+    size: {"dim": width, "depth": 2 if size == "base" else 1} for size, width in WIDTHS.items()
 }
 
 
@@ -56,12 +56,12 @@ class Custom(Family):
 
     @property
     def output_follows_input(self) -> bool:
-        return self.widths == (self.width, 2 * self.width)
+        return self.widths == (self.dim, 2 * self.dim)
 
     @property
     def widths(self) -> tuple[int, int]:
         """Of its output, over vectors as wide as the model's, and over others."""
-        one, other = (self.width_over(each) for each in (self.width, 2 * self.width))
+        one, other = (self.width_over(each) for each in (self.dim, 2 * self.dim))
         return one, other
 
     def width_over(self, width: int) -> int:
@@ -71,7 +71,7 @@ class Custom(Family):
         return width
 
     @property
-    def max_length(self) -> int | None:
+    def length_limit(self) -> int | None:
         return type(self).longest_input
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
@@ -216,7 +216,7 @@ def built(build: Build, width: int, *, causal: bool) -> "Layer":
     try:
         layer: object = build(width, causal=causal)
     except Exception as wrong:
-        advice = "It must build a layer over vectors of any width that model.width may have"
+        advice = "It must build a layer over vectors of any width that model.dim may have"
         raise PartError(f"{call} raised {describe_exception(wrong)}", advice, location=location) from wrong
     if not isinstance(layer, Layer):
         advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equivalent"

@@ -16,16 +16,15 @@ class Mixer(Family):
     """Networks over positions and over features, in turn."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 32, "hidden": 64, "token_hidden": 32, "depth": 1},
-        "small": {"width": 128, "hidden": 512, "token_hidden": 64, "depth": 4},
-        "base": {"width": 512, "hidden": 2048, "token_hidden": 256, "depth": 8},
+        "tiny": {"dim": 32, "hidden": 64, "token_hidden": 32, "depth": 1},
+        "small": {"dim": 128, "hidden": 512, "token_hidden": 64, "depth": 4},
+        "base": {"dim": 512, "hidden": 2048, "token_hidden": 256, "depth": 8},
     }
     generates: ClassVar[bool] = False
-    max_length_key: ClassVar[str | None] = "length"
     default_max_length: ClassVar[int] = 128
     bounded_itself: ClassVar[bool] = True
 
-    length: int = key(ge=1, le=16_384, description="The longest text that it can read, in tokens.")
+    max_length: int = key(ge=1, le=16_384, description="The longest text that it can read, in tokens.")
     token_hidden: Width = key(description="The size of the hidden layer of the network over positions.")
     hidden: Width = key(description="The size of the hidden layer of the network over features.")
     activation: names.Activation = key("gelu", description="The activation of both networks.")
@@ -37,7 +36,7 @@ class Mixer(Family):
 
     @classmethod
     def encoder_values(cls, longest: int) -> Values:
-        return {"length": longest}
+        return {"max_length": longest}
 
     @property
     def hidden_width(self) -> int:
@@ -54,7 +53,7 @@ class Mixer(Family):
         blocks: list[Layer] = [
             MixerBlock(
                 input_size,
-                self.length,
+                self.max_length,
                 self.token_hidden,
                 self.hidden,
                 activation=self.activation,

@@ -22,9 +22,9 @@ class Recurrent(Family):
     """Depth, directions and dropout of one cell, whose name is `arch`."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 32, "hidden": 64, "depth": 1},
-        "small": {"width": 128, "hidden": 256, "depth": 1},
-        "base": {"width": 512, "hidden": 512, "depth": 2},
+        "tiny": {"dim": 32, "hidden": 64, "depth": 1},
+        "small": {"dim": 128, "hidden": 256, "depth": 1},
+        "base": {"dim": 512, "hidden": 512, "depth": 2},
     }
     begins_in_state: ClassVar[bool] = True
 
@@ -36,7 +36,7 @@ class Recurrent(Family):
     connection: names.Connection = key(
         "plain", description="How a layer's input is kept beside its output: not, added to it, or joined to it."
     )
-    initial: names.InitialState = key("zero", description="The state before the first token.")
+    initial_state: names.InitialState = key("zero", description="The state before the first token.")
     bias: bool = key(True, description="Whether the cells have biases.")
     dropout_kind: names.DropoutKind = key(
         "plain", description="Whether dropout zeroes other values at each token, or the same ones throughout a text."
@@ -63,7 +63,7 @@ class Recurrent(Family):
         return {"bidirectional": True}
 
     def decoder_changes(self, *, begins_by_itself: bool) -> Values:
-        return {"bidirectional": False, "initial": self.initial if begins_by_itself else "zero"}
+        return {"bidirectional": False, "initial_state": self.initial_state if begins_by_itself else "zero"}
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is Use.GENERATE and self.bidirectional:
@@ -73,26 +73,24 @@ class Recurrent(Family):
             )
         if not self.has_a_way_around:
             message = f"{KeyName('model.connection', 'residual')} needs a layer that keeps its width"
-            advice = (
-                f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.width')} as wide as the layer's output"
-            )
+            advice = f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.dim')} as wide as the layer's output"
             yield conflict("model.connection", message, advice)
 
     def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[Problem]:
-        if self.initial != "zero" and not begins_by_itself:
+        if self.initial_state != "zero" and not begins_by_itself:
             why = "since the source gives the decoder its first state"
-            message = f"{KeyName('model.initial', self.initial)} has no use here, {why}"
-            yield conflict("model.initial", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
+            message = f"{KeyName('model.initial_state', self.initial_state)} has no use here, {why}"
+            yield conflict("model.initial_state", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
 
     @property
     def has_a_way_around(self) -> bool:
         """Whether a residual connection changes anything: there is none around a layer that changes the width."""
         output = self.hidden * (2 if self.bidirectional else 1)
-        return self.connection != "residual" or self.depth > 1 or self.width == output
+        return self.connection != "residual" or self.depth > 1 or self.dim == output
 
     @property
     def output_width(self) -> int:
-        return self.width + self.depth * self.hidden if self.connection == "dense" else self.hidden
+        return self.dim + self.depth * self.hidden if self.connection == "dense" else self.hidden
 
     @property
     def hidden_width(self) -> int:
@@ -123,7 +121,7 @@ class Recurrent(Family):
             bidirectional=self.bidirectional,
             connection=self.connection,
             bias=self.bias,
-            initial=self.initial,
+            initial=self.initial_state,
             dropout=self.dropout,
             input_dropout=self.input_dropout,
             dropout_kind=self.dropout_kind,

@@ -55,7 +55,7 @@ def register_family(name: str, part: object, *, summary: str, paper: str, url: s
     if family.build is Family.build:
         raise misfit("family", name, part, "has no build", "Write build(self, input_size, *, causal)")
     for size in SIZES:
-        missing = sorted({"width", "depth"} - set(family.sizes.get(size, {})))
+        missing = sorted({"dim", "depth"} - set(family.sizes.get(size, {})))
         if missing:
             reason = f"has no {' and '.join(missing)} for the size {size}"
             raise misfit("family", name, part, reason, f"Give `sizes` for {', '.join(SIZES)}")

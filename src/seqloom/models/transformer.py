@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seqloom.nn.transformer import TransformerConfig
 
 # The Transformer of 2017 (https://arxiv.org/abs/1706.03762): as an encoder-decoder, `base` is that one.
-PAPER = {"order": "post", "activation": "relu"}
+PAPER = {"norm_order": "post", "activation": "relu"}
 PAPER_TRAINING = {
     "optimizer": "adam",
     "beta2": 0.98,
@@ -35,19 +35,18 @@ class Transformer(Family):
     """Attention and feed-forward layers."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 32, "hidden": 128, "depth": 2, "heads": 2},
-        "small": {"width": 128, "hidden": 512, "depth": 4, "heads": 4},
-        "base": {"width": 512, "hidden": 2048, "depth": 6, "heads": 8},
+        "tiny": {"dim": 32, "hidden": 128, "depth": 2, "heads": 2},
+        "small": {"dim": 128, "hidden": 512, "depth": 4, "heads": 4},
+        "base": {"dim": 512, "hidden": 2048, "depth": 6, "heads": 8},
     }
     carries_state: ClassVar[bool] = False  # a cache grows
     cross_attends: ClassVar[bool] = True
-    max_length_key: ClassVar[str | None] = "context"
 
     heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide the width.")
     hidden: Width = key(description="The size of the feed-forward layers.")
     positions: names.Position = key("sinusoidal", description="How the model knows each token's position.")
-    context: int = key(ge=1, le=1_000_000, description="The most tokens that the model reads at once.")
-    order: names.Order = key(
+    max_length: int = key(ge=1, le=1_000_000, description="The most tokens that the model reads at once.")
+    norm_order: names.Order = key(
         "pre",
         description="Whether normalization comes before each sublayer or after it.",
         only_with={"model.norm": AllBut(("none",))},
@@ -56,44 +55,44 @@ class Transformer(Family):
     activation: names.Activation = key("gelu", description="The feed-forward layers' activation.")
     gated: bool = key(False, description="Whether feed-forward layers have a gate (SwiGLU, with swish).")
     score: names.Score = key("scaled-dot", description="How attention compares a query with a key.")
-    key_heads: int | None = key(
+    kv_heads: int | None = key(
         None, ge=1, description="The number of heads of keys and values, shared by groups of query heads."
     )
     attention_window: int | None = key(
         None, ge=1, description="How many tokens each position sees at most; all of them unless given."
     )
     bias: bool = key(True, description="Whether the linear layers have biases.")
-    scaled: bool = key(False, description="Whether token vectors are multiplied by √width (2017).")
+    scale_embeddings: bool = key(False, description="Whether token vectors are multiplied by √width (2017).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
         values: Values = {"dropout": 0.1}  # in every layer, on the way around it
         if use is Use.DECODE:
-            values["scaled"] = True  # else positions, of size 1, drown the tokens
+            values["scale_embeddings"] = True  # else positions, of size 1, drown the tokens
         return values | (PAPER if is_the_papers(size, use) else {})
 
     @classmethod
     def train_defaults(cls, size: str, use: Use) -> Values:
         if is_the_papers(size, use):
             return dict(PAPER_TRAINING)
-        return {"lr": 1e-3, "optimizer": "adamw", "decay": 0.01, "warmup": 100}
+        return {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01, "warmup": 100}
 
     @classmethod
     def encoder_values(cls, longest: int) -> Values:
-        return {"context": longest}
+        return {"max_length": longest}
 
     @model_validator(mode="after")
     def heads_divide_the_width(self) -> "Transformer":
         """Each head has the same share of it."""
-        if self.width % self.heads:
-            message = f"{KeyName('model.heads')} is {self.heads}, and does not divide {KeyName('model.width')}"
-            raise ConfigError(f"{message}, {self.width}", "Give a divisor of it", key="model.heads", code="heads")
-        if self.key_heads is not None and self.heads % self.key_heads:
-            message = f"{KeyName('model.key_heads')} is {self.key_heads}, and does not divide {KeyName('model.heads')}"
-            raise ConfigError(f"{message}, {self.heads}", "Give a divisor of it", key="model.key_heads", code="heads")
-        if self.positions == "rotary" and self.width // self.heads % 2:
+        if self.dim % self.heads:
+            message = f"{KeyName('model.heads')} is {self.heads}, and does not divide {KeyName('model.dim')}"
+            raise ConfigError(f"{message}, {self.dim}", "Give a divisor of it", key="model.heads", code="heads")
+        if self.kv_heads is not None and self.heads % self.kv_heads:
+            message = f"{KeyName('model.kv_heads')} is {self.kv_heads}, and does not divide {KeyName('model.heads')}"
+            raise ConfigError(f"{message}, {self.heads}", "Give a divisor of it", key="model.kv_heads", code="heads")
+        if self.positions == "rotary" and self.dim // self.heads % 2:
             message = (
-                f"{KeyName('model.positions', 'rotary')} needs an even share of {KeyName('model.width')} in each head"
+                f"{KeyName('model.positions', 'rotary')} needs an even share of {KeyName('model.dim')} in each head"
             )
             raise ConfigError(message, "Change width or heads", key="model.positions", code="rotary")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
@@ -128,11 +127,11 @@ class Transformer(Family):
             size=width,
             heads=self.heads,
             hidden_size=self.hidden,
-            norm_order=self.order,
+            norm_order=self.norm_order,
             norm=self.norm,
             activation=self.activation,
             gated=self.gated,
-            kv_heads=self.key_heads,
+            kv_heads=self.kv_heads,
             score=self.score,
             window=self.attention_window,
             rotary=10_000.0 if self.positions == "rotary" else None,
@@ -143,7 +142,7 @@ class Transformer(Family):
     def position_layer(self, width: int, longest: int | None = None) -> "Layer | None":
         from seqloom.nn.positions import POSITIONS
 
-        return POSITIONS[self.positions](width, longest or self.context)
+        return POSITIONS[self.positions](width, longest or self.max_length)
 
     @property
     def stem_dropout(self) -> float:
@@ -151,11 +150,11 @@ class Transformer(Family):
 
     @property
     def scales_embeddings(self) -> bool:
-        return self.scaled
+        return self.scale_embeddings
 
     def size_words(self) -> str:
         heads = f"{self.heads} head{'s' * (self.heads > 1)}"
-        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.width}, {heads}"
+        return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.dim}, {heads}"
 
 
 FAMILY = Transformer

@@ -15,9 +15,9 @@ class Window(Family):
     """The last few tokens, hidden layers over them."""
 
     sizes: ClassVar[Mapping[str, Values]] = {
-        "tiny": {"width": 16, "hidden": 64, "depth": 1, "window": 8},
-        "small": {"width": 32, "hidden": 256, "depth": 1, "window": 16},
-        "base": {"width": 64, "hidden": 1024, "depth": 1, "window": 32},
+        "tiny": {"dim": 16, "hidden": 64, "depth": 1, "window": 8},
+        "small": {"dim": 32, "hidden": 256, "depth": 1, "window": 16},
+        "base": {"dim": 64, "hidden": 1024, "depth": 1, "window": 32},
     }
 
     window: int = key(ge=1, le=4096, description="How many tokens each position sees, including itself.")
@@ -27,7 +27,7 @@ class Window(Family):
 
     @property
     def output_width(self) -> int:
-        return self.hidden if self.output_is_hidden else self.width * self.window + self.hidden
+        return self.hidden if self.output_is_hidden else self.dim * self.window + self.hidden
 
     @property
     def hidden_width(self) -> int:

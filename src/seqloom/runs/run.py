@@ -180,7 +180,7 @@ class Run:
     def decode_options(self, options: Mapping[str, object]) -> DecodeSection:
         """How the run generates, with these keys of `decode` given anew; with a seed, if it samples."""
         chosen = decode_options(self.experiment, options)
-        if chosen.seed is None and chosen.beam == 1 and chosen.temperature > 0:
+        if chosen.seed is None and chosen.beam_size == 1 and chosen.temperature > 0:
             return chosen.model_copy(update={"seed": random.randrange(1 << 32)})
         return chosen
 
@@ -254,7 +254,7 @@ def decode_options(chosen: Experiment, options: Mapping[str, object]) -> DecodeS
     A beam undoes the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 undo nothing.
     """
     base = chosen.model_dump()["decode"] or {}
-    for one, other, plain in (("beam", "temperature", ("1",)), ("temperature", "beam", ("0", "0.0"))):
+    for one, other, plain in (("beam_size", "temperature", ("1",)), ("temperature", "beam_size", ("0", "0.0"))):
         if one in options and other not in options and str(options[one]) not in plain:
             base.pop(other, None)
     return keys(experiment({"task": chosen.task, "decode": base}, over={"decode": options}).decode, DecodeSection)

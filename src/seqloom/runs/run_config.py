@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqloom.core import names
+from seqloom.core.config.migration import migrate
 from seqloom.core.config.toml import read_values
 from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
 from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
@@ -84,7 +85,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
 
     build: what builds its layers, of a run that was made with `model=build`
     """
-    values = read_values(folder / EXPERIMENT)
+    values = migrate(read_values(folder / EXPERIMENT))
     data = values.get("data", {})
     if isinstance(data, dict) and "seed" not in data and "seed" in values:
         values["data"] = {**data, "seed": values["seed"]}

@@ -1,6 +1,6 @@
 """All keys that a config may have, dotted: the command line's options, `init`'s comments and the nearest right name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import UnionType
@@ -8,10 +8,9 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from seqloom.core.config.applicability import has
-from seqloom.core.config.section import Section, choices_of, info_of, section_of
+from seqloom.core.config.section import Section, choices_of, info_of
 from seqloom.core.did_you_mean import closest_name
-from seqloom.core.problem import ArgumentError, ConfigError, KeyName
+from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Names
 from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES
@@ -44,19 +43,14 @@ class Key:
         return "--" + self.dotted.replace("_", "-")
 
 
-# Other spellings of keys, which older runs have and which anyone may write.
-ALIASES = {"data.tokeniser": "data.tokenizer", "train.optimiser": "train.optimizer"}
-
 # What people coming from elsewhere may write, and what it is called here.
 ALSO_CALLED = {
     "learning_rate": "train.lr",
-    "batch_size": "train.batch",
     "max_epochs": "train.epochs",
     "num_epochs": "train.epochs",
     "max_steps": "train.steps",
     "num_steps": "train.steps",
     "iterations": "train.steps",
-    "weight_decay": "train.decay",
     "eps": "train.epsilon",
     "clip": "train.clip_norm",
     "grad_clip": "train.clip_norm",
@@ -75,17 +69,17 @@ ALSO_CALLED = {
     "layers": "model.depth",
     "hidden_size": "model.hidden",
     "hidden_dim": "model.hidden",
-    "embedding_size": "model.width",
-    "embedding_dim": "model.width",
-    "embed_dim": "model.width",
-    "d_model": "model.width",
+    "embedding_size": "model.dim",
+    "embedding_dim": "model.dim",
+    "embed_dim": "model.dim",
+    "d_model": "model.dim",
     "num_heads": "model.heads",
     "dropout_rate": "model.dropout",
     "kernel_size": "model.kernel",
     "pooling": "model.pool",
     "embedding_dropout": "model.input_dropout",
     "architecture": "model.arch",
-    "vocab_size": "data.vocabulary",
+    "vocab_size": "data.vocabulary_size",
     "min_freq": "data.min_count",
     "max_len": "data.max_length",
     "max_seq_length": "data.max_length",
@@ -94,28 +88,11 @@ ALSO_CALLED = {
     "validation": "data.valid",
     "validation_split": "data.valid_share",
     "test_size": "data.test_share",
-    "max_new_tokens": "decode.length",
-    "max_tokens": "decode.length",
+    "max_new_tokens": "decode.max_length",
+    "max_tokens": "decode.max_length",
+    "num_beams": "decode.beam_size",
+    "no_repeat_ngram_size": "decode.no_repeat_ngram",
 }
-
-
-def without_aliases(raw: Mapping[str, object]) -> dict[str, object]:
-    """Nested values under the names that keys have here; a key under both of its names is refused.
-
-    >>> without_aliases({"train": {"optimiser": "sgd"}})
-    {'train': {'optimizer': 'sgd'}}
-    """
-    renamed = dict(raw)
-    for alias, dotted in ALIASES.items():
-        section, _, name = alias.partition(".")
-        if has(alias, renamed):
-            inside = dict(section_of(renamed, section))
-            if has(dotted, renamed):
-                message = f"{alias} and {KeyName(dotted)} are one key, given twice"
-                raise ConfigError(message, "Leave one out", key=dotted, code="key-given-twice")
-            inside[dotted.partition(".")[2]] = inside.pop(name)
-            renamed[section] = inside
-    return renamed
 
 
 def all_keys() -> dict[str, Key]:

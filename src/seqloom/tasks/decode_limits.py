@@ -29,10 +29,10 @@ def beginning(options: DecodeSection, longest: int | None, source: Source) -> li
         message = f"{name} is {prompt[:40]!r}, of which no character is in the texts that this run learned to write"
         raise UserError(message, otherwise, code="unknown-prompt")
     tokens = [int(token) for token in source.target.encode(prompt)]
-    most = options.length if longest is None else min(options.length, longest)
+    most = options.max_length if longest is None else min(options.max_length, longest)
     if len(tokens) > most:
         message = f"{name} has {len(tokens):,} tokens, and an answer may have {most:,}"
-        raise UserError(message, f"Raise {KeyName('decode.length')}, or begin with less", code="decode-limit")
+        raise UserError(message, f"Raise {KeyName('decode.max_length')}, or begin with less", code="decode-limit")
     return tokens
 
 
@@ -44,4 +44,4 @@ def cut_by(hypothesis: Hypothesis, options: DecodeSection, longest: int | None) 
         return {}
     if steps == longest:
         return {"cut_by": "positions"}
-    return {"cut_by": "length" if steps == options.length else "rules"}
+    return {"cut_by": "length" if steps == options.max_length else "rules"}

@@ -91,7 +91,7 @@ class Experiment(Section):
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
         """Of `data`, given what was said there: of these the keys that the task has."""
-        usual = {"vocabulary": 20_000, "sample": 20_000_000, "max_length": family.default_max_length}
+        usual = {"vocabulary_size": 20_000, "sample": 20_000_000, "max_length": family.default_max_length}
         return {name: value for name, value in usual.items() if name in cls.sections()["data"].model_fields}
 
     @classmethod
@@ -102,7 +102,7 @@ class Experiment(Section):
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
         """Of `train`."""
-        usual = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "batch": 2048}
+        usual = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "batch_tokens": 2048}
         return usual | family.train_defaults(size, cls.use)
 
     @classmethod
@@ -119,9 +119,7 @@ class Experiment(Section):
         """What does not fit together; the first one is raised."""
         yield from self.data_conflicts()
         yield from self.metric_conflicts()
-        if self.train.epochs is None and self.train.steps is None:
-            both = f"{KeyName('train.epochs')} and {KeyName('train.steps')} are both none"
-            yield conflict("train.epochs", f"{both}, so training would never end", "Give one of them")
+        yield from self.train.conflicts()
         if self.decode is not None:
             yield from self.decode.conflicts()
         yield from self.model.conflicts(self.use)
@@ -197,8 +195,8 @@ class Experiment(Section):
         train = cls.filled_train(family, size, said["train"])
         values = {"arch": cls.architecture, "size": size, **family.sizes[size]}
         values |= cls.model_defaults(family, size, said["model"]) | family.defaults(size, cls.use)
-        if family.max_length_key is not None:
-            values[family.max_length_key] = cls.longest(data, train) or family.default_max_length
+        if "max_length" in family.model_fields:
+            values["max_length"] = cls.longest(data, train) or family.default_max_length
         model = cls.filled_model(with_defaults(family, said["model"], values), said["model"])
         whole = {**raw, "data": data, "model": model, "train": train, "decode": said["decode"] or None}
         if "decode" in kinds:
@@ -212,8 +210,12 @@ class Experiment(Section):
         train = with_defaults(cls.sections()["train"], said, cls.train_defaults(family, size))
         if train.get("optimizer") == "rmsprop" and "momentum" not in said:
             train["momentum"] = 0.0
-        if train.get("optimizer") != "adamw" and "decay" not in said:
-            train.pop("decay", None)
+        if train.get("optimizer") != "adamw" and "weight_decay" not in said:
+            train.pop("weight_decay", None)
+        if said.get("batch_size") is not None and said.get("batch_tokens") is None:
+            train["batch_tokens"] = None
+        elif said.get("batch_tokens") is not None and said.get("batch_size") is None:
+            train["batch_size"] = None
         if train.get("steps") is not None and "epochs" not in said:
             train["epochs"] = None
         return train

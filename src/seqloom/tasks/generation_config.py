@@ -49,7 +49,7 @@ class GenerationConfig(Experiment):
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        values: Values = {"max_length": 128, "vocabulary": 8000}
+        values: Values = {"max_length": 128, "vocabulary_size": 8000}
         if not said.get("train"):
             values |= {"valid_share": 0.05, "test_share": 0.05}  # of an embedded corpus, which is all there is
         return super().data_defaults(family, size, said) | values
@@ -60,7 +60,7 @@ class GenerationConfig(Experiment):
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
-        return {**super().train_defaults(family, size), "batch": 4096}
+        return {**super().train_defaults(family, size), "batch_tokens": 4096}
 
     @classmethod
     def filled_model(cls, model: Values, said: Values) -> Values:
@@ -73,7 +73,11 @@ class GenerationConfig(Experiment):
         drawn = str(said.get("temperature", 0)) not in ("0", "0.0")
         longest = str(data.get("max_length"))
         tokens = int(longest) if longest.isdecimal() else 128  # else the schema says what is wrong
-        return {"temperature": 0.0, "beam": 1 if drawn else 4, "length": min(tokens + 1, 100_000)}  # and the end
+        return {
+            "temperature": 0.0,
+            "beam_size": 1 if drawn else 4,
+            "max_length": min(tokens + 1, 100_000),
+        }  # and the end
 
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()

@@ -28,7 +28,7 @@ SHOWN, SHORT_TEXT, ROWS = 5, 200, 40  # at the end of training: examples, charac
 ARROW = "→"
 SCORES = ("bleu", "bleu_4", "chrf", "exact_match")  # by length
 WHY_CUT = {
-    "length": "--length allows more tokens",
+    "length": "--max-length allows more tokens",
     "positions": "the model's positions allow {:,} tokens; train with a larger --data.max-length",
     "rules": "the options leave no token to write",
 }

@@ -12,7 +12,6 @@ from numpy import ndarray
 from seqloom.core import names
 from seqloom.core.config.decode import Decode, DecodeSection
 from seqloom.core.config.section import keys
-from seqloom.data.batches import batches_by_length
 from seqloom.data.prepare import Dataset, Split, prepare
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
@@ -156,7 +155,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
     # Scores ----------------------------------------------------------------------------------------------------
 
     def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
-        options = self.decode_options.model_copy(update={"beam": 1, "n_best": 1, "temperature": 0.0})
+        options = self.decode_options.model_copy(update={"beam_size": 1, "n_best": 1, "temperature": 0.0})
         return self.measure(model, part, options, device)
 
     def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
@@ -223,8 +222,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
     def decoding_batches(self, part: Split, options: DecodeSection) -> Iterator[Integer[ndarray, " batch"]]:
         """The distinct sources of a part, those of like length together."""
         rows = self.source.distinct(part)
-        budget = max(1, self.experiment.train.batch // options.beam)
-        for some in batches_by_length(self.source.lengths(part)[rows], budget, seed=0, epoch=0):
+        for some in self.batches(self.source.lengths(part)[rows], share=options.beam_size):
             yield rows[some]
 
     def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> Details:

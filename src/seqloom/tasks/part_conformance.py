@@ -116,7 +116,7 @@ def small(experiment: Experiment, kind: str, name: str, *, causal: bool) -> Laye
     family = family_of(experiment, kind, name)
     if not issubclass(family, Custom):
         tiny = experiment_of({"task": experiment.task, "model": {"arch": name, "size": "tiny"}}).model
-        return tiny.build(tiny.width, causal=causal)
+        return tiny.build(tiny.dim, causal=causal)
     *widths, widest = (WIDTH, *WIDTHS.values())
     for width in widths:
         try:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from seqloom.core.config.applicability import Useless, has, useless, without
+from seqloom.core.config.migration import americanize, renamed_key
 from seqloom.core.config.section import NONE, merged, section_of, spelt_out
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
 from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_of
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import Key, all_keys, nearest, without_aliases
+from seqloom.tasks.config_keys import Key, all_keys, nearest
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
@@ -81,6 +82,8 @@ def dotted(location: Sequence[int | str]) -> str:
 
 def unknown_key(key: str, raw: Mapping[str, object]) -> Problem:
     """The key that was likely meant, or whose it is if another architecture has it; and where all are listed."""
+    if renamed := renamed_key(key):
+        return renamed
     task = str(raw.get("task"))
     known = all_keys().get(key)
     if known is not None and known.archs:
@@ -111,7 +114,7 @@ Nested = Mapping[str, object]
 
 def resolve(raw: Nested, above: Nested) -> Experiment:
     """An experiment, or one sentence on what is wrong; `above` lies over `raw`."""
-    raw, above = without_aliases(raw), without_aliases(above)
+    raw, above = americanize(raw), americanize(above)
     build = builder_in(merged(raw, above))
     if build is not None:
         raw, above = (with_arch_custom(each) for each in (raw, above))

@@ -117,14 +117,22 @@ class RowTask(Task[Built, Rows]):
 
     def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
         lengths = self.lengths(self.data.splits[TRAIN])
-        return batches_by_length(lengths, self.experiment.train.batch, seed=self.experiment.seed, epoch=number)
+        return self.batches(lengths, seed=self.experiment.seed, epoch=number)
+
+    def batches(
+        self, lengths: Integer[ndarray, "rows *sides"], *, seed: int = 0, epoch: int = 0, share: int = 1
+    ) -> list[Integer[ndarray, " batch"]]:
+        """Batches of rows of nearly equal length, each at most 1/`share` of what `train` allows."""
+        train = self.experiment.train
+        limits = (max(1, limit // share) if limit else None for limit in (train.batch_tokens, train.batch_size))
+        return batches_by_length(lengths, *limits, seed=seed, epoch=epoch)
 
     def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
         return self.collate(self.data.splits[TRAIN], item)
 
     def all_of(self, part: Split) -> Iterator[Batch]:
         """A part in batches that fit where a training batch fits: the order does not matter to a score."""
-        for rows in batches_by_length(self.lengths(part), self.experiment.train.batch, seed=0, epoch=0):
+        for rows in self.batches(self.lengths(part)):
             yield self.collate(part, rows)
 
     def show(self, batch: Batch) -> Iterator[str]:

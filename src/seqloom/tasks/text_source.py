@@ -224,7 +224,7 @@ class Texts(Source):
     def limit(self) -> int | None:
         """The most tokens of a text that the encoder can read; None for any number."""
         reads = encoder_of(self.experiment.model, self.longest())
-        return None if reads is None or reads.max_length is None else self.most
+        return None if reads is None or reads.length_limit is None else self.most
 
 
 def sides(encoders: Encoders) -> tuple[Tokenizer, Tokenizer]:

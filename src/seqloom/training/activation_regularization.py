@@ -17,15 +17,15 @@ def activation_penalty(
 
     y: the input of the head, dropout included
     """
-    if not train.activation_l2 and not train.slowness:
+    if not train.activation_l2 and not train.temporal_activation_l2:
         return None
     penalty = torch.zeros((), device=y.device)
     if train.activation_l2:
         penalty = penalty + train.activation_l2 * masked_mean(y.float().square(), lengths)
-    if train.slowness and y.shape[1] > 1:
+    if train.temporal_activation_l2 and y.shape[1] > 1:
         differences = (y[:, 1:] - y[:, :-1]).float()
         shorter = None if lengths is None else (lengths - 1).clamp(min=0)
-        penalty = penalty + train.slowness * masked_mean(differences.square(), shorter)
+        penalty = penalty + train.temporal_activation_l2 * masked_mean(differences.square(), shorter)
     return penalty
 
 

@@ -70,7 +70,7 @@ class RunCheckpointer:
         trainer.progress.log_bytes = self._log_bytes
         atomic_io.fsync(self.folder / METRICS)
         checkpoints.save(self.folder, trainer)
-        checkpoints.prune(self.folder, trainer.config.keep, also_keep=trainer.progress.validations)
+        checkpoints.prune(self.folder, trainer.config.keep_checkpoints, also_keep=trainer.progress.validations)
         self._saved_at = time.monotonic()
         trainer.emit(Saved(trainer.progress.step))
 

@@ -132,9 +132,9 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
 
 
 def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Average | None:
-    """Evaluate the mean of the last validations' weights, and keep it if it is the best; None without `train.average`.
+    """Evaluate the mean of the last validations' weights, and keep it if it is the best; or None.
 
-    The checkpoints of these validations are kept beside the `train.keep` newest until the scores are written, so that
+    The checkpoints of these validations are kept beside the `train.keep_checkpoints` newest until the scores are written, so that
     a run which is killed before can be resumed. With Adam each is three times the size of the weights.
     """
     steps = tuple(step for step in trainer.progress.validations if checkpoint_path(folder, step).exists())

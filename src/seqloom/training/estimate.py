@@ -49,7 +49,7 @@ def estimate(session: Session, shown: int = 5) -> Estimate:
         validations = -(-trainer.total // (config.validate_every or steps_per_epoch))  # the last one at the end
         validation = evaluation["valid"] + elapsed(generate_samples, trainer) + elapsed(save_checkpoint, trainer)
         all_seconds = trainer.total * seconds / steps + validations * validation + sum(evaluation.values())
-        if config.average is not None:
+        if config.average_checkpoints is not None:
             all_seconds += evaluation["valid"]
         parameters, memory = sum(weight.numel() for weight in trainer.parameters), peak_memory(session.device)
         all_tokens = round(trainer.total * tokens / steps)

@@ -146,7 +146,7 @@ class Trainer:
         progress, config = self.progress, self.config
         progress.not_finite += 1
         self.emit(Skip(progress.step, what, value))
-        if progress.not_finite >= config.not_finite:
+        if progress.not_finite >= config.max_skipped_steps:
             message = f"{counted(progress.not_finite, 'step')} in a row without a finite loss and gradient"
             advice = f"Lower {KeyName('train.lr')} ({config.lr:g}), or clip with {KeyName('train.clip_norm')}"
             raise Diverged(f"{message}, the last at step {progress.step}", advice)
@@ -167,8 +167,8 @@ class Trainer:
         evaluation = self.evaluate("valid")
         best = self.is_best(evaluation)
         progress.validated = progress.step
-        if self.config.average is not None:
-            progress.validations = [*progress.validations, progress.step][-self.config.average :]
+        if self.config.average_checkpoints is not None:
+            progress.validations = [*progress.validations, progress.step][-self.config.average_checkpoints :]
         if best:
             progress.best, progress.best_loss = evaluation.scores[self.task.chosen_by], evaluation.scores.get("loss")
             progress.best_step, progress.since_best, progress.waiting = progress.step, 0, 0

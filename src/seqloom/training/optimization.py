@@ -17,7 +17,7 @@ from seqloom.core.problem import PartError
 from seqloom.core.registry import Registry, short_repr
 from seqloom.nn.heads.head import Loss
 
-TRIAL_CONFIG = Train(batch=1, optimizer="sgd", lr=0.1, schedule="constant")  # for checks at registration
+TRIAL_CONFIG = Train(optimizer="sgd", lr=0.1, schedule="constant")  # for checks at registration
 TRIAL_STEPS = 24  # before a checkpoint and after it
 BUILTIN = (SGD, Adagrad, RMSprop, Adam, AdamW)
 
@@ -49,7 +49,7 @@ BUILTIN_SCHEDULES: dict[str, Schedule] = {
     # √(w / max(s, w));   s the step from 1, w the warm-up, at least 1        (Vaswani et al. 2017)
     "inverse-sqrt": lambda state, c: math.sqrt(max(c.warmup, 1) / max(state.step + 1, c.warmup, 1)),
     # f + (1 − f) (1 + cos πr) / 2;   r the fraction done of the steps after the warm-up, f the floor
-    "cosine": lambda state, c: c.floor + (1 - c.floor) * 0.5 * (1 + math.cos(math.pi * fraction_done(state, c))),
+    "cosine": lambda state, c: c.min_lr_ratio + (1 - c.min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * fraction_done(state, c))),
 }
 SCHEDULES = Registry(names.SCHEDULES, BUILTIN_SCHEDULES)
 
@@ -154,7 +154,7 @@ def build_optimizer(model: nn.Module, train: Train) -> Optimizer:
     weights = list(model.parameters())
     if train.optimizer != "adamw":
         return OPTIMIZERS[train.optimizer]([{"params": weights}], train)
-    matrices = {"params": [weight for weight in weights if weight.dim() >= 2], "weight_decay": train.decay}
+    matrices = {"params": [weight for weight in weights if weight.dim() >= 2], "weight_decay": train.weight_decay}
     vectors = {"params": [weight for weight in weights if weight.dim() < 2], "weight_decay": 0.0}
     return OPTIMIZERS[train.optimizer]([group for group in (matrices, vectors) if group["params"]], train)
 

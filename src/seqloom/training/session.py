@@ -90,7 +90,7 @@ class Session:
                 average = checkpoints.average(folder, trainer, checkpointer)
                 run = Run(folder, str(self.device), verify(folder), config)
                 self._write_scores(run, trainer, average)
-                checkpoints.clean_up(folder, train.keep)
+                checkpoints.clean_up(folder, train.keep_checkpoints)
         return run
 
     def _check_unchanged(self, folder: Path) -> None:

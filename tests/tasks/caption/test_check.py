@@ -58,4 +58,4 @@ def test_drawn_scenes() -> None:
     found = check("caption", examples=20)
     assert found.ok
     assert dict(found.summary)["scenes"] == "20"
-    assert says(check("caption", length=9), "objects")
+    assert says(check("caption", corpus_length=9), "objects")

@@ -203,7 +203,7 @@ def test_a_file_to_test_on_without_one_good_image_is_a_sentence(tmp_path: Path) 
 
 
 def test_drawn_scenes_are_split_by_image_and_found_again_by_their_line() -> None:
-    task = prepared(corpus="scenes", examples=60, length=2, image_size=16)
+    task = prepared(corpus="scenes", examples=60, corpus_length=2, image_size=16)
     source, drawn = pictures(task), list(scenes.captioned(1, 2, 60))
     assert sum(map(len, task.data.splits.values())) == len(source.images) == 60
     for part in task.data.splits.values():

@@ -36,7 +36,7 @@ def made(**data: Any) -> Language:
 
 def test_a_token_is_a_character_unless_another_kind_is_asked_for() -> None:
     assert learner(chosen().data) == TokenizerLearner((0,), "character", 20_000, 1, False, 20_000_000)
-    asked = {"tokenizer": "bpe", "vocabulary": 300, "min_count": 2, "lowercase": True, "sample": 1000}
+    asked = {"tokenizer": "bpe", "vocabulary_size": 300, "min_count": 2, "lowercase": True, "sample": 1000}
     assert learner(chosen(**asked).data) == TokenizerLearner((0,), "bpe", 300, 2, True, 1000)
 
 
@@ -57,13 +57,13 @@ def test_no_file_is_the_first_corpus() -> None:
 
 
 def test_an_embedded_corpus_is_prepared_as_a_text() -> None:
-    task = made(train=(), corpus="brackets", length=4, examples=20)
+    task = made(train=(), corpus="brackets", corpus_length=4, examples=20)
     assert task.parts() == (TRAIN, VALID)
     assert set(task.tokenizer.learned.tokens) > {"(", ")", "\n"}
 
 
 def test_a_run_reads_another_file_in_its_own_tokens() -> None:
-    learned = made(tokenizer="bpe", vocabulary=300)
+    learned = made(tokenizer="bpe", vocabulary_size=300)
     task = Language.from_files(learned.experiment, learned.files())
     Path("t.txt").write_text("a new line\n")
     task.read(["t.txt"], Path("out"))

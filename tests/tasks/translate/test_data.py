@@ -36,7 +36,7 @@ def saved(name: str, rows: list[Row]) -> str:
 
 
 def source_of(**data: Any) -> DataSource:
-    chosen = experiment({"task": "translate", "data": {"train": "a.tsv", "vocabulary": 400, **data}})
+    chosen = experiment({"task": "translate", "data": {"train": "a.tsv", "vocabulary_size": 400, **data}})
     return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
 
 

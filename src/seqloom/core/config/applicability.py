@@ -76,8 +76,8 @@ def beside(other: str, current: object, values: tuple[object, ...]) -> str:
     >>> from seqloom.core.problem import render
     >>> render(beside("train.schedule", "halve", ("cosine",))), render(beside("model.init", None, ("normal",)))
     ('with train.schedule halve; it goes with cosine', 'without model.init')
-    >>> render(beside("decode.beam", 4, (1,)))
-    'with decode.beam 4; it goes with 1'
+    >>> render(beside("decode.beam_size", 4, (1,)))
+    'with decode.beam_size 4; it goes with 1'
     """
     words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
     if not current:

@@ -85,7 +85,7 @@ class DataSection(Section):
     )
     test: Files = key((), description="Files to measure the chosen model on, once, at the end.")
     corpus: str | None = key(None, description="A built-in corpus, instead of files (`seqloom list corpora`).")
-    length: int | None = key(
+    corpus_length: int | None = key(
         None,
         ge=1,
         le=100_000,
@@ -145,7 +145,7 @@ class RowData(DataSection):
 class VocabularyData(Section):
     """Keys of tasks that count words."""
 
-    vocabulary: int | None = key(
+    vocabulary_size: int | None = key(
         None,
         ge=8,
         le=1_000_000,

@@ -21,7 +21,7 @@ class DecodeSection(Section):
         None,
         ge=1,
         description="Choose only among this many of the likeliest tokens.",
-        only_with={"decode.beam": (1,)},
+        only_with={"decode.beam_size": (1,)},
         instead=DRAW,
     )
     top_p: float | None = key(
@@ -29,7 +29,7 @@ class DecodeSection(Section):
         gt=0,
         le=1,
         description="Choose only among the likeliest tokens that together have this probability (after top_k).",
-        only_with={"decode.beam": (1,)},
+        only_with={"decode.beam_size": (1,)},
         instead=DRAW,
     )
     min_p: float | None = key(
@@ -37,10 +37,10 @@ class DecodeSection(Section):
         gt=0,
         lt=1,
         description="Choose only among tokens at least this times as likely as the likeliest (after top_k and top_p).",
-        only_with={"decode.beam": (1,)},
+        only_with={"decode.beam_size": (1,)},
         instead=DRAW,
     )
-    beam: int = key(
+    beam_size: int = key(
         1, ge=1, le=256, description="How many texts are followed side by side, to find the likeliest; 1 follows one."
     )
     length_penalty: float = key(
@@ -50,16 +50,16 @@ class DecodeSection(Section):
         description="With a beam: texts are ranked by log p / length to this power; 0 ranks them by log p itself.",
     )
     min_length: int = key(0, ge=0, le=100_000, description="The fewest tokens to write before the end.")
-    no_repeat: int = key(
+    no_repeat_ngram: int = key(
         0, ge=0, le=100, description="No sequence of this many tokens is written twice; 0 allows repetition."
     )
-    length: int = key(400, ge=1, le=100_000, description="The most tokens to write.")
+    max_length: int = key(400, ge=1, le=100_000, description="The most tokens to write.")
     seed: int | None = key(
         None,
         ge=0,
         lt=2**63,
         description="The same seed writes the same text; unless given, another each time.",
-        only_with={"decode.beam": (1,)},
+        only_with={"decode.beam_size": (1,)},
         instead=DRAW,
     )
     prompt: str = key("", description="The text to continue.")
@@ -71,16 +71,18 @@ class DecodeSection(Section):
 
     def conflicts(self) -> Iterator[Problem]:
         """What does not go together."""
-        if self.beam > 1 and self.temperature > 0:
-            both = f"{KeyName('decode.beam')} is {self.beam} and {KeyName('decode.temperature')} {self.temperature:g}"
+        if self.beam_size > 1 and self.temperature > 0:
+            beam, temperature = KeyName("decode.beam_size"), KeyName("decode.temperature")
+            both = f"{beam} is {self.beam_size} and {temperature} {self.temperature:g}"
             message = f"{both}: a beam looks for the likeliest text, a temperature draws one"
-            yield conflict("decode.beam", message, "Give one of them")
-        if self.temperature == 0 and self.wanted > self.beam:
-            both = f"{KeyName('decode.n_best')} is {self.wanted}, more than {KeyName('decode.beam')}, {self.beam}"
+            yield conflict("decode.beam_size", message, "Give one of them")
+        if self.temperature == 0 and self.wanted > self.beam_size:
+            beam = KeyName("decode.beam_size")
+            both = f"{KeyName('decode.n_best')} is {self.wanted}, more than {beam}, {self.beam_size}"
             yield conflict("decode.n_best", both, f"Widen the beam, or draw texts with {KeyName('decode.temperature')}")
-        if self.min_length > self.length:
-            both = f"{KeyName('decode.min_length')} is {self.min_length}, more than {KeyName('decode.length')}"
-            yield conflict("decode.min_length", f"{both}, {self.length}", "Make it smaller")
+        if self.min_length > self.max_length:
+            both = f"{KeyName('decode.min_length')} is {self.min_length}, more than {KeyName('decode.max_length')}"
+            yield conflict("decode.min_length", f"{both}, {self.max_length}", "Make it smaller")
 
 
 class Decode(DecodeSection):

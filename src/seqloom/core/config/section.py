@@ -226,8 +226,8 @@ def section_of(values: Mapping[str, object], name: str) -> Mapping[str, object]:
 def merged(*layers: Mapping[str, object]) -> dict[str, object]:
     """Nested values, later ones over earlier ones, key by key.
 
-    >>> merged({"train": {"lr": 1, "batch": 2}}, {"train": {"lr": 3}})
-    {'train': {'lr': 3, 'batch': 2}}
+    >>> merged({"train": {"lr": 1, "steps": 2}}, {"train": {"lr": 3}})
+    {'train': {'lr': 3, 'steps': 2}}
     """
     whole: dict[str, object] = {}
     for layer in layers:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqloom.core.config.applicability import useless
+from seqloom.core.config.migration import older_names
 from seqloom.core.config.section import NONE, Section, section_of
 from seqloom.core.problem import ConfigError, DataError
 from seqloom.core.safe_open import NotRegular, open_regular
@@ -92,7 +93,8 @@ def names_of(path: str) -> list[str]:
 
 def placed(wrong: ConfigError, path: Path) -> ConfigError:
     """The same error with the file and line of the key that it names."""
-    line = line_of(text_of(path), wrong.template.key) if wrong.template.key else None
+    key, text = wrong.template.key, text_of(path)
+    line = next(filter(None, (line_of(text, name) for name in [key, *older_names(key)])), None) if key else None
     return ConfigError.of(replace(wrong.template, location=f"{path}:{line}" if line else str(path)))
 
 

@@ -1,12 +1,13 @@
 """How a model learns."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from seqloom.core import names
 from seqloom.core.config.section import AllBut, Section, key
-from seqloom.core.problem import KeyName
+from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.core.registry import Names
 
 Probability = Annotated[float, Field(ge=0, lt=1)]
@@ -43,10 +44,14 @@ class Train(Section):
         le=1_000_000_000,
         description="How many steps to take; where `epochs` are given too, training ends with whichever comes first.",
     )
-    batch: int = key(
+    batch_tokens: int | None = key(
+        None,
         ge=1,
         le=16_777_216,
-        description="The most tokens in a batch, padding included.",
+        description="The most tokens in a batch, padding included; rows of like length are batched together.",
+    )
+    batch_size: int | None = key(
+        None, ge=1, le=16_777_216, description="The number of rows in a batch; give this or `batch_tokens`."
     )
     optimizer: names.Optimizer = key(description="The optimiser, which turns gradients into steps.")
     lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
@@ -78,9 +83,9 @@ class Train(Section):
         le=10,
         description="L2: this times each weight is added to its gradient (all optimisers but adamw).",
         only_with={"train.optimizer": AllBut(("adamw",))},
-        instead=f"Give {KeyName('train.decay')} instead",
+        instead=f"Give {KeyName('train.weight_decay')} instead",
     )
-    decay: float = key(
+    weight_decay: float = key(
         0.0,
         ge=0,
         le=10,
@@ -99,7 +104,7 @@ class Train(Section):
         "without a better score (plateau).",
         only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
     )
-    floor: float = key(
+    min_lr_ratio: float = key(
         0.0,
         ge=0,
         le=1,
@@ -116,7 +121,7 @@ class Train(Section):
         0.0,
         description="The share of each target spread over all classes in training (not with a CRF or several labels).",
     )
-    average: int | None = key(
+    average_checkpoints: int | None = key(
         None,
         ge=2,
         le=100,
@@ -124,7 +129,7 @@ class Train(Section):
         "better; their checkpoints stay on the disk until the run has ended.",
     )
     activation_l2: float = key(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
-    slowness: float = key(
+    temporal_activation_l2: float = key(
         0.0, ge=0, description="Temporal activation regularisation: this times the mean of (y_t − y_{t−1})²."
     )
     accumulate: int = key(
@@ -139,9 +144,9 @@ class Train(Section):
         ge=1,
         description="The number of steps between checkpoints; unless given, at each validation and about every minute.",
     )
-    keep: int = key(2, ge=1, le=1000, description="How many of the newest checkpoints are kept.")
+    keep_checkpoints: int = key(2, ge=1, le=1000, description="How many of the newest checkpoints are kept.")
     log_every: int = key(10, ge=1, description="The number of steps between lines in metrics.jsonl.")
-    not_finite: int = key(
+    max_skipped_steps: int = key(
         10,
         ge=1,
         description="Steps without a finite loss and gradient are skipped; the run stops after this many in a row.",
@@ -156,6 +161,18 @@ class Train(Section):
     tensorboard: bool = key(
         False, description="Whether TensorBoard files are written too (needs `pip install seqloom[track]`)."
     )
+
+    def conflicts(self) -> Iterator[Problem]:
+        """What does not fit together."""
+        if self.epochs is None and self.steps is None:
+            both = f"{KeyName('train.epochs')} and {KeyName('train.steps')} are both none"
+            yield conflict("train.epochs", f"{both}, so training would never end", "Give one of them")
+        if self.batch_tokens is not None and self.batch_size is not None:
+            both = f"{KeyName('train.batch_tokens')} and {KeyName('train.batch_size')} are both given"
+            yield conflict("train.batch_size", f"{both} ({self.batch_tokens}, {self.batch_size})", "Give one of them")
+        if self.batch_tokens is None and self.batch_size is None:
+            both = f"{KeyName('train.batch_tokens')} and {KeyName('train.batch_size')} are both none"
+            yield conflict("train.batch_size", f"{both}, so batches would have no limit", "Give one of them")
 
 
 class ComparedTrain(Train):

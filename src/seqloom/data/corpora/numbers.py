@@ -72,7 +72,7 @@ def check(digits: int, wanted: int) -> None:
     """A sentence for more than there is."""
     if digits > MOST_DIGITS:
         raise UserError(
-            f"{KeyName('data.length')} is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits",
+            f"{KeyName('data.corpus_length')} is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits",
             "Ask for fewer",
         )
     if wanted > MOST_TEXTS:

@@ -202,7 +202,7 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
     """Files, each followed by an empty line, up to so many characters in all."""
     if length is not None:
         raise UserError(
-            f"the corpus python has no {KeyName('data.length')} for language: its files are as long as they are",
+            f"the corpus python has no {KeyName('data.corpus_length')} for language: its files are as long as they are",
             "Leave it out",
         )
     return chunks(shuffled(Random(seed)), examples or CHARACTERS)

@@ -190,7 +190,8 @@ def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[R
     most, wanted = length or OBJECTS, examples or SCENES
     if most > MOST_OBJECTS:
         raise UserError(
-            f"{KeyName('data.length')} is {most}, and a scene has room for {MOST_OBJECTS} objects", "Ask for fewer"
+            f"{KeyName('data.corpus_length')} is {most}, and a scene has room for {MOST_OBJECTS} objects",
+            "Ask for fewer",
         )
     if wanted > MOST_SCENES:
         raise UserError(

@@ -105,7 +105,7 @@ class BPE(ByteLevelTokenizer):
     def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
         if vocabulary < SMALLEST:
             raise UserError(
-                f"{KeyName('data.vocabulary')} is {vocabulary}, and bpe begins with 256 bytes",
+                f"{KeyName('data.vocabulary_size')} is {vocabulary}, and bpe begins with 256 bytes",
                 f"Ask for {SMALLEST} or more, or for {KeyName('data.tokenizer', 'byte')}",
             )
         library = cls.shape(Learned(()))

@@ -121,14 +121,14 @@ class Pictures(Source):
     def stem(self, part: Family) -> Layer | ImageStem:
         """Vectors of regions, each of which knows where it is."""
         if self.features:
-            positions = Sinusoidal(part.width)
-            return frame_embedding(self.features, part.width, positions=positions, dropout=part.stem_dropout)
-        placed = LearnedPositions(part.width, self.longest())
+            positions = Sinusoidal(part.dim)
+            return frame_embedding(self.features, part.dim, positions=positions, dropout=part.stem_dropout)
+        placed = LearnedPositions(part.dim, self.longest())
         own = keys(part, ImageKeys)
         if own.stem == "patches":
-            return PatchEmbedding(3, part.width, own.patch, positions=placed)
+            return PatchEmbedding(3, part.dim, own.patch, positions=placed)
         widths = [own.image_width * 2**stage for stage in range(own.stages)]
-        return ImageCNN(3, part.width, widths=widths, positions=placed)
+        return ImageCNN(3, part.dim, widths=widths, positions=placed)
 
     def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
         if not self.features:

@@ -133,7 +133,7 @@ class Classify(RowTask[Model]):
 
     def build(self) -> Model:
         part, smoothing = self.experiment.model, self.experiment.train.label_smoothing
-        layers = part.build(part.width, causal=False)
+        layers = part.build(part.dim, causal=False)
         own, size, classes = keys(part, ClassifyModel), layers.output_size, len(self.labels)
         head: PooledClassHead = (
             LabelsPerSequence(size, classes, pool=own.pool)

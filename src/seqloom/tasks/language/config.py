@@ -51,18 +51,30 @@ class LanguageModel(Section):
 class LanguageTrain(Train):
     """How a text is read in stretches."""
 
-    batch: int = key(ge=1, le=16_777_216, description="How many stretches of text are read together.")
-    bptt: int = key(ge=1, le=1_000_000, description="How many tokens back the gradient goes (truncated BPTT).")
-    bptt_drawn: bool = key(
-        False,
-        description="Whether that number is drawn at random around `bptt` for each batch; only with `carry`.",
-        only_with={"train.carry": (True,)},
+    batch_size: int | None = key(
+        None, ge=1, le=16_777_216, description="The number of streams of text that are read in parallel."
     )
-    carry: bool = key(description="Whether the state is carried from batch to batch; otherwise each batch starts anew.")
+    batch_tokens: int | None = key(
+        None, ge=1, le=16_777_216, description="The number of tokens in a batch: `batch_size` times `bptt`; give one."
+    )
+    bptt: int = key(ge=1, le=1_000_000, description="How many tokens back the gradient goes (truncated BPTT).")
+    bptt_random: bool = key(
+        False,
+        description="Whether that number is drawn at random around `bptt` for each batch; only with `carry_state`.",
+        only_with={"train.carry_state": (True,)},
+    )
+    carry_state: bool = key(
+        description="Whether the state is carried from batch to batch; otherwise each batch starts anew."
+    )
     loss_at: Literal["every", "last"] = key(
         "every", description="Whether every token of a row counts in the loss, or only its last."
     )
     samples: int = key(1, ge=0, le=20, description="How many sample texts are written at each validation.")
+
+    @property
+    def streams(self) -> int:
+        """The number of streams of text that are read in parallel."""
+        return self.batch_size or max(1, (self.batch_tokens or 0) // self.bptt)
 
 
 class Config(Experiment):
@@ -95,11 +107,17 @@ class Config(Experiment):
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
-        return {**super().train_defaults(family, size), "batch": 32, "bptt": 64, "carry": family.carries_state}
+        return {
+            **super().train_defaults(family, size),
+            "batch_tokens": None,
+            "batch_size": 32,
+            "bptt": 64,
+            "carry_state": family.carries_state,
+        }
 
     @classmethod
     def decode_defaults(cls, data: Values, said: Values) -> Values:
-        return {"temperature": 0.0} if str(said.get("beam", 1)) != "1" else {}
+        return {"temperature": 0.0} if str(said.get("beam_size", 1)) != "1" else {}
 
     @classmethod
     def longest(cls, data: Values, train: Values) -> object:
@@ -108,13 +126,13 @@ class Config(Experiment):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         model, train = self.model, self.train
-        if train.carry and not model.carries_state:
-            message = f"{KeyName('train.carry')} would let a {model.arch}'s cache grow without end"
-            yield conflict("train.carry", message, f"Leave it out, or take an {self.architecture}")
+        if train.carry_state and not model.carries_state:
+            message = f"{KeyName('train.carry_state')} would let a {model.arch}'s cache grow without end"
+            yield conflict("train.carry_state", message, f"Leave it out, or take an {self.architecture}")
         yield from model.length_conflicts("train.bptt", train.bptt)
         own = keys(model, LanguageModel)
         if own.tied:
             yield from tied_conflicts(own.head)
-        if own.tied and model.output_width != model.width:
+        if own.tied and model.output_width != model.dim:
             message = f"{KeyName('model.tied')} needs an output ({model.output_width}) as wide as a token's vector"
-            yield conflict("model.tied", f"{message}, {KeyName('model.width')} ({model.width})")
+            yield conflict("model.tied", f"{message}, {KeyName('model.dim')} ({model.dim})")

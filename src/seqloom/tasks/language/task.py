@@ -78,9 +78,9 @@ class Language(Task[Model, Chunk]):
     def epoch(self, number: int) -> Sequence[Chunk]:
         train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
         size, k = len(self.data.tokens[TRAIN]), train.bptt
-        if train.carry:
-            return StreamEpoch(size, train.batch, k, random_lengths=train.bptt_drawn, seed=seed, epoch=number)
-        return ShuffledEpoch(size, train.batch, k, seed=seed, epoch=number)
+        if train.carry_state:
+            return StreamEpoch(size, train.streams, k, random_lengths=train.bptt_random, seed=seed, epoch=number)
+        return ShuffledEpoch(size, train.streams, k, seed=seed, epoch=number)
 
     def batch(self, item: Chunk) -> Batch:
         return stretch(self.data.tokens[TRAIN], item)
@@ -92,7 +92,7 @@ class Language(Task[Model, Chunk]):
     def build(self) -> Model:
         part, train = self.experiment.model, self.experiment.train
         stem = part.tokens(len(self.tokenizer))
-        layers = part.build(part.width, causal=True)
+        layers = part.build(part.dim, causal=True)
         if not layers.traits.causal:
             message = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
             raise UserError(message, "Leave out what is said of its model, or take another")
@@ -119,7 +119,7 @@ class Language(Task[Model, Chunk]):
             unknown += self.unknown_among(batch.target)
             batch = batch.to(device)
             y, after = model(batch.source, None, state if item.continues else None)
-            state = after if keys(self.experiment.train, LanguageTrain).carry else None
+            state = after if keys(self.experiment.train, LanguageTrain).carry_state else None
             loss = model.head.loss(y, batch.target)
             measured.add(loss.total, loss.count)
         given = len(self.tokenizer.decode(whole[:1].tolist()))
@@ -167,7 +167,7 @@ class Language(Task[Model, Chunk]):
 
     def context(self) -> int | None:
         """The most tokens that the model reads at once; None for any number."""
-        return self.experiment.model.max_length
+        return self.experiment.model.length_limit
 
     def never(self) -> list[int]:
         """What is not to be written: the token that stands for all unknown ones says nothing."""
@@ -184,7 +184,7 @@ class Language(Task[Model, Chunk]):
     def stream(
         self, model: Model, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
-        if options.beam > 1:
+        if options.beam_size > 1:
             yield self.searched(model, prompts, options)
             return
         ids = [self.prompt(text) for text in prompts]
@@ -209,7 +209,7 @@ class Language(Task[Model, Chunk]):
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
         options = keys(self.experiment.decode, DecodeSection)
         count = keys(self.experiment.train, LanguageTrain).samples
-        for number in range(min(count, 1) if options.beam > 1 else count):  # a beam finds one and the same
+        for number in range(min(count, 1) if options.beam_size > 1 else count):  # a beam finds one and the same
             try:
                 text = self.sample(model, options, number)
             except NotFinite:
@@ -218,7 +218,7 @@ class Language(Task[Model, Chunk]):
 
     def sample(self, model: Model, options: DecodeSection, number: int) -> str:
         """The text of this number after the prompt of the experiment."""
-        if options.beam > 1:
+        if options.beam_size > 1:
             return self.searched(model, [options.prompt], options)[0]
         seed = options.seed if options.seed is not None else self.experiment.seed
         prompts, never, context = [self.prompt(options.prompt)], self.never(), self.context()
@@ -237,14 +237,14 @@ def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Chunk]
     """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
     train = keys(experiment.train, LanguageTrain)
     k = train.bptt
-    if train.carry:
-        streams = StreamEpoch(tokens, train.batch, k, random_lengths=False, seed=0, epoch=0)
+    if train.carry_state:
+        streams = StreamEpoch(tokens, train.streams, k, random_lengths=False, seed=0, epoch=0)
         yield from streams
         done = streams.rows * streams.length
     else:
         whole = (tokens - 1) // k
-        for start in range(0, whole, train.batch):
-            yield Chunk(np.arange(start, min(start + train.batch, whole)) * k, k, False)
+        for start in range(0, whole, train.streams):
+            yield Chunk(np.arange(start, min(start + train.streams, whole)) * k, k, False)
         done = whole * k
     for start in range(done, tokens - 1, k):
         yield Chunk(np.array([start]), min(k, tokens - 1 - start), False)

@@ -102,9 +102,9 @@ class Config(Experiment):
     def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
         values: Values = {"dropout": 0.5, "word_dropout": 0.1, "character_width": CHARACTER_WIDTH[size]}
         if "input_dropout" in family.model_fields:  # it can be told apart from dropout between layers
-            width = family.sizes[size]["width"]
+            width = family.sizes[size]["dim"]
             assert isinstance(width, int)
-            values |= {"input_dropout": 0.3, "width": 2 * width}
+            values |= {"input_dropout": 0.3, "dim": 2 * width}
         return values
 
     @classmethod
@@ -113,7 +113,7 @@ class Config(Experiment):
 
     @classmethod
     def filled_model(cls, model: Values, said: Values) -> Values:
-        width, character_width = model["width"], model["character_width"]
+        width, character_width = model["dim"], model["character_width"]
         if "character_width" in said or not isinstance(width, int) or not isinstance(character_width, int):
             return model
         return model | {"character_width": min(character_width, max(2, width // 4 * 2))}  # even: two directions
@@ -121,9 +121,9 @@ class Config(Experiment):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         model, own = self.model, keys(self.model, TagModel)
-        if own.characters != "none" and own.character_width >= model.width:
+        if own.characters != "none" and own.character_width >= model.dim:
             message = f"{KeyName('model.character_width')} is {own.character_width}, and must be less than"
-            yield conflict("model.character_width", f"{message} {KeyName('model.width')}, {model.width}")
+            yield conflict("model.character_width", f"{message} {KeyName('model.dim')}, {model.dim}")
         if own.characters == "lstm" and own.character_width % 2:
             message = f"{KeyName('model.character_width')} is {own.character_width}"
             yield conflict("model.character_width", f"{message}; expected an even number, half for each direction")

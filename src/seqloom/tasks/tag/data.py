@@ -175,7 +175,7 @@ def schema(data: TagData) -> Schema:
             AnswerColumn("tags", TAGS, encoder=TAGS_FILE, noun="tag", example="sentence"),
         ),
         learners={
-            WORDS_FILE: WordLearner((WORDS,), data.lowercase, data.min_count, data.vocabulary),
+            WORDS_FILE: WordLearner((WORDS,), data.lowercase, data.min_count, data.vocabulary_size),
             LETTERS_FILE: LetterLearner((WORDS,)),
             TAGS_FILE: AnswerLearner((TAGS,)),
         },

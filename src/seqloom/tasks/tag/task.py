@@ -9,7 +9,6 @@ from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from seqloom.core.config.section import keys
-from seqloom.data.batches import batches_by_length
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
@@ -106,7 +105,7 @@ class Tag(RowTask[Model]):
     def all_of(self, part: Split) -> Iterator[Batch]:
         """All words of a part: a long sentence in pieces."""
         pieces = Pieces.of(part["forms"].lengths(), self.most)
-        for some in batches_by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+        for some in self.batches(pieces.lengths):
             yield self.pieces_of(part, pieces.rows[some], pieces.starts[some])
 
     def narrow(self, source: Int[torch.Tensor, "batch time letters"]) -> Int[torch.Tensor, "batch time *letters"]:
@@ -124,7 +123,7 @@ class Tag(RowTask[Model]):
 
     def build(self) -> Model:
         part = self.experiment.model
-        layers = part.build(part.width, causal=False)
+        layers = part.build(part.dim, causal=False)
         size, tags = layers.output_size, len(self.tags)
         smoothing = self.experiment.train.label_smoothing
         own = keys(part, TagModel)
@@ -140,10 +139,10 @@ class Tag(RowTask[Model]):
         beside, kind = own.character_width, CHARACTER_ENCODERS[own.characters]
         return WordEmbedding(
             len(self.spellings.words),
-            part.width - beside,
+            part.dim - beside,
             kind(len(self.spellings.letters), min(32, beside), beside),
             scaled=part.scales_embeddings,
-            positions=part.position_layer(part.width),
+            positions=part.position_layer(part.dim),
             dropout=part.stem_dropout,
             word_dropout=part.word_dropout,
         )
@@ -201,7 +200,7 @@ class Tag(RowTask[Model]):
         pieces = Pieces.of(np.array([len(words) for words in sentences], dtype=np.int64), self.most)
         tags: list[list[str]] = [[""] * len(words) for words in sentences]
         sure: list[list[float]] = [[0.0] * len(words) for words in sentences]
-        for some in batches_by_length(pieces.lengths, self.experiment.train.batch, seed=0, epoch=0):
+        for some in self.batches(pieces.lengths):
             places = [(int(pieces.rows[i]), slice(start := int(pieces.starts[i]), start + self.most)) for i in some]
             answers = self.answers(model, [sentences[row][piece] for row, piece in places], device)
             for (row, piece), (best, p) in zip(places, answers, strict=True):

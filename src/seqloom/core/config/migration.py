@@ -1,0 +1,89 @@
+"""Keys by their older names and by their British spellings.
+
+Files are read under any of these names: configs and runs outlive a release. Where someone writes a key now, on the
+command line or in Python, an older name is an error that names the key; a British spelling is accepted.
+"""
+
+from collections.abc import Mapping
+
+from seqloom.core.config.section import section_of
+from seqloom.core.problem import ConfigError, KeyName, Problem
+
+BRITISH = {
+    "data.tokeniser": "data.tokenizer",
+    "train.optimiser": "train.optimizer",
+    "model.centred": "model.centered",
+}
+
+RENAMED: dict[str, tuple[str, ...]] = {
+    "data.length": ("data.corpus_length",),
+    "data.vocabulary": ("data.vocabulary_size",),
+    "model.width": ("model.dim",),
+    "model.length": ("model.max_length",),
+    "model.context": ("model.max_length",),
+    "model.summary": ("model.context_pool",),
+    "model.meeting": ("model.combine",),
+    "model.feed": ("model.context_input",),
+    "model.initial": ("model.initial_state",),
+    "model.order": ("model.norm_order",),
+    "model.key_heads": ("model.kv_heads",),
+    "model.scaled": ("model.scale_embeddings",),
+    "train.batch": ("train.batch_tokens", "train.batch_size"),  # of language models, the second
+    "train.carry": ("train.carry_state",),
+    "train.bptt_drawn": ("train.bptt_random",),
+    "train.decay": ("train.weight_decay",),
+    "train.floor": ("train.min_lr_ratio",),
+    "train.slowness": ("train.temporal_activation_l2",),
+    "train.not_finite": ("train.max_skipped_steps",),
+    "train.average": ("train.average_checkpoints",),
+    "train.keep": ("train.keep_checkpoints",),
+    "decode.beam": ("decode.beam_size",),
+    "decode.length": ("decode.max_length",),
+    "decode.no_repeat": ("decode.no_repeat_ngram",),
+}
+
+
+def americanize(values: Mapping[str, object]) -> dict[str, object]:
+    """Nested values with British spellings of keys replaced.
+
+    >>> americanize({"train": {"optimiser": "sgd"}})
+    {'train': {'optimizer': 'sgd'}}
+    """
+    return _rename(values, BRITISH)
+
+
+def migrate(values: Mapping[str, object]) -> dict[str, object]:
+    """The nested values of a file with older names of keys replaced.
+
+    >>> migrate({"task": "language", "train": {"batch": 32}})
+    {'task': 'language', 'train': {'batch_size': 32}}
+    """
+    is_language = values.get("task") == "language"
+    return _rename(values, {old: new[-1] if is_language else new[0] for old, new in RENAMED.items()})
+
+
+def older_names(key: str) -> list[str]:
+    """The other names under which a file may hold a key."""
+    names = BRITISH.items(), ((old, new) for old, several in RENAMED.items() for new in several)
+    return [old for pairs in names for old, new in pairs if new == key]
+
+
+def renamed_key(key: str) -> Problem | None:
+    """The problem of a key that is written under an older name; None for any other key."""
+    if key not in RENAMED:
+        return None
+    new = " or ".join(f"{KeyName(name)}" for name in RENAMED[key])
+    return Problem("renamed-key", f"{KeyName(key)} is now called {new}", "Use that name", key=key)
+
+
+def _rename(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    result = dict(values)
+    for old, new in names.items():
+        (section, name), new_name = old.split("."), new.partition(".")[2]
+        keys = dict(section_of(result, section))
+        if name in keys:
+            if new_name in keys:
+                message = f"{KeyName(old)} and {KeyName(new)} are one key, given twice"
+                raise ConfigError(message, "Leave one out", key=new, code="key-given-twice")
+            result[section] = {new_name if key == name else key: value for key, value in keys.items()}
+    return result

@@ -1,0 +1,63 @@
+"""Older names of keys: read in files, refused with the present name where someone writes them now."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from seqloom.core.config.migration import BRITISH, RENAMED, americanize, migrate, older_names
+from seqloom.core.problem import ConfigError
+from seqloom.tasks.config_keys import all_keys
+from seqloom.tasks.registry import experiment
+
+FIXTURES = sorted((Path(__file__).parent.parent / "fixtures" / "runs").glob("*/experiment.toml"))
+NEW = BRITISH | {old: new[0] for old, new in RENAMED.items()}
+
+
+def test_every_present_name_is_a_key_and_no_older_one_is() -> None:
+    keys = all_keys()
+    assert {name for several in RENAMED.values() for name in several} | set(BRITISH.values()) <= keys.keys()
+    assert not keys.keys() & NEW.keys()
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
+def test_the_config_of_an_older_run_is_read(path: Path) -> None:
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    chosen = experiment(migrate(values))
+    new_names = migrate(americanize(values))
+    for section in ("data", "model", "train", "decode"):
+        for name, value in new_names.get(section, {}).items():  # type: ignore[attr-defined]
+            now = getattr(getattr(chosen, section), name)
+            assert now == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_the_batch_of_a_language_model_counts_streams_and_of_other_tasks_tokens() -> None:
+    assert migrate({"task": "language", "train": {"batch": 4}})["train"] == {"batch_size": 4}
+    assert migrate({"task": "tag", "train": {"batch": 4}})["train"] == {"batch_tokens": 4}
+
+
+def test_a_file_with_both_names_of_a_key_is_refused() -> None:
+    for old, new in NEW.items():
+        (section, name), new_name = old.split("."), new.partition(".")[2]
+        values = {"task": "tag", section: {name: 1, new_name: 1}}
+        with pytest.raises(ConfigError, match=r"are one key, given twice"):
+            (americanize if old in BRITISH else migrate)(values)
+
+
+def test_other_values_stay_as_they_are() -> None:
+    for values in ({"task": "tag"}, {"task": "tag", "train": 5}, {"model": {"arch": "gru", "hidden": 3}}):
+        assert migrate(values) == values
+
+
+def test_an_older_name_in_python_names_the_present_one() -> None:
+    for old, new in RENAMED.items():
+        section, _, name = old.partition(".")
+        with pytest.raises(ConfigError, match=rf"^{re.escape(old)} is now called {re.escape(new[0])}"):
+            experiment({"task": "translate", section: {name: 1}})
+
+
+def test_older_names_of_a_key() -> None:
+    assert older_names("model.max_length") == ["model.length", "model.context"]
+    assert older_names("train.optimizer") == ["train.optimiser"]
+    assert older_names("train.lr") == []
