@@ -29,8 +29,6 @@ SHARED = {
     "no-such-file": "a file that is named, and one that is opened",
     "known-binary": "a file whose first bytes say what it is; the archive's are not the first",
     "empty-{}": "a value that is missing, in tables, parallel text and CoNLL",
-    "same-on-both-sides": "a few of them, and many",
-    "one-word-sentences": "a few of them, and many",
 }
 
 

@@ -129,5 +129,6 @@ class ShuffledEpoch(Sequence[Chunk]):
     def __getitem__(self, i: int) -> Chunk:  # type: ignore[override]
         i = range(len(self))[i]
         positions = np.arange(i * self.rows, min((i + 1) * self.rows, self.chunks))
+        # The word is part of the seed: another one would change the order of chunks in every run that is resumed.
         chunks = shuffled_positions(positions, self.chunks, "stretches", self.seed, self.epoch)
         return Chunk(self.offset + chunks * self.k, self.k, False)

@@ -134,8 +134,8 @@ def read_tensors(path: Path, device: torch.device) -> dict[str, Tensor]:
 def average(folder: Path, trainer: Trainer, checkpointer: Checkpointer) -> Average | None:
     """Evaluate the mean of the last validations' weights, and keep it if it is the best; or None.
 
-    The checkpoints of these validations are kept beside the `train.keep_checkpoints` newest until the scores are written, so that
-    a run which is killed before can be resumed. With Adam each is three times the size of the weights.
+    The checkpoints of these validations are kept beside the `train.keep_checkpoints` newest until the scores are
+    written, so that a run which is killed before can be resumed. With Adam each is three times the size of the weights.
     """
     steps = tuple(step for step in trainer.progress.validations if checkpoint_path(folder, step).exists())
     if len(steps) < 2:
