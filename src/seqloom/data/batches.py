@@ -59,9 +59,7 @@ def length_order(lengths: Integer[ndarray, "rows sides"]) -> Integer[ndarray, " 
     return np.lexsort([*others.T[::-1], first[:, 0]])
 
 
-def batch_bounds(
-    lengths: Integer[ndarray, "rows sides"], max_tokens: int | None, max_rows: int | None
-) -> list[int]:
+def batch_bounds(lengths: Integer[ndarray, "rows sides"], max_tokens: int | None, max_rows: int | None) -> list[int]:
     """The starts of all batches and the end of the last: a batch ends before the next row would exceed a limit."""
     bounds, longest = [0], [0] * lengths.shape[1]
     for end, row in enumerate(lengths.tolist()):

@@ -39,11 +39,6 @@ Schedule = Callable[[ScheduleState, Train], float]
 """A factor of `train.lr`."""
 
 
-def cosine_factor(r: float, m: float) -> float:
-    """m + (1 − m) (1 + cos πr) / 2;   r the fraction done of the steps after the warm-up, m the ratio at the end"""
-    return m + (1 - m) * 0.5 * (1 + math.cos(math.pi * r))
-
-
 BUILTIN_SCHEDULES: dict[str, Schedule] = {
     # 1
     "constant": lambda state, c: 1.0,
@@ -53,7 +48,7 @@ BUILTIN_SCHEDULES: dict[str, Schedule] = {
     "plateau": lambda state, c: 0.5**state.plateaus,
     # √(w / max(s, w));   s the step from 1, w the warm-up, at least 1        (Vaswani et al. 2017)
     "inverse-sqrt": lambda state, c: math.sqrt(max(c.warmup, 1) / max(state.step + 1, c.warmup, 1)),
-    # f + (1 − f) (1 + cos πr) / 2;   r the fraction done of the steps after the warm-up, f the floor
+    # m + (1 − m) (1 + cos πr) / 2;   r the fraction done of the steps after the warm-up, m the least ratio
     "cosine": lambda state, c: (
         c.min_lr_ratio + (1 - c.min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * fraction_done(state, c)))
     ),
