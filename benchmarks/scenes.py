@@ -25,7 +25,7 @@ from numpy import ndarray
 import seqloom
 from seqloom.data.corpora.scenes import SHAPES, Scene, attended, captioned
 from seqloom.data.source import DataSource
-from seqloom.runs.devices import device_of
+from seqloom.runs.devices import resolve_device
 from seqloom.runs.run import Run
 from seqloom.tasks.caption.task import Caption
 
@@ -95,7 +95,7 @@ def main() -> None:
         begun = time.monotonic()
         recipe = {**RECIPE, "data": {**RECIPE["data"], "seed": given.seed}}
         run = seqloom.train("caption", **recipe, seed=given.seed, out=folder)
-        device, took = device_of(run.experiment.train.device), time.monotonic() - begun
+        device, took = resolve_device(run.experiment.train.device), time.monotonic() - begun
         print(f"seed {given.seed}, trained on {device} in {took:.0f} s: {measured(run)}")
     finally:
         shutil.rmtree(folder.parent)

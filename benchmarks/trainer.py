@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from seqloom.runs.devices import seed
+from seqloom.runs.devices import seed_torch
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.checkpointer import RunCheckpointer
@@ -102,7 +102,7 @@ class Hand:
 
     def step(self, number: int) -> None:
         """One step."""
-        seed("step", self.experiment.seed, number)  # the same dropout as the trainer's
+        seed_torch("step", self.experiment.seed, number)  # the same dropout as the trainer's
         batch = self.task.batch(self.items[number % len(self.items)])
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(ScheduleState(number, 1000, 0, 0), self.experiment.train)

@@ -18,8 +18,8 @@ from seqloom.data.source import DataSource
 from seqloom.lens.report import write_report
 from seqloom.models.layer_builder import Build, as_build
 from seqloom.runs.devices import check_device
-from seqloom.runs.folder import RUNS, claim, free_name, refuse_taken
-from seqloom.runs.recorded_parts import open_manifest_to_resume
+from seqloom.runs.folder import RUNS, claim_folder, free_name, refuse_existing
+from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run import Run
 from seqloom.runs.run_config import on_device, read_experiment, with_data
 from seqloom.tasks.data_check import check_data
@@ -107,7 +107,7 @@ def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence
     """Make a run of an experiment, and its report."""
     named = Path(out) if out is not None else None
     session = prepare(chosen, out, listeners)
-    folder = named or claim(RUNS, chosen.task)
+    folder = named or claim_folder(RUNS, chosen.task)
     return reported(folder, lambda: session.start(folder, listeners))
 
 
@@ -116,7 +116,7 @@ def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequen
 
     What the run would cost, `seqloom.training.estimate.estimate` measures on what this returns.
     """
-    refuse_taken(Path(out) if out is not None else free_name(RUNS, chosen.task))
+    refuse_existing(Path(out) if out is not None else free_name(RUNS, chosen.task))
     return read(chosen, listeners)
 
 
@@ -144,7 +144,7 @@ def resume(
     model: the function that the run was made with, if it was made with `model=build`
     """
     folder, model = Path(folder), None if model is None else as_build(model)
-    manifest = open_manifest_to_resume(folder, model)
+    manifest = open_manifest(folder, model, resume=True)
     if device is not None:
         check_device(device)
     config = read_experiment(folder, model)

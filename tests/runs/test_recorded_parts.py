@@ -13,8 +13,8 @@ from seqloom.core.names import SCORES
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartWarning, RunError
 from seqloom.core.run_format import MANIFEST, Manifest, Part, read_manifest, write_manifest
-from seqloom.runs.folder import create
-from seqloom.runs.recorded_parts import open_manifest, open_manifest_to_resume, part_of, parts_to_record
+from seqloom.runs.folder import create_run
+from seqloom.runs.recorded_parts import open_manifest, parts_to_record, recorded_part
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
@@ -41,7 +41,7 @@ def refused(run: Path) -> str:
     with pytest.raises(RunError) as caught:
         open_manifest(run)
     with pytest.raises(RunError) as again:
-        open_manifest_to_resume(run)
+        open_manifest(run, resume=True)
     assert str(caught.value) == str(again.value)
     return str(caught.value)
 
@@ -59,7 +59,7 @@ def warning(run: Path) -> str:
 def uses_activation(name: str) -> Path:
     model = {"arch": "conv", "size": "tiny", "gate": "none", "activation": name}
     config = experiment({"task": "classify", "model": model})
-    create(Path("run"), config, {}, {}, parts_to_record(config))
+    create_run(Path("run"), config, {}, {}, parts_to_record(config))
     return Path("run")
 
 
@@ -164,7 +164,7 @@ def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
     run = made_with(Part("activation", "mine", "my_parts.py", OTHER))
     assert warning(run) == f"{CHANGED}. Its results may differ."
     with pytest.raises(RunError) as caught:
-        open_manifest_to_resume(run)
+        open_manifest(run, resume=True)
     advice = "Register what it was made with (--code names its file), or begin a new run"
     assert str(caught.value) == f"{CHANGED}. {advice}."
 
@@ -193,23 +193,23 @@ def test_all_changed_parts_are_one_warning() -> None:
 )
 def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Origin) -> None:
     NAMES.add("mine", now)
-    run = made_with(part_of("activation", "mine", then))
+    run = made_with(recorded_part("activation", "mine", then))
     assert "the activation 'mine' of " in warning(run)
     with pytest.raises(RunError, match="begin a new run"):
-        open_manifest_to_resume(run)
+        open_manifest(run, resume=True)
 
 
 @pytest.mark.parametrize("now", [HERE, Origin("parts", "moved.py", ONE)])
 def test_the_same_content_is_the_same_part_wherever_it_lies(now: Origin) -> None:
     NAMES.add("mine", now)
     run = made_with(Part("activation", "mine", "my_parts.py", ONE))
-    assert open_manifest(run) == open_manifest_to_resume(run)
+    assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 def test_a_part_of_a_notebook_is_the_same_there() -> None:
     NAMES.add("mine", NOTEBOOK)
     run = made_with(Part("activation", "mine", module="__main__"))
-    assert open_manifest(run) == open_manifest_to_resume(run)
+    assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_part_of_a_notebook_is_the_same_there() -> None:
 )
 def test_a_part_that_is_built_in_by_now_is_what_it_was(kind: str, name: str) -> None:
     run = made_with(Part(kind, name, "my_parts.py", ONE))
-    assert open_manifest(run) == open_manifest_to_resume(run)
+    assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 def build() -> None: ...
@@ -225,11 +225,11 @@ def build() -> None: ...
 
 def test_the_function_that_builds_a_model_is_given() -> None:
     NAMES.add("mine", HERE)
-    then = part_of("model", "build", Origin.of(build))
+    then = recorded_part("model", "build", Origin.of(build))
     run = made_with(then, Part("activation", "mine", "my_parts.py", ONE))
-    assert open_manifest(run, build) == open_manifest_to_resume(run, build)
+    assert open_manifest(run, build) == open_manifest(run, build, resume=True)
     advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
     assert refused(run) == f"run: its layers were built by the function build of test_recorded_parts.py. {advice}."
     write_manifest(run, replace(read_manifest(run), parts=(replace(then, sha256=OTHER),)))
     with pytest.raises(RunError, match=r"the model 'build' of test_recorded_parts\.py \(SHA-256 22222222…\), now"):
-        open_manifest_to_resume(run, build)
+        open_manifest(run, build, resume=True)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 import seqloom
 from seqloom.cli.main import main
 from seqloom.core.problem import ConfigError, RunError, TextError, UserError
-from seqloom.runs.run import LONGEST_TEXT, Run, decode_options
+from seqloom.runs.run import MAX_TEXT, Run, decode_options
 from tests.runs.small import TEXTS, close, numbers, recommitted
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -42,7 +42,7 @@ def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
         with pytest.raises(UserError, match=r"^predict: text 2 is empty\. Give at least one word\.$"):
             run.predict(["a", empty])
     with pytest.raises(UserError, match=r"^text 1: 1,000,001 characters; at most 1,000,000\. Split it\.$"):
-        run.predict(["x" * (LONGEST_TEXT + 1)])
+        run.predict(["x" * (MAX_TEXT + 1)])
     assert run.predict([]) == []
 
 

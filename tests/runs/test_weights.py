@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from seqloom.core.problem import RunError
 from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.model import Model
-from seqloom.runs.weights import restore
+from seqloom.runs.weights import load_weights
 
 CPU = torch.device("cpu")
 
@@ -29,7 +29,7 @@ def test_a_model_of_no_weights_gets_those_of_the_file(weights: dict[str, torch.T
     save_file(weights, tmp_path / "model.safetensors")
     with torch.device("meta"):
         empty = model()
-    restore(empty, tmp_path / "model.safetensors", CPU)
+    load_weights(empty, tmp_path / "model.safetensors", CPU)
     assert all(tensor.equal(weights[name]) for name, tensor in empty.state_dict().items())
     assert all(parameter.requires_grad for parameter in empty.parameters())
 
@@ -40,7 +40,7 @@ def test_another_kind_of_number_is_refused(kind: torch.dtype, weights: dict[str,
     save_file({**weights, "head.output.bias": weights["head.output.bias"].to(kind)}, path)
     expected = r"model\.safetensors: does not fit experiment\.toml \(.*head\.output\.bias.*float32.*\)\. Restore"
     with pytest.raises(RunError, match=expected) as wrong:
-        restore(model(), path, CPU)
+        load_weights(model(), path, CPU)
     assert str(kind).removeprefix("torch.") in str(wrong.value)
 
 
@@ -50,23 +50,23 @@ def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Te
     weights["head.output.bias"][3] = value
     save_file(weights, path)
     with pytest.raises(RunError, match=r"model\.safetensors: head\.output\.bias has values that are not finite, so "):
-        restore(model(), path, CPU)
+        load_weights(model(), path, CPU)
 
 
 def test_weights_that_were_replaced_meanwhile_are_asked_for_again(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     with pytest.raises(RunError, match=rf"^{path}: no longer there, since the run is learning .*\. Try again\.$"):
-        restore(model(), path, CPU)
+        load_weights(model(), path, CPU)
 
 
 def test_weights_that_can_not_be_read_are_a_sentence(tmp_path: Path) -> None:
     (path := tmp_path / "model.safetensors").mkdir()
     with pytest.raises(RunError, match=rf"^{path}: (not a plain file|can't be read)"):
-        restore(model(), path, CPU)
+        load_weights(model(), path, CPU)
 
 
 def test_another_shape_is_refused(weights: dict[str, torch.Tensor], tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_file({**weights, "head.output.bias": torch.zeros(8)}, path)
     with pytest.raises(RunError, match=r"does not fit experiment\.toml \(size mismatch for head\.output\.bias"):
-        restore(model(), path, CPU)
+        load_weights(model(), path, CPU)

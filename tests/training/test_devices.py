@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seqloom.core.problem import UserError
-from seqloom.runs.devices import determinism, device_of, device_words, precision, seed
+from seqloom.runs.devices import autocast, deterministic_algorithms, device_name, resolve_device, seed_torch
 from tests.training.small import tiny
 
 CPU = torch.device("cpu")
@@ -13,12 +13,12 @@ CPU = torch.device("cpu")
 def test_auto_takes_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert device_of("auto") == CPU
+    assert resolve_device("auto") == CPU
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert device_of("auto").type == "mps"
+    assert resolve_device("auto").type == "mps"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert device_of("auto").type == "cuda"
-    assert device_of("cpu") == CPU
+    assert resolve_device("auto").type == "cuda"
+    assert resolve_device("cpu") == CPU
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps"])
@@ -26,39 +26,39 @@ def test_one_that_is_not_there_is_a_sentence(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     with pytest.raises(UserError, match=rf"^device='{name}': there is none here.*`seqloom doctor`"):
-        device_of(name)
+        resolve_device(name)
 
 
 def test_words_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
-    assert device_words(CPU) == "1 CPU core"
+    assert device_name(CPU) == "1 CPU core"
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    assert device_words(CPU) == "8 CPU cores"
-    assert device_words(torch.device("mps")) == "Apple GPU"
+    assert device_name(CPU) == "8 CPU cores"
+    assert device_name(torch.device("mps")) == "Apple GPU"
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("float32", torch.float32), ("bf16", torch.bfloat16)])
 def test_products_are_in_the_precision_asked_for(name: str, dtype: torch.dtype) -> None:
-    with precision(tiny("language", train={"precision": name}).train, CPU):
+    with autocast(tiny("language", train={"precision": name}).train, CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == dtype
 
 
 def test_determinism_holds_within_and_ends_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     asked, not_asked = (tiny("language", train={"deterministic": value}).train for value in (True, False))
-    with determinism(not_asked):
+    with deterministic_algorithms(not_asked):
         assert not torch.are_deterministic_algorithms_enabled()
-    with determinism(asked):
+    with deterministic_algorithms(asked):
         assert torch.are_deterministic_algorithms_enabled()
     assert not torch.are_deterministic_algorithms_enabled()
-    with pytest.raises(RuntimeError, match="as planned"), determinism(asked):
+    with pytest.raises(RuntimeError, match="as planned"), deterministic_algorithms(asked):
         raise RuntimeError("as planned")
     assert not torch.are_deterministic_algorithms_enabled()
 
 
 def test_a_seed_of_words() -> None:
     def drawn(*words: object) -> float:
-        seed(*words)
+        seed_torch(*words)
         return float(torch.rand(()))
 
     assert drawn("step", 1, 2) == drawn("step", 1, 2)

@@ -12,7 +12,7 @@ import torch
 from seqloom.api import load, resume, start
 from seqloom.core.problem import RunError, UserError
 from seqloom.runs.run import Run
-from seqloom.runs.run_config import place_of, portable, with_data
+from seqloom.runs.run_config import find_file, portable, with_data
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
@@ -142,8 +142,8 @@ def test_of_several_places_the_right_one_is_found(tmp_path: Path) -> None:
         (tmp_path / name / "a.txt").write_text(text)
     right = tmp_path / "two" / "a.txt"
     places = [str(tmp_path / "one"), str(tmp_path / "two")]
-    assert place_of(lost, sha256(right), places) == right
-    assert place_of(right, sha256(right), []) == right
+    assert find_file(lost, sha256(right), places) == right
+    assert find_file(right, sha256(right), []) == right
 
 
 def test_a_corpus_needs_no_file(tmp_path: Path) -> None:

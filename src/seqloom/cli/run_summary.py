@@ -15,7 +15,7 @@ from seqloom.core.run_format import REPORT
 from seqloom.lens.report import Report, report
 from seqloom.lens.report_figures import loss
 from seqloom.models.family import Use
-from seqloom.runs.devices import device_words
+from seqloom.runs.devices import device_name
 from seqloom.runs.run import Run
 from seqloom.tasks.report import Remark
 from seqloom.training.estimate import Estimate
@@ -44,7 +44,7 @@ def introduce(console: Console, session: Session, model: "nn.Module", steps: int
     if source.columns is not None:
         say(console, "columns", source.columns.describe())
     say(console, "model", f"{config.describe_model()}, {parameters:,} parameters")
-    backends = ", ".join([device_words(session.device), *backend_names(model, session.device)])
+    backends = ", ".join([device_name(session.device), *backend_names(model, session.device)])
     say(console, "device", f"{backends} (see `seqloom doctor`)")
     if config.train.steps is None and steps < FEW_STEPS:
         option = f"--train.epochs {-(-FEW_STEPS // steps) * (config.train.epochs or 1)}"

@@ -1,4 +1,4 @@
-"""Where to compute, and with which random numbers."""
+"""Devices, random seeds, precision and determinism. torch is imported when it is needed."""
 
 import os
 from collections.abc import Iterator
@@ -15,41 +15,30 @@ if TYPE_CHECKING:
 
 
 def check_device(name: str, key: str = "device") -> None:
-    """Refuse a device that exists nowhere; whether this machine has it, `device_of` knows, which needs torch."""
+    """Refuse a name that is no device. Whether this machine has the device, `resolve_device` checks, with torch."""
     if name not in DEVICES:
         raise UserError(*unknown_name(KeyName(key), name, DEVICES), code="unknown-name")
 
 
-def device_of(name: str, key: str = "device") -> "torch.device":
-    """A device by name; `auto` takes a GPU if there is one.
+def resolve_device(name: str, key: str = "device") -> "torch.device":
+    """The device of this name; `auto` is a GPU if there is one.
 
-    key: the argument, or the key of the config, that names it
+    key: the argument or config key that names it, for messages
     """
     check_device(name, key)
     import torch
 
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        name = next(each for each in ("cuda", "mps", "cpu") if there[each])
-    if not there[name]:
-        raise UserError(
-            f"{KeyName(key, name)}: there is none here that torch can use",
-            "`seqloom doctor` says what there is",
-        )
+        name = next(device for device in available if available[device])
+    if not available[name]:
+        message = f"{KeyName(key, name)}: there is none here that torch can use"
+        raise UserError(message, "`seqloom doctor` says what there is")
     return torch.device(name)
 
 
-def seed(*words: object) -> None:
-    """Start torch's random numbers where these words say: dropout is then a pure function of (seed, step)."""
-    import torch
-
-    from seqloom.data.permutation import stable_hash
-
-    torch.manual_seed(stable_hash(*words))
-
-
-def device_words(device: "torch.device") -> str:
-    """For a person."""
+def device_name(device: "torch.device") -> str:
+    """The device as people call it, such as `2 CPU cores`."""
     import torch
 
     if device.type == "cuda":
@@ -60,19 +49,26 @@ def device_words(device: "torch.device") -> str:
     return f"{cores} CPU core{'s' if cores > 1 else ''}"
 
 
-def precision(part: Train, device: "torch.device") -> AbstractContextManager[object]:
-    """Matrix products in bfloat16, where asked for."""
+def seed_torch(*key: object) -> None:
+    """Seed torch with the hash of a key such as (seed, step), of which dropout is then a function."""
     import torch
 
-    if part.precision == "bf16":
-        return torch.autocast(device.type, dtype=torch.bfloat16)
-    return nullcontext()
+    from seqloom.data.permutation import stable_hash
+
+    torch.manual_seed(stable_hash(*key))
+
+
+def autocast(train: Train, device: "torch.device") -> AbstractContextManager[object]:
+    """Compute matrix products in `train.precision`."""
+    import torch
+
+    return torch.autocast(device.type, dtype=torch.bfloat16) if train.precision == "bf16" else nullcontext()
 
 
 @contextmanager
-def determinism(part: Train) -> Iterator[None]:
-    """Within: an operation that differs from run to run is refused, where the config says so."""
-    if not part.deterministic:
+def deterministic_algorithms(train: Train) -> Iterator[None]:
+    """With `train.deterministic`, refuse operations whose results differ from run to run."""
+    if not train.deterministic:
         yield
         return
     import torch

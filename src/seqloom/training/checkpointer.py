@@ -13,7 +13,7 @@ from torch import nn
 from seqloom.core import atomic_io
 from seqloom.core.problem import SeqloomError
 from seqloom.core.run_format import METRICS
-from seqloom.runs.folder import keep_best
+from seqloom.runs.folder import save_best
 from seqloom.training import checkpoints
 from seqloom.training.events import NOT_LOGGED, Event, Saved, Stop
 from seqloom.training.loop import Trainer
@@ -54,7 +54,7 @@ class RunCheckpointer:
         self._log_bytes = atomic_io.truncate(self.folder / METRICS, size)
 
     def save_best(self, model: nn.Module) -> None:
-        keep_best(self.folder, model)
+        save_best(self.folder, model)
 
     def after_step(self, trainer: Trainer) -> None:
         """Save a checkpoint after a validation, every so many steps or seconds, at the end, and when asked to stop."""

@@ -14,7 +14,7 @@ from seqloom.core.problem import KeyName, SeqloomError
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.model import GenerativeModel
 from seqloom.nn.state import State
-from seqloom.runs.devices import device_words, precision, seed
+from seqloom.runs.devices import autocast, device_name, seed_torch
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.activation_regularization import activation_penalty
@@ -72,7 +72,7 @@ class Trainer:
         progress, config = self.progress, self.config
         if progress.step == 0:
             size = sum(weight.numel() for weight in self.parameters)
-            self.emit(Start(0, now(), device_words(self.device), size, self.total))
+            self.emit(Start(0, now(), device_name(self.device), size, self.total))
         self.items = self.task.epoch(progress.epoch)
         start = time.monotonic() - progress.seconds
         while not self.finished():
@@ -98,7 +98,7 @@ class Trainer:
     def step(self) -> None:
         """Take one step on the next `accumulate` batches. If loss or gradient is not finite, nothing changes."""
         progress, config = self.progress, self.config
-        seed("step", self.experiment.seed, progress.step)
+        seed_torch("step", self.experiment.seed, progress.step)
         lr = learning_rate(ScheduleState(progress.step, self.total, progress.epoch, progress.plateaus), config)
         for group, factor in zip(self.optimizer.param_groups, self.lr_factors, strict=True):
             group["lr"] = lr * factor
@@ -132,7 +132,7 @@ class Trainer:
     def backward(self, batch: Batch) -> Loss:
         """The sum of a batch's losses and their number; adds the gradient of the sum to the weights' gradients."""
         carried = self.state.detach() if self.state is not None and batch.continues else None
-        with precision(self.config, self.device):
+        with autocast(self.config, self.device):
             output = self.task.step(self.model, batch, carried, self.fraction_done())
             self.state = output.state
             lengths = batch.lengths if output.lengths is None else output.lengths
@@ -186,7 +186,7 @@ class Trainer:
     def evaluate(self, split: str) -> Evaluation:
         """The scores of the current weights, in the precision of training."""
         self.model.eval()
-        with torch.inference_mode(), precision(self.config, self.device):
+        with torch.inference_mode(), autocast(self.config, self.device):
             return self.task.validate(self.model, split, self.device)
 
     def is_best(self, evaluation: Evaluation) -> bool:

@@ -15,11 +15,11 @@ from seqloom.core.problem import RunError
 from seqloom.core.run_format import CHECKPOINTS, LOCAL, SCORES, read_json, read_manifest, verify
 from seqloom.data.source import DataSource
 from seqloom.nn.model import GenerativeModel
-from seqloom.runs.devices import determinism, device_of, seed
-from seqloom.runs.folder import create
+from seqloom.runs.devices import deterministic_algorithms, resolve_device, seed_torch
+from seqloom.runs.folder import create_run
 from seqloom.runs.recorded_parts import parts_to_record
-from seqloom.runs.run import Run, vocabulary_of
-from seqloom.runs.run_config import MOVED, portable
+from seqloom.runs.run import Run, read_vocabulary
+from seqloom.runs.run_config import DATA_OPTION, portable
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import TASKS
@@ -49,11 +49,11 @@ class Session:
         source = source.hashed(data_code(experiment, source))
         task = TASKS[experiment.task].task.prepare(experiment, source)
         source.clear_heads()
-        return Session(task.experiment, task, source, device_of(experiment.train.device, "train.device"))
+        return Session(task.experiment, task, source, resolve_device(experiment.train.device, "train.device"))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
         """A trainer of a fresh model, whose weights depend on the seed alone."""
-        seed("weights", self.experiment.seed)
+        seed_torch("weights", self.experiment.seed)
         return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
 
     def start(self, folder: Path, listeners: Sequence[Listener] = ()) -> Run:
@@ -61,7 +61,7 @@ class Session:
         config = portable(self.experiment)
         made_with = self.source.data_spec.corpus_versions(self.source.corpus)
         local = {**self.source.local(), "made_with": made_with, "device": self.device.type}
-        create(folder, config, self.task.files(), local, parts_to_record(config, self.source))
+        create_run(folder, config, self.task.files(), local, parts_to_record(config, self.source))
         return self.run(folder, config, listeners)
 
     def run(self, folder: Path, config: Experiment, listeners: Sequence[Listener] = ()) -> Run:
@@ -85,7 +85,7 @@ class Session:
             if latest is not None:
                 trainer.emit(Resume(trainer.progress.step, now()))
             train = self.experiment.train
-            with checkpointer.catch_signals(), determinism(train), tensorboard_log(trainer, folder):
+            with checkpointer.catch_signals(), deterministic_algorithms(train), tensorboard_log(trainer, folder):
                 trainer.run(checkpointer)
                 average = checkpoints.average(folder, trainer, checkpointer)
                 run = Run(folder, str(self.device), verify(folder), config)
@@ -97,10 +97,10 @@ class Session:
         """Refuse other images than at the start of the run, and another vocabulary, which the weights do not fit."""
         recorded = read_json(folder / LOCAL).get("images")
         if recorded is not None and recorded != self.source.referenced.get("images"):
-            advice = f"Put the old ones back, or name the file beside them with {MOVED}"
+            advice = f"Put the old ones back, or name the file beside them with {DATA_OPTION}"
             raise RunError("its images changed since the run began", advice, location=self.source.name)
         manifest, files, corpus = read_manifest(folder), self.task.files(), self.source.corpus
-        if files != {**files, **vocabulary_of(folder, manifest)}:  # older runs have fewer files
+        if files != {**files, **read_vocabulary(folder, manifest)}:  # older runs have fewer files
             versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
             subject = f"the corpus {corpus!r} differs" if corpus else "its data are read differently"
             message = f"{subject} now from when the run began, with {versions}"

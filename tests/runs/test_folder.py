@@ -10,12 +10,12 @@ from torch import nn
 
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import verify
-from seqloom.runs.folder import claim, create, free_name, keep_best, refuse_taken
+from seqloom.runs.folder import claim_folder, create_run, free_name, refuse_existing, save_best
 from tests.training.small import tiny
 
 
 def made(folder: Path) -> Path:
-    create(folder, tiny("tag"), {"words.json": "[]", "tags.json": "[]"}, {"corpus": "copy"})
+    create_run(folder, tiny("tag"), {"words.json": "[]", "tags.json": "[]"}, {"corpus": "copy"})
     return folder
 
 
@@ -43,7 +43,7 @@ def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> Non
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
     with pytest.raises(RunError, match=r"file is a file\. Pass out='another/folder'\."):
-        refuse_taken(tmp_path / "file")
+        refuse_existing(tmp_path / "file")
 
 
 def test_an_empty_folder_will_do(tmp_path: Path) -> None:
@@ -53,11 +53,11 @@ def test_an_empty_folder_will_do(tmp_path: Path) -> None:
 
 def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> None:
     folder, model = made(tmp_path / "run"), nn.Linear(3, 2)
-    keep_best(folder, model)
+    save_best(folder, model)
     first = verify(folder)
     with torch.no_grad():
         model.weight += 1
-    keep_best(folder, model)
+    save_best(folder, model)
     second = verify(folder)
     assert second.model is not None
     assert first.model != second.model
@@ -65,7 +65,7 @@ def test_the_best_weights_take_the_place_of_the_last_best(tmp_path: Path) -> Non
     assert second.model[6:18] == second.files[second.model][:12]
     assert second.parameters == 8
     assert load_file(folder / second.model)["weight"].equal(model.weight)
-    keep_best(folder, model)  # the same once more
+    save_best(folder, model)  # the same once more
     assert verify(folder) == second
 
 
@@ -81,7 +81,7 @@ def test_a_free_name_is_free(tmp_path: Path) -> None:
 
 def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as many:
-        found = list(many.map(lambda _: claim(tmp_path / "runs", "tag"), range(64)))
+        found = list(many.map(lambda _: claim_folder(tmp_path / "runs", "tag"), range(64)))
     assert len(set(found)) == 64
     assert set((tmp_path / "runs").iterdir()) == set(found)
 
@@ -91,7 +91,7 @@ def test_a_run_has_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     with pytest.raises(RunError, match=r"is no name for a new folder\. Pass out='another/folder'\."):
-        refuse_taken(Path(name))
+        refuse_existing(Path(name))
 
 
 def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,5 +99,5 @@ def test_a_name_that_was_taken_since_it_was_looked_up_is_left(tmp_path: Path, mo
     late.mkdir()
     looked_up = iter([late, free])
     monkeypatch.setattr("seqloom.runs.folder.free_name", lambda *_: next(looked_up))
-    assert claim(tmp_path, "tag") == free
+    assert claim_folder(tmp_path, "tag") == free
     assert set(tmp_path.iterdir()) == {late, free}
