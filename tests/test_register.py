@@ -24,7 +24,7 @@ from seqloom.nn import GRU, Bidirectional, Cell, Layer, LayerNorm, Recurrent, Sc
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS, LinearRNN
 from seqloom.nn.heads import ClassHead, Loss, PerToken
-from seqloom.nn.heads.head import class_target, pad_beyond, real_steps
+from seqloom.nn.heads.head import check_class_target, count_steps, pad_predictions
 from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.layer import Pointwise, Traits
 from seqloom.nn.normalization import NORMS
@@ -116,17 +116,17 @@ class Tempered(ClassHead):
         super().__init__(Linear(size, classes))
 
     def check_target(self, where: str, target: Tensor, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        return class_target(where, target, scores, lengths)
+        return check_class_target(where, target, scores, lengths)
 
-    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
-        flat = pad_beyond(target, lengths).flatten()
+    def loss_from_scores(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        flat = pad_predictions(target, lengths).flatten()
         total = F.cross_entropy(scores.flatten(0, 1) / 2, flat, ignore_index=-1, reduction="sum")
-        return Loss(total, real_steps(scores, lengths))
+        return Loss(total, count_steps(scores, lengths))
 
-    def decide(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        return pad_beyond(scores.argmax(dim=2), lengths)
+    def predict_from_scores(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        return pad_predictions(scores.argmax(dim=2), lengths)
 
-    def weigh(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+    def probabilities_from_scores(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         return (scores / 2).softmax(dim=2)
 
 
@@ -453,8 +453,8 @@ def test_a_norm_may_compute_in_float32_and_want_many_groups(norm: type[Pointwise
 class Tenth(PerToken):
     """A tenth of the usual loss."""
 
-    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
-        loss = super().measure(scores, target, lengths)
+    def loss_from_scores(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        loss = super().loss_from_scores(scores, target, lengths)
         return Loss(loss.total / 10, loss.count)
 
 

@@ -272,22 +272,25 @@ def test_a_broken_score_gets_its_sentence(kind: type[Score], sentence: str) -> N
 
 
 class SumsPadding(PerToken):
-    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
-        return Loss(super().measure(scores, target, None).total, super().measure(scores, target, lengths).count)
+    def loss_from_scores(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        return Loss(
+            super().loss_from_scores(scores, target, None).total,
+            super().loss_from_scores(scores, target, lengths).count,
+        )
 
 
 class Counts(PerToken):
-    def measure(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
-        return super().measure(scores, target, None)
+    def loss_from_scores(self, scores: Tensor, target: Tensor, lengths: Tensor | None) -> Loss:
+        return super().loss_from_scores(scores, target, None)
 
 
 class NoPadding(PerToken):
-    def decide(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+    def predict_from_scores(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         return scores.argmax(dim=2)
 
 
 class Unweighed(PerToken):
-    def weigh(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+    def probabilities_from_scores(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         return scores.sigmoid()
 
 

@@ -484,14 +484,14 @@ misfits = {
     "EncoderDecoder: decoder sees later steps; expected a causal layer.": lambda: EncoderDecoder(
         words, recurrent(), words, both_directions, head
     ),
-    "EncoderDecoder: decoder has no part that looks at the source; expected one that does, such as AttentionDecoder "
+    "EncoderDecoder: decoder has no part that reads the source; expected one that does, such as AttentionDecoder "
     "(with this as its body) or cross_decoder.": lambda: EncoderDecoder(
         words, recurrent(), words, Stack([recurrent(), recurrent()]), head
     ),
-    "Model: stem takes images; expected tokens, for a model that writes.": lambda: Model(
+    "Model: stem takes images; expected tokens, for a generative model.": lambda: Model(
         ImageCNN(3, SIZE), recurrent(), head
     ).start(torch.rand(1, 3, 8, 8)),
-    "Model: head has one answer a row; expected one a step, for a model that writes.": lambda: Model(
+    "Model: head has one prediction a row; expected one a step, for a generative model.": lambda: Model(
         words, recurrent(), PerSequence(SIZE, 3)
     ).start(SOME),
     "AttentionDecoder: memory has 6 features per step (its last dimension); expected 8.": lambda: EncoderDecoder(
@@ -523,7 +523,7 @@ def test_what_does_not_fit(complaint: str, make) -> None:
 def test_a_model_that_reads_the_whole_cannot_write() -> None:
     for body in (encoder(parts), both_directions):
         with pytest.raises(
-            CannotStep, match=r"^Model: it can't write one token after another, .* Build it with a causal body\.$"
+            CannotStep, match=r"^Model: it can't generate one token after another, .* Build it with a causal body\.$"
         ):
             Model(words, body, head).start(SOME)
 

@@ -455,7 +455,7 @@ def head_violations(head: ClassHead, size: int, classes: int) -> Iterator[Violat
     if not isinstance(loss, Loss) or loss.total.dim() or int(loss.count) != int(lengths.sum()):
         message = f"gave the loss {loss!r:.60} for {int(lengths.sum())} real steps"
         yield Violation(
-            message, "Return Loss(total, count): the sum over real steps, and `real_steps(scores, lengths)`"
+            message, "Return Loss(total, count): the sum over real steps, and `count_steps(scores, lengths)`"
         )
         return
     rows = [(row, length) for row, length in enumerate(LENGTHS) if length]
@@ -476,7 +476,7 @@ def head_violations(head: ClassHead, size: int, classes: int) -> Iterator[Violat
     fits = predicted.shape == target.shape and bool((predicted[padding] == PADDING).all())
     if not (fits and bool(((predicted[~padding] >= 0) & (predicted[~padding] < classes)).all())):
         message = "predicted no class for each real step, and -1 beyond"
-        yield Violation(message, "Return pad_beyond(classes, lengths)")
+        yield Violation(message, "Return pad_predictions(classes, lengths)")
     p = head.probabilities(y, lengths)
     sums_to_one = p.shape == (ROWS, STEPS, classes) and is_close(p.sum(dim=2), (~padding).to(p), atol=1e-6)
     if not sums_to_one or bool((p < 0).any()):

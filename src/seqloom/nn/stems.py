@@ -1,4 +1,4 @@
-"""Raw input to vectors: tokens, and frames (a series of feature vectors). Images have a file of their own, `vision`."""
+"""Stems: tokens and frames (a series of feature vectors) to vectors. Images: see `vision`."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -15,16 +15,15 @@ from seqloom.nn.validation import check_count, check_probability, check_tokens
 
 
 class TokenEmbedding(Stack):
-    """A vector for each token, and where it stands: x_t = D(norm(c E[token_t] + P_t))
+    """A vector for each token and its position: x_t = D(norm(c E[token_t] + P_t))
 
-    scaled: c = √size (Vaswani et al. 2017), else 1
-    positions: a layer that adds P: `Sinusoidal`, `LearnedPositions`; none unless said
-    norm, dropout: of what comes out
-    word_dropout: in training, whole words are left out, the same ones all over the batch
+    scaled: c = √size (Vaswani et al. 2017), otherwise 1
+    positions: a layer that adds P, such as `Sinusoidal` or `LearnedPositions`; default: none
+    norm, dropout: of the output
+    word_dropout: in training, all occurrences of a token in the batch are zero with this probability
         (Gal & Ghahramani 2016; Merity et al. 2017)
-
-    tied: another stem, whose E this one looks at and does not own: `parameters()` and `state_dict()` of a model with
-        both have it once, under the other's name
+    tied: another stem whose E this one refers to and does not own: a model with both has E once in `parameters()` and
+        `state_dict()`, under the other's name
 
     A head may share E: `PerToken(size, vocabulary, tied=stem.embedding)`.
 
@@ -51,7 +50,7 @@ class TokenEmbedding(Stack):
         check_count("TokenEmbedding", "vocabulary", vocabulary)
         check_count("TokenEmbedding", "size", size)
         check_probability("TokenEmbedding", "word_dropout", word_dropout)
-        super().__init__(finish("TokenEmbedding", size, positions, norm, dropout))
+        super().__init__(output_layers("TokenEmbedding", size, positions, norm, dropout))
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.scale = size**0.5 if scaled else 1.0
         self.tied = tied is not None
@@ -62,8 +61,8 @@ class TokenEmbedding(Stack):
         if tied.embedding.weight.shape != (vocabulary, size):
             shape = f"a matrix {list(tied.embedding.weight.shape)}"
             raise ArgumentError("TokenEmbedding", "tied", shape, f"[{vocabulary}, {size}], vocabulary and size")
-        # Past nn.Module, which would register it. The module is held, not its weight, so that the tie outlives `to`,
-        # `load_state_dict(assign=True)` and a deep copy of the model.
+        # Bypasses nn.Module, which would register it. The module is held, not its weight, so that the tie outlives
+        # `to`, `load_state_dict(assign=True)` and a deep copy of the model.
         object.__setattr__(self, "embedding", tied.embedding)
 
     def forward(
@@ -76,18 +75,18 @@ class TokenEmbedding(Stack):
         return self.run("TokenEmbedding", self.embed(tokens), lengths, state, argument="tokens")
 
     def embed(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time dim"]:
-        """c E[token], some words left out."""
+        """c E[token], with word dropout."""
         x: Tensor = self.embedding(tokens)
         if self.scale != 1:
             x = x * self.scale
         if self.training and self.word_dropout:
-            kept = F.dropout(x.new_ones(self.vocabulary, 1), self.word_dropout)
-            x = x * F.embedding(tokens, kept)
+            mask = F.dropout(x.new_ones(self.vocabulary, 1), self.word_dropout)
+            x = x * F.embedding(tokens, mask)
         return x
 
     def extra_repr(self) -> str:
-        told = {"scaled": self.scale != 1, "word_dropout": self.word_dropout, "tied": self.tied}
-        return ", ".join([f"{self.vocabulary}", *(f"{name}={value}" for name, value in told.items() if value)])
+        settings = {"scaled": self.scale != 1, "word_dropout": self.word_dropout, "tied": self.tied}
+        return ", ".join([f"{self.vocabulary}", *(f"{name}={value}" for name, value in settings.items() if value)])
 
 
 def frame_embedding(
@@ -101,22 +100,23 @@ def frame_embedding(
     """
     check_count("frame_embedding", "features", features)
     check_count("frame_embedding", "size", size)
-    return Stack(
-        {"project": DenseOverFeatures(features, size), **finish("frame_embedding", size, positions, norm, dropout)}
-    )
+    layers = output_layers("frame_embedding", size, positions, norm, dropout)
+    return Stack({"project": DenseOverFeatures(features, size), **layers})
 
 
-def finish(where: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float) -> dict[str, Layer]:
-    """D(norm(x + P)): what is done to a stem's vectors, whatever they stand for."""
+def output_layers(
+    where: str, size: int, positions: Layer | None, norm: str | Layer, dropout: float
+) -> dict[str, Layer]:
+    """D(norm(x + P)), the last layers of a stem."""
     return {
-        "positions": placed(where, size, positions),
+        "positions": position_layer(where, size, positions),
         "norm": NORMS[norm](size) if isinstance(norm, str) else norm,
         "dropout": Dropout(size, dropout),
     }
 
 
-def placed(where: str, size: int, positions: Layer | None) -> Layer:
-    """The layer that adds P to a stem's vectors, of this size; none unless said."""
+def position_layer(where: str, size: int, positions: Layer | None) -> Layer:
+    """The layer that adds P to a stem's vectors, checked for their size; the identity for None."""
     if positions is None:
         return Identity(size)
     if (positions.input_size, positions.output_size) != (size, size):

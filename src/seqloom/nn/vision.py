@@ -1,6 +1,6 @@
-"""Images to vectors: a grid of regions from a small residual CNN, or patches.
+"""Stems for images: a grid of regions from a small residual CNN, or patches.
 
-Axes: images [batch, channels, height, width]. A row of vectors is the grid read line by line.
+Images are [batch, channels, height, width]; the sequence of regions is the grid in row-major order.
 """
 
 from abc import ABC, abstractmethod
@@ -11,17 +11,18 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
-from seqloom.nn.stems import placed
+from seqloom.nn.stems import position_layer
 from seqloom.nn.validation import check_count, check_device
 
 Images = Float[Tensor, "batch channels height width"]
 
 
 class ImageStem(nn.Module, ABC):
-    """Images to a sequence of region vectors, x [batch, regions, size], with positions if a layer adds them.
+    """Images to a sequence of region vectors, x [batch, regions, size].
 
-    channels, size: of an image, and of a region's vector
-    stride: how many pixels, across and down, lie between one region and the next
+    channels, size: the channels of an image, and the width of a region's vector
+    stride: the distance in pixels from one region to the next, in both directions
+    positions: a layer that adds positions to the sequence; default: none
     """
 
     def __init__(self, channels: int, size: int, stride: int, positions: Layer | None) -> None:
@@ -30,14 +31,14 @@ class ImageStem(nn.Module, ABC):
         check_count(where, "channels", channels)
         check_count(where, "size", size)
         self.channels, self.output_size, self.stride = channels, size, stride
-        self.positions = placed(where, size, positions)
+        self.positions = position_layer(where, size, positions)
 
     @abstractmethod
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
         """A vector for each region."""
 
     def regions(self, height: int, width: int) -> tuple[int, int]:
-        """How many regions down and across an image of this size has."""
+        """The number of regions, down and across, of an image of this size."""
         return -(-height // self.stride), -(-width // self.stride)
 
     def forward(self, images: Images) -> Float[Tensor, "batch regions size"]:
@@ -55,7 +56,7 @@ class ImageStem(nn.Module, ABC):
 
 
 class ImageCNN(ImageStem):
-    """A small residual CNN (He et al. 2016): each stage halves height and width, the last one's cells are the regions.
+    """A small residual CNN (He et al. 2016). Each stage halves height and width; the last one's cells are the regions.
 
     >>> stem = ImageCNN(channels=3, size=32, widths=(8, 16))
     >>> stem(torch.randn(2, 3, 16, 24)).shape, stem.regions(16, 24)
@@ -81,8 +82,8 @@ class ImageCNN(ImageStem):
 class ResidualConvolution(nn.Module):
     """y = shortcut(x) + conv(φ(norm(conv(φ(norm(x))))))   (He et al. 2016b, https://arxiv.org/abs/1603.05027)
 
-    Group normalization, so that an image's regions don't depend on its batch-mates. The shortcut averages where the
-    grid shrinks and maps where the width changes.
+    Group normalization keeps images of a batch independent. The shortcut averages where the grid shrinks, and has a
+    linear map where the width changes.
     """
 
     def __init__(self, width: int, output: int, stride: int) -> None:
@@ -95,8 +96,8 @@ class ResidualConvolution(nn.Module):
             nn.ReLU(),
             nn.Conv2d(output, output, 3, padding=1),
         )
-        widen = nn.Identity() if width == output else nn.Conv2d(width, output, 1)
-        self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), widen)
+        resize = nn.Identity() if width == output else nn.Conv2d(width, output, 1)
+        self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), resize)
 
     def forward(self, x: Float[Tensor, "batch width height w"]) -> Float[Tensor, "batch output rows columns"]:
         y: Tensor = self.shortcut(x) + self.inner(x)
@@ -106,7 +107,7 @@ class ResidualConvolution(nn.Module):
 class PatchEmbedding(ImageStem):
     """Squares of `patch` pixels, each through one linear map (ViT, Dosovitskiy et al. 2020, https://arxiv.org/abs/2010.11929).
 
-    An image whose sides are no multiple of `patch` is refused: cut or resize it where it is read.
+    The sides of an image must be multiples of `patch`.
 
     >>> PatchEmbedding(channels=3, size=32, patch=8)(torch.randn(2, 3, 16, 24)).shape
     torch.Size([2, 6, 32])
@@ -118,7 +119,7 @@ class PatchEmbedding(ImageStem):
         self.project = nn.Conv2d(channels, size, patch, stride=patch)
 
     def grid(self, images: Images) -> Float[Tensor, "batch size rows columns"]:
-        self.regions(*images.shape[2:])  # refuses what is no whole number of patches
+        self.regions(*images.shape[2:])  # checks that the sides are multiples of the patch
         regions: Tensor = self.project(images)
         return regions
 

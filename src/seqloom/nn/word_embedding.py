@@ -1,6 +1,6 @@
-"""Words as a tagger sees them: each whole, and letter by letter, so that a word never seen still says something."""
+"""Word vectors from a table and from the word's characters, so that a word out of vocabulary has a vector too."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 
 import torch
 from jaxtyping import Float, Int
@@ -16,13 +16,17 @@ from seqloom.nn.pooling import MaxPool
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.stems import TokenEmbedding, finish
+from seqloom.nn.stems import TokenEmbedding, output_layers
 from seqloom.nn.validation import check_count, check_lengths, check_tokens
 
-NO_CHARACTER = 0  # fills a word's row of characters after its last one
+NO_CHARACTER = 0  # pads a word's row of characters
+
+Characters = Float[Tensor, "words longest width"]
+WordVectors = Float[Tensor, "words dim"]
+Lengths = Int[Tensor, " words"]
 
 
-class CharacterEncoder(nn.Module):
+class CharacterEncoder(nn.Module, ABC):
     """A vector for each word from its characters: [words, longest] to [words, size]; NO_CHARACTER is padding."""
 
     def __init__(self, characters: int, width: int, size: int) -> None:
@@ -32,19 +36,17 @@ class CharacterEncoder(nn.Module):
         nn.init.normal_(self.embedding.weight, 0.0, width**-0.5)
         self.output_size = size
 
-    def forward(self, letters: Int[Tensor, "words longest"]) -> Float[Tensor, "words dim"]:
-        lengths = (letters != NO_CHARACTER).sum(dim=1)
-        return self.read(self.embedding(letters), lengths)
+    def forward(self, characters: Int[Tensor, "words longest"]) -> WordVectors:
+        lengths = (characters != NO_CHARACTER).sum(dim=1)
+        return self.encode(self.embedding(characters), lengths)
 
     @abstractmethod
-    def read(
-        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
-    ) -> Float[Tensor, "words dim"]:
-        """The word from the vectors of its letters."""
+    def encode(self, x: Characters, lengths: Lengths) -> WordVectors:
+        """The word's vector from the vectors of its characters."""
 
 
 class CharacterLSTM(CharacterEncoder):
-    """The two last states of a bidirectional LSTM: [→h_n; ←h_1] (Ling et al. 2015; Lample et al. 2016).
+    """[→h_n; ←h_1], the final states of a bidirectional LSTM (Ling et al. 2015; Lample et al. 2016).
 
     >>> CharacterLSTM(characters=30, width=4, size=6)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
     torch.Size([2, 6])
@@ -57,15 +59,13 @@ class CharacterLSTM(CharacterEncoder):
         half = size // 2
         self.recurrent = Bidirectional(Recurrent(LSTM(width, half)), Recurrent(LSTM(width, half)))
 
-    def read(
-        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
-    ) -> Float[Tensor, "words dim"]:
+    def encode(self, x: Characters, lengths: Lengths) -> WordVectors:
         _, state = self.recurrent(x, lengths)
         return torch.cat([state["forwards.hidden"], state["backwards.reversed.hidden"]], dim=1)
 
 
 class CharacterCNN(CharacterEncoder):
-    """The strongest answer of each of `size` filters over three letters (Santos & Zadrozny 2014; Ma & Hovy 2016).
+    """max_t relu(W [x_{t−1}; x_t; x_{t+1}] + b), with `size` filters (Santos & Zadrozny 2014; Ma & Hovy 2016).
 
     >>> CharacterCNN(characters=30, width=4, size=5)(torch.tensor([[3, 1, 2], [5, 0, 0]])).shape
     torch.Size([2, 5])
@@ -76,9 +76,7 @@ class CharacterCNN(CharacterEncoder):
         self.convolution = CenteredConvolution(width, size, kernel_size=3, activation="relu")
         self.pool = MaxPool(size)
 
-    def read(
-        self, x: Float[Tensor, "words longest width"], lengths: Int[Tensor, " words"]
-    ) -> Float[Tensor, "words dim"]:
+    def encode(self, x: Characters, lengths: Lengths) -> WordVectors:
         y, _ = self.convolution(x, lengths)
         pooled: Tensor = self.pool(y, lengths)
         return pooled
@@ -90,10 +88,10 @@ CHARACTER_ENCODERS: Registry[type[CharacterEncoder]] = Registry(
 
 
 class WordEmbedding(Stack):
-    """A vector for each word, and what its letters say beside it: x_t = D([E[word_t]; spelling(letters_t)] + P_t)
+    """A vector for each word from a table and from its characters: x_t = D([E[word_t]; spelling(characters_t)] + P_t)
 
-    tokens[b, t] is a word's number followed by those of its letters, NO_CHARACTER after the last: [batch, time,
-    1 + longest]. Words that occur several times in a batch are spelt once.
+    tokens[b, t] is a word's number followed by those of its characters, padded with NO_CHARACTER: [batch, time,
+    1 + longest]. A word that occurs several times in a batch is encoded once.
 
     >>> stem = WordEmbedding(vocabulary=10, size=4, spelling=CharacterCNN(characters=30, width=3, size=5))
     >>> x, state = stem(torch.tensor([[[7, 3, 1, 2], [1, 5, 0, 0]]]))
@@ -112,13 +110,12 @@ class WordEmbedding(Stack):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
     ) -> None:
-        super().__init__(finish("WordEmbedding", size + spelling.output_size, positions, "none", dropout))
+        super().__init__(output_layers("WordEmbedding", size + spelling.output_size, positions, "none", dropout))
         self.words = TokenEmbedding(vocabulary, size, scaled=scaled, word_dropout=word_dropout)
         self.spelling = spelling
 
     @property
     def vocabulary(self) -> int:
-        """How many words are told apart."""
         return self.words.vocabulary
 
     def forward(
@@ -127,17 +124,16 @@ class WordEmbedding(Stack):
         lengths: Int[Tensor, " batch"] | None = None,
         state: State | None = None,
     ) -> tuple[Float[Tensor, "batch time dim"], State]:
+        where = "WordEmbedding"
         if not isinstance(tokens, Tensor) or tokens.dim() != 3 or tokens.shape[2] < 2:
             shape = f"shape {list(tokens.shape)}" if isinstance(tokens, Tensor) else type(tokens).__name__
-            raise ArgumentError("WordEmbedding", "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
+            raise ArgumentError(where, "tokens", shape, "[batch, time, 1 + letters], a word and its letters")
         if lengths is not None:
             rows, time, _ = tokens.shape
-            tokens = mask_padding(tokens, check_lengths("WordEmbedding", lengths, rows, time, tokens.device))
-        words = check_tokens("WordEmbedding", tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
-        spelling = self.spelling.embedding
-        check_tokens("WordEmbedding", tokens[:, :, 1:].flatten(1), None, spelling.num_embeddings, spelling.weight)
-        letters, where = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
-        spelt = self.spelling(letters)[where].unflatten(0, words.shape)
-        return self.run(
-            "WordEmbedding", torch.cat([self.words.embed(words), spelt], dim=2), lengths, state, argument="tokens"
-        )
+            tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
+        words = check_tokens(where, tokens[:, :, 0], None, self.vocabulary, self.words.embedding.weight)
+        embedding = self.spelling.embedding
+        check_tokens(where, tokens[:, :, 1:].flatten(1), None, embedding.num_embeddings, embedding.weight)
+        distinct, index = tokens[:, :, 1:].flatten(0, 1).unique(dim=0, return_inverse=True)
+        spelled = self.spelling(distinct)[index].unflatten(0, words.shape)
+        return self.run(where, torch.cat([self.words.embed(words), spelled], dim=2), lengths, state, argument="tokens")

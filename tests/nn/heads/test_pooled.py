@@ -62,7 +62,7 @@ def test_weights_are_recorded_under_the_pool() -> None:
 def test_wrong_pools_are_sentences() -> None:
     with pytest.raises(UnknownName, match=r"unknown pool 'man'\. Did you mean"):
         PerSequence(5, 3, pool="man")
-    with pytest.raises(ArgumentError, match="Pooled: head has input_size 5; expected 4, what the pool gives"):
+    with pytest.raises(ArgumentError, match="Pooled: head has input_size 5; expected 4, the width of the pool"):
         Pooled(MeanPool(4), SquaredError(5, 1))
 
 

@@ -1,4 +1,4 @@
-"""Classes at each position: a language model's next word, a tagger's tag, the notes of a chord."""
+"""Classes for each token: a language model's next word, a tagger's tag, the notes of a chord."""
 
 from typing import Protocol
 
@@ -11,13 +11,23 @@ from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
 from seqloom.kernels.linear import Linear
 from seqloom.kernels.masks import mask_padding
-from seqloom.nn.heads.head import PADDING, ClassHead, Loss, class_target, label_target, pad_beyond, real_steps
+from seqloom.nn.heads.head import (
+    PADDING,
+    ClassHead,
+    Lengths,
+    Loss,
+    Scores,
+    check_class_target,
+    check_label_target,
+    count_steps,
+    pad_predictions,
+)
 from seqloom.nn.heads.tied import TiedLinear
 from seqloom.nn.validation import check_count, check_probability
 
 
 class PerToken(ClassHead):
-    """One class at each step: p(k | y_t) = softmax(W y_t + b)_k.
+    """One class for each token: p(k | y_t) = softmax(W y_t + b)_k.
 
         loss = Σ_t −log p(target_t | y_t)                                      over real steps; count: real steps
              = Σ_t −(1 − ε) log p(target_t | y_t) − ε/K Σ_k log p(k | y_t)     with label smoothing ε, in training mode
@@ -26,7 +36,7 @@ class PerToken(ClassHead):
     smoothing: ε (Szegedy et al. 2016; 0.1 in Vaswani et al. 2017). In eval mode the loss is the plain one, so that a
         perplexity is the model's own.
 
-    `predict` gives the most likely class, and PADDING (−1) beyond a row's length.
+    `predict` returns the most likely class, and PADDING (−1) beyond a row's length.
 
     >>> head = PerToken(4, classes=7)
     >>> y, target, lengths = torch.randn(2, 3, 4), torch.tensor([[1, 2, 6], [5, 0, 0]]), torch.tensor([3, 1])
@@ -37,13 +47,7 @@ class PerToken(ClassHead):
     """
 
     def __init__(
-        self,
-        size: int,
-        classes: int,
-        *,
-        tied: nn.Embedding | None = None,
-        bias: bool = True,
-        smoothing: float = 0.0,
+        self, size: int, classes: int, *, tied: nn.Embedding | None = None, bias: bool = True, smoothing: float = 0.0
     ) -> None:
         check_count("PerToken", "classes", classes)
         check_probability("PerToken", "smoothing", smoothing)
@@ -54,33 +58,24 @@ class PerToken(ClassHead):
         self.smoothing = smoothing
 
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Int[Tensor, " batch"] | None
+        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
     ) -> Int[Tensor, "*steps"]:
-        return class_target(where, target, scores, lengths)
+        return check_class_target(where, target, scores, lengths)
 
-    def measure(
-        self,
-        scores: Float[Tensor, "batch time classes"],
-        target: Int[Tensor, "batch time"],
-        lengths: Int[Tensor, " batch"] | None,
-    ) -> Loss:
+    def loss_from_scores(self, scores: Scores, target: Int[Tensor, "batch time"], lengths: Lengths) -> Loss:
         total = F.cross_entropy(
             scores.flatten(0, 1),
-            pad_beyond(target, lengths).flatten(),
+            pad_predictions(target, lengths).flatten(),
             ignore_index=PADDING,
             reduction="sum",
             label_smoothing=self.smoothing if self.training else 0.0,
         )
-        return Loss(total, real_steps(scores, lengths))
+        return Loss(total, count_steps(scores, lengths))
 
-    def decide(
-        self, scores: Float[Tensor, "batch time classes"], lengths: Int[Tensor, " batch"] | None
-    ) -> Int[Tensor, "batch time"]:
-        return pad_beyond(scores.argmax(dim=2), lengths)
+    def predict_from_scores(self, scores: Scores, lengths: Lengths) -> Int[Tensor, "batch time"]:
+        return pad_predictions(scores.argmax(dim=2), lengths)
 
-    def weigh(
-        self, scores: Float[Tensor, "batch time classes"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch time classes"]:
+    def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time classes"]:
         return scores.softmax(dim=2)
 
     def extra_repr(self) -> str:
@@ -88,13 +83,13 @@ class PerToken(ClassHead):
 
 
 class LabelsPerToken(ClassHead):
-    """Several labels at each step, or none, each by itself: p(k | y_t) = σ(W y_t + b)_k.
+    """Any number of labels for each token: p(k | y_t) = σ(W y_t + b)_k.
 
         loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
 
     The count is of real steps, not of labels: the mean is −log p of a step's whole set, in the unit of `PerToken`.
 
-    threshold: `predict` says yes where p is at least this, and no beyond a row's length
+    threshold: a label is predicted where p is at least this; none is beyond a row's length
 
     >>> head = LabelsPerToken(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).shape
@@ -108,35 +103,26 @@ class LabelsPerToken(ClassHead):
         self.threshold = threshold
 
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Int[Tensor, " batch"] | None
+        self, where: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
     ) -> Float[Tensor, "*steps labels"]:
-        return label_target(where, target, scores, lengths)
+        return check_label_target(where, target, scores, lengths)
 
-    def measure(
-        self,
-        scores: Float[Tensor, "batch time labels"],
-        target: Float[Tensor, "batch time labels"],
-        lengths: Int[Tensor, " batch"] | None,
-    ) -> Loss:
-        each = F.binary_cross_entropy_with_logits(scores, target, reduction="none")
-        return Loss(mask_padding(each, lengths).sum(), real_steps(scores, lengths))
+    def loss_from_scores(self, scores: Scores, target: Float[Tensor, "batch time labels"], lengths: Lengths) -> Loss:
+        losses = F.binary_cross_entropy_with_logits(scores, target, reduction="none")
+        return Loss(mask_padding(losses, lengths).sum(), count_steps(scores, lengths))
 
-    def decide(
-        self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None
-    ) -> Bool[Tensor, "batch time labels"]:
+    def predict_from_scores(self, scores: Scores, lengths: Lengths) -> Bool[Tensor, "batch time labels"]:
         return mask_padding(scores.sigmoid() >= self.threshold, lengths)
 
-    def weigh(
-        self, scores: Float[Tensor, "batch time labels"], lengths: Int[Tensor, " batch"] | None
-    ) -> Float[Tensor, "batch time labels"]:
+    def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time labels"]:
         return scores.sigmoid()
 
-    def scores_at(self, prior: Shaped[Tensor, " labels"]) -> Float[Tensor, " labels"]:
-        """log p/(1 − p), p the share of items that have each label, kept a thousandth away from none and all."""
+    def prior_scores(self, prior: Shaped[Tensor, " labels"]) -> Float[Tensor, " labels"]:
+        """log p/(1 − p), p the share of items with each label, clamped to 0.001 and 0.999."""
         share = prior.double()
         if not bool(((share >= 0) & (share <= 1)).all()):
-            wrong = f"values from {float(share.min()):g} to {float(share.max()):g}"
-            raise ArgumentError(type(self).__name__, "prior", wrong, "the share of items with each label, 0 to 1")
+            values = f"values from {float(share.min()):g} to {float(share.max()):g}"
+            raise ArgumentError(type(self).__name__, "prior", values, "the share of items with each label, 0 to 1")
         return share.clamp(1e-3, 1 - 1e-3).logit()
 
     def extra_repr(self) -> str:
@@ -144,7 +130,7 @@ class LabelsPerToken(ClassHead):
 
 
 class BuildHead(Protocol):
-    """What makes a head of vectors of a size, for so many classes."""
+    """Builds a head for vectors of a size and a number of classes."""
 
     def __call__(self, size: int, classes: int, *, smoothing: float = 0.0) -> ClassHead: ...
 

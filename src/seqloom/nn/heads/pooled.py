@@ -1,19 +1,19 @@
-"""One answer for a whole sequence: pool it, then ask a head about the one vector."""
+"""One prediction for a whole sequence: pool it, then apply a head to the one vector."""
 
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.heads.head import ClassHead, Head, Loss, StepHead
+from seqloom.nn.heads.head import ClassHead, Head, Lengths, Loss, StepHead, Vectors
 from seqloom.nn.heads.per_token import LabelsPerToken, PerToken
 from seqloom.nn.pooling import POOLS, Pool
 from seqloom.nn.record import scope
 
 
 class Pooled(Head):
-    """A head that answers at each step, asked once a row: head(pool(y)). Scores, target and prediction have no time.
+    """head(pool(y)): scores, target and prediction have no time axis.
 
-    A row without a real step is asked too, about the zeros it pools to: an empty text has a class.
+    A row without a real step pools to zeros and has a prediction too: an empty text has a class.
 
     pool: "last", "mean", "max", "attention", or a pool
 
@@ -29,34 +29,23 @@ class Pooled(Head):
         self.head = head
         self.input_size = self.pool.input_size
         if self.pool.output_size != head.input_size:
-            came, wanted = f"input_size {head.input_size}", f"{self.pool.output_size}, what the pool gives"
-            raise ArgumentError(type(self).__name__, "head", came, wanted)
+            expected = f"{self.pool.output_size}, the width of the pool's output"
+            raise ArgumentError(type(self).__name__, "head", f"input_size {head.input_size}", expected)
 
-    def summary(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
-    ) -> Float[Tensor, "batch 1 dim"]:
-        """The pooled vector, as the one step that the head sees."""
+    def summary(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch 1 dim"]:
+        """The pooled vector, as the only step of a sequence."""
         with scope("pool"):
             return self.pool(y, lengths).unsqueeze(1)  # type: ignore[no-any-return]
 
-    def forward(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
-    ) -> Float[Tensor, "batch scores"]:
+    def forward(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch scores"]:
         return self.head(self.summary(y, lengths)).squeeze(1)  # type: ignore[no-any-return]
 
-    def loss(
-        self,
-        y: Float[Tensor, "batch time dim"],
-        target: Shaped[Tensor, "batch *outputs"],
-        lengths: Int[Tensor, " batch"] | None = None,
-    ) -> Loss:
+    def loss(self, y: Vectors, target: Shaped[Tensor, "batch *outputs"], lengths: Lengths = None) -> Loss:
         scores = self.head.scores(self.summary(y, lengths), None)
         target = self.head.check_target(type(self).__name__, target, scores.squeeze(1), None)
-        return self.head.measure(scores, target.unsqueeze(1), None)
+        return self.head.loss_from_scores(scores, target.unsqueeze(1), None)
 
-    def predict(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
-    ) -> Shaped[Tensor, "batch *outputs"]:
+    def predict(self, y: Vectors, lengths: Lengths = None) -> Shaped[Tensor, "batch *outputs"]:
         return self.head.predict(self.summary(y, lengths)).squeeze(1)
 
 
@@ -65,14 +54,10 @@ class PooledClassHead(Pooled):
 
     head: ClassHead
 
-    def probabilities(
-        self, y: Float[Tensor, "batch time dim"], lengths: Int[Tensor, " batch"] | None = None
-    ) -> Float[Tensor, "batch classes"]:
-        """p of each class."""
+    def probabilities(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch classes"]:
         return self.head.probabilities(self.summary(y, lengths)).squeeze(1)
 
     def init_bias_from_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
-        """As the head's own."""
         self.head.init_bias_from_prior(prior)
 
 
@@ -94,7 +79,7 @@ class PerSequence(PooledClassHead):
 
 
 class LabelsPerSequence(PooledClassHead):
-    """Several labels for each row, or none: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerToken`, count: rows.
+    """Any number of labels for each row: p(k | y) = σ(W pool(y) + b)_k, loss as in `LabelsPerToken`, count: rows.
 
     >>> head = LabelsPerSequence(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).dtype

@@ -1,4 +1,4 @@
-"""One matrix for two maps: words to vectors, and vectors to words."""
+"""An output layer that shares the embedding's matrix."""
 
 from typing import ClassVar
 
@@ -10,12 +10,11 @@ from seqloom.kernels.linear import linear
 
 
 class TiedLinear(nn.Module):
-    """scores = E y + b, with E [vocabulary, dim] the embedding's own (Press & Wolf 2017; Inan et al. 2017).
+    """scores = E y + b, where E [vocabulary, dim] is the embedding's matrix (Press & Wolf 2017; Inan et al. 2017).
 
-    This module looks at the embedding and does not own it. So a model's `parameters()` and `state_dict()` have E once,
-    under the embedding's name, and safetensors, which refuses one tensor under two names, saves the model; saved alone,
-    this module is its bias. E is read at each call, so the tie outlives `to`, `load_state_dict(assign=True)` and a deep
-    copy of the model.
+    This module refers to the embedding and does not own it: a model's `parameters()` and `state_dict()` contain E once,
+    under the embedding's name, as safetensors requires; saved alone, this module is its bias. E is read at each call,
+    so the tie outlives `to`, `load_state_dict(assign=True)` and a deep copy of the model.
 
     >>> embedding = nn.Embedding(7, 4)
     >>> output = TiedLinear(embedding)
@@ -34,7 +33,6 @@ class TiedLinear(nn.Module):
 
     @property
     def weight(self) -> Float[Tensor, "vocabulary dim"]:
-        """E, as it is now."""
         return self._embedding[0].weight
 
     def forward(self, y: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch vocabulary"]:
