@@ -192,8 +192,9 @@ def run_stem_and_body(
 ) -> tuple[Vectors, State]:
     """body(stem(source)), each with its own part of the state; `lengths` are for sequences, not for images."""
     if state is not None and not isinstance(state, State):
-        expected = "a State, as the last step returned it"
-        raise ArgumentError("Model", "state", type(state).__name__, expected, verb="is a")
+        raise ArgumentError(
+            "Model", "state", type(state).__name__, "a State, as the last step returned it", verb="is a"
+        )
     body_state = None if state is None else state.substate("body")
     if isinstance(stem, ImageStem):
         if lengths is not None:
