@@ -12,16 +12,16 @@ from seqloom.nn.conversion import (
     to_torch,
 )
 from seqloom.nn.multihead import CrossAttention, SelfAttention
-from tests.nn.conversion.comparing import (
+from tests.nn.conversion.helpers import (
     LENGTHS,
     PADDING,
     ROWS,
     STEPS,
     assert_close,
     assert_same_weights,
+    causal_mask,
     gradients,
-    hidden_from,
-    shaken,
+    perturbed,
 )
 
 attentions = given(
@@ -29,7 +29,7 @@ attentions = given(
 )
 
 
-def ask_theirs(module: nn.MultiheadAttention, x: Tensor, memory: Tensor, **masks: Tensor | None) -> Tensor:
+def run_theirs(module: nn.MultiheadAttention, x: Tensor, memory: Tensor, **masks: Tensor | None) -> Tensor:
     if module.batch_first:
         return module(x, memory, memory, need_weights=False, **masks)[0]
     return module(x.transpose(0, 1), *[memory.transpose(0, 1)] * 2, need_weights=False, **masks)[0].transpose(0, 1)
@@ -37,7 +37,7 @@ def ask_theirs(module: nn.MultiheadAttention, x: Tensor, memory: Tensor, **masks
 
 @attentions
 def test_self_attention_both_ways(heads: int, bias: bool, causal: bool, batch_first: bool) -> None:
-    module = shaken(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first))
+    module = perturbed(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first))
     layer = self_attention_from_torch(module, causal=causal)
     back = to_torch(layer)
     assert back.batch_first
@@ -48,7 +48,7 @@ def test_self_attention_both_ways(heads: int, bias: bool, causal: bool, batch_fi
         real = slice(None) if padding is None else ~padding
         y = layer(x, lengths)[0][real]
         for theirs in (module, back):
-            expected = ask_theirs(theirs, x, x, attn_mask=hidden_from(causal), key_padding_mask=padding)[real]
+            expected = run_theirs(theirs, x, x, attn_mask=causal_mask(causal), key_padding_mask=padding)[real]
             assert_close(y, expected)
             assert_close(gradients(y, x), gradients(expected, x))
 
@@ -56,7 +56,7 @@ def test_self_attention_both_ways(heads: int, bias: bool, causal: bool, batch_fi
 @attentions
 def test_cross_attention_both_ways(heads: int, bias: bool, causal: bool, batch_first: bool) -> None:
     sizes = {"kdim": 6, "vdim": 6} if causal else {}  # another size, or the same
-    module = shaken(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first, **sizes))
+    module = perturbed(nn.MultiheadAttention(8, heads, bias=bias, batch_first=batch_first, **sizes))
     layer = cross_attention_from_torch(module)
     back = to_torch(layer)
     assert_same_weights(back, module)
@@ -66,7 +66,7 @@ def test_cross_attention_both_ways(heads: int, bias: bool, causal: bool, batch_f
     for lengths, padding in ((None, None), (LENGTHS, PADDING)):
         y, _ = layer(x, state=layer.start(memory, lengths))
         for theirs in (module, back):
-            expected = ask_theirs(theirs, x, memory, key_padding_mask=padding)
+            expected = run_theirs(theirs, x, memory, key_padding_mask=padding)
             assert_close(y, expected)
             assert_close(gradients(y, x, memory), gradients(expected, x, memory))
 

@@ -17,7 +17,7 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from tests.nn.conversion.comparing import (
+from tests.nn.conversion.helpers import (
     LENGTHS,
     ROWS,
     STEPS,
@@ -25,7 +25,7 @@ from tests.nn.conversion.comparing import (
     assert_same_kind,
     assert_same_weights,
     gradients,
-    shaken,
+    perturbed,
 )
 
 MODULES: dict[str, Callable[..., nn.RNNBase]] = {
@@ -66,7 +66,7 @@ def run_theirs(module: nn.RNNBase, x: Tensor, lengths: Tensor | None) -> tuple[T
 def test_recurrent_from_torch(
     cell: str, depth: int, bidirectional: bool, bias: bool, batch_first: bool, ragged: bool
 ) -> None:
-    module = shaken(MODULES[cell](3, 4, depth, bias=bias, batch_first=batch_first, bidirectional=bidirectional))
+    module = perturbed(MODULES[cell](3, 4, depth, bias=bias, batch_first=batch_first, bidirectional=bidirectional))
     layer = from_torch(module)
     assert_same_kind(layer, recurrent_stack(cell, 3, 4, depth=depth, bidirectional=bidirectional, bias=bias))
     x = torch.randn(ROWS, STEPS, 3, dtype=torch.float64, requires_grad=True)
@@ -83,7 +83,7 @@ def test_recurrent_from_torch(
 def test_recurrent_to_torch(
     cell: str, depth: int, bidirectional: bool, bias: bool, batch_first: bool, ragged: bool
 ) -> None:
-    layer = shaken(recurrent_stack(cell, 3, 4, depth=depth, bidirectional=bidirectional, bias=bias))
+    layer = perturbed(recurrent_stack(cell, 3, 4, depth=depth, bidirectional=bidirectional, bias=bias))
     module = to_torch(layer)
     assert_same_kind(module, MODULES[cell](3, 4, depth, bias=bias, batch_first=True, bidirectional=bidirectional))
     x = torch.randn(ROWS, STEPS, 3, dtype=torch.float64, requires_grad=True)
@@ -100,16 +100,16 @@ def test_recurrent_to_torch(
 @pytest.mark.parametrize("cell", sorted(MODULES))
 def test_recurrent_there_and_back(cell: str) -> None:
     """From torch and back: every weight bit for bit, and the sum of the two biases; a GRU's candidate keeps both."""
-    module = shaken(MODULES[cell](3, 4, 2, bidirectional=True, batch_first=True))
+    module = perturbed(MODULES[cell](3, 4, 2, bidirectional=True, batch_first=True))
     back = to_torch(from_torch(module))
     for name, weight in module.named_parameters():
         if name.startswith("weight"):
             assert torch.equal(getattr(back, name), weight)
         if name.startswith("bias_ih"):
             other = name.replace("ih", "hh")
-            came, expected = (each.get_parameter(name) + each.get_parameter(other) for each in (back, module))
+            actual, expected = (each.get_parameter(name) + each.get_parameter(other) for each in (back, module))
             gates = 8 if cell == "gru-after" else None
-            assert torch.equal(came[:gates], expected[:gates])
+            assert torch.equal(actual[:gates], expected[:gates])
     if cell == "gru-after":
         assert torch.equal(back.bias_ih_l0[8:], module.bias_ih_l0[8:])
         assert torch.equal(back.bias_hh_l0[8:], module.bias_hh_l0[8:])
@@ -126,7 +126,7 @@ def test_recurrent_there_and_back(cell: str) -> None:
 )
 def test_recurrent_layers_made_by_hand(layer: Layer) -> None:
     x = torch.randn(ROWS, STEPS, 3, dtype=torch.float64)
-    assert_close(to_torch(shaken(layer))(x)[0], layer(x)[0])
+    assert_close(to_torch(perturbed(layer))(x)[0], layer(x)[0])
 
 
 @pytest.mark.parametrize("name", ["gru-after", "lstm"])
@@ -137,7 +137,7 @@ def test_dropout_between_layers_goes_along(name: str) -> None:
 
 
 def test_an_initial_state_goes_in_alike() -> None:
-    module = shaken(nn.LSTM(3, 4, 2, batch_first=True))
+    module = perturbed(nn.LSTM(3, 4, 2, batch_first=True))
     x, hidden, memory = (
         torch.randn(*sizes, dtype=torch.float64) for sizes in ((ROWS, 5, 3), (2, ROWS, 4), (2, ROWS, 4))
     )

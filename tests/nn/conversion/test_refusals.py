@@ -42,18 +42,18 @@ def block(attention: Layer, feed_forward: Layer | None = None, **settings) -> St
 RESIDUAL = recurrent_stack("lstm", 3, 4, depth=2, connection="residual")
 DENSE = recurrent_stack("lstm", 3, 4, depth=2, connection="dense")
 
-ours_without_equal = {
+ours_without_equivalent = {
     "GRU has .* before the product, that of nn.GRU after it; use GRUAfter": recurrent_stack("gru", 3, 4, depth=2),
-    "SigmoidRNN has .* nn.RNN has tanh and relu alone": recurrent_stack("rnn-sigmoid", 3, 4),
-    "LinearRNN has .* nn.RNN has tanh and relu alone": recurrent_stack("rnn-linear", 3, 4),
+    "SigmoidRNN has .* nn.RNN has only tanh and relu": recurrent_stack("rnn-sigmoid", 3, 4),
+    "LinearRNN has .* nn.RNN has only tanh and relu": recurrent_stack("rnn-linear", 3, 4),
     "LSTMNoTanh has .* as o ⊙ c; use LSTM": recurrent_stack("lstm-no-tanh", 3, 4),
     "LSTMPeephole has .* don't see its memory; use LSTM": Recurrent(CELLS["lstm-peephole"](3, 4)),
     "LSTMCoupled has .* an input gate of its own; use LSTM": recurrent_stack("lstm-coupled", 3, 4, bidirectional=True),
-    "LSTMLayerNorm has .* normalises nothing inside; use LSTM": recurrent_stack("lstm-layer-norm", 3, 4),
+    "LSTMLayerNorm has .* normalizes nothing inside; use LSTM": recurrent_stack("lstm-layer-norm", 3, 4),
     "Unlike has .* no cell of this equation": Recurrent(Unlike(3, 4)),
-    "Residual has .* no way around a layer; use connection='plain'": RESIDUAL,
-    "DenseStack has .* read the one below alone; use connection='plain'": DENSE,
-    "Backwards has .* only beside forwards; use Bidirectional": Backwards(Recurrent(LSTM(3, 4))),
+    "Residual has .* no residual connections; use connection='plain'": RESIDUAL,
+    "DenseStack has .* read only the one below; use connection='plain'": DENSE,
+    "Backwards has .* only together with forwards; use Bidirectional": Backwards(Recurrent(LSTM(3, 4))),
     r"weight_drop=0\.1\), and torch.nn can't": recurrent_stack("lstm", 3, 4, weight_drop=0.1),
     r"zoneout=0\.1\), and torch.nn can't": recurrent_stack("lstm", 3, 4, zoneout=0.1),
     "initial state is 'learned', that of .* zero": recurrent_stack("lstm", 3, 4, initial="learned"),
@@ -76,7 +76,7 @@ ours_without_equal = {
     "2 key heads for 4 heads": SelfAttention(8, 4, kv_heads=2),
     "head_size 3, value_size 3, output_size 8; in nn.MultiheadAttention": SelfAttention(8, 2, head_size=3),
     "head_size 4, value_size 4, output_size 6": CrossAttention(8, 8, 2, output_size=6),
-    "Rotary has .* by its position; use rotary=None": SelfAttention(8, 2, rotary=Rotary(4)),
+    "Rotary has .* no rotary positions; use rotary=None": SelfAttention(8, 2, rotary=Rotary(4)),
     "window of 3 steps": SelfAttention(8, 2, causal=True, window=3),
     "weighting is 'sum'": SelfAttention(8, 2, weighting="sum"),
     "PlainSelfAttention has .* always has projections": PlainSelfAttention(8, score="scaled-dot"),
@@ -85,15 +85,15 @@ ours_without_equal = {
     "RMSNorm has .* use LayerNorm": encoder(TransformerConfig(**{**vars(parts), "norm": "rms"})),
     "some of its maps and norms have a bias": encoder(TransformerConfig(**{**vars(parts), "bias": False})),
     "has layer norms; use LayerNorm": block(SelfAttention(8, 2), norm="none"),
-    "leaves out each value by itself; use Dropout": block(SelfAttention(8, 2), dropout=VariationalDropout(8, 0.1)),
+    "drops each value by itself; use Dropout": block(SelfAttention(8, 2), dropout=VariationalDropout(8, 0.1)),
     "it holds FeedForward, SelfAttention": block(FeedForward(8, 12), SelfAttention(8, 2)),
     "PreNorm or PostNorm around each": Stack(
         [PreNorm(SelfAttention(8, 2), norm="layer"), PostNorm(FeedForward(8, 12), norm="layer")]
     ),
     "size of its memory is 6, its own 8": cross_decoder(parts, memory_size=6),
     "it holds a Dropout": Stack([encoder(parts).layers["0"], Dropout(8, 0.1)]),
-    "some of its blocks look at a memory": Stack([encoder(parts).layers["0"], cross_decoder(parts).layers["0"]]),
-    "2 heads to itself and 4 to its memory": Stack(
+    "some of its blocks attend to a memory": Stack([encoder(parts).layers["0"], cross_decoder(parts).layers["0"]]),
+    "2 heads for itself and 4 for its memory": Stack(
         [
             PreNorm(SelfAttention(8, 2), norm="layer"),
             PreNorm(CrossAttention(8, 8, 4), norm="layer"),
@@ -103,8 +103,8 @@ ours_without_equal = {
 }
 
 
-@pytest.mark.parametrize(("sentence", "layer"), ours_without_equal.items(), ids=ours_without_equal)
-def test_what_torch_has_no_equal_of_is_refused(sentence: str, layer: Layer) -> None:
+@pytest.mark.parametrize(("sentence", "layer"), ours_without_equivalent.items(), ids=ours_without_equivalent)
+def test_a_layer_without_an_equivalent_is_an_error(sentence: str, layer: Layer) -> None:
     with pytest.raises(NoEquivalent, match=sentence) as caught:
         to_torch(layer)
     assert " has no equivalent in torch.nn: " in str(caught.value)
@@ -113,7 +113,9 @@ def test_what_torch_has_no_equal_of_is_refused(sentence: str, layer: Layer) -> N
 
 @pytest.mark.parametrize("score", [name for name in SCORES if name != "scaled-dot"])
 def test_other_scores_are_refused(score: str) -> None:
-    with pytest.raises(NoEquivalent, match=f"{SCORES[score].__name__} has no equivalent .* scaled dot product alone"):
+    with pytest.raises(
+        NoEquivalent, match=f"{SCORES[score].__name__} has no equivalent .* only the scaled dot product"
+    ):
         to_torch(SelfAttention(8, 2, score=score))
 
 
@@ -121,7 +123,7 @@ class MyLSTM(nn.LSTM):
     """May compute anything."""
 
 
-theirs_without_equal = {
+theirs_without_equivalent = {
     "LSTM with proj_size=2 has no equivalent in seqloom: .* put a linear layer": nn.LSTM(3, 4, proj_size=2),
     "kdim=5 and vdim=6 .* one memory": nn.MultiheadAttention(8, 2, kdim=5, vdim=6),
     "MultiheadAttention with add_bias_kv": nn.MultiheadAttention(8, 2, add_bias_kv=True),
@@ -137,8 +139,8 @@ theirs_without_equal = {
 }
 
 
-@pytest.mark.parametrize(("sentence", "module"), theirs_without_equal.items(), ids=theirs_without_equal)
-def test_what_we_have_no_equal_of_is_refused(sentence: str, module: nn.Module) -> None:
+@pytest.mark.parametrize(("sentence", "module"), theirs_without_equivalent.items(), ids=theirs_without_equivalent)
+def test_a_module_without_an_equivalent_is_an_error(sentence: str, module: nn.Module) -> None:
     with pytest.raises(NoEquivalent, match=sentence):
         from_torch(module)
 

@@ -16,7 +16,7 @@ from seqloom.nn.conversion import (
     to_torch,
 )
 from seqloom.nn.transformer import TransformerConfig, cross_decoder, decoder, encoder
-from tests.nn.conversion.comparing import (
+from tests.nn.conversion.helpers import (
     LENGTHS,
     PADDING,
     ROWS,
@@ -24,9 +24,9 @@ from tests.nn.conversion.comparing import (
     assert_close,
     assert_same_kind,
     assert_same_weights,
+    causal_mask,
     gradients,
-    hidden_from,
-    shaken,
+    perturbed,
 )
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
@@ -45,13 +45,13 @@ def run_encoder(module: nn.Module, x: Tensor, causal: bool, padding: Tensor | No
     masks = {"src_key_padding_mask": padding}
     if causal:
         name = "mask" if isinstance(module, nn.TransformerEncoder) else "src_mask"
-        masks[name] = hidden_from(True)
+        masks[name] = causal_mask(True)
     return module(x, **masks) if first else module(x.transpose(0, 1), **masks).transpose(0, 1)
 
 
 def run_decoder(module: nn.Module, x: Tensor, memory: Tensor, padding: Tensor | None) -> Tensor:
     first = (module.layers[0] if isinstance(module, nn.TransformerDecoder) else module).self_attn.batch_first
-    masks = {"tgt_mask": hidden_from(True), "memory_key_padding_mask": padding}
+    masks = {"tgt_mask": causal_mask(True), "memory_key_padding_mask": padding}
     if first:
         return module(x, memory, **masks)
     return module(x.transpose(0, 1), memory.transpose(0, 1), **masks).transpose(0, 1)
@@ -59,7 +59,7 @@ def run_decoder(module: nn.Module, x: Tensor, memory: Tensor, padding: Tensor | 
 
 @blocks
 def test_encoder_layer_both_ways(norm_first, activation, bias, causal, batch_first) -> None:
-    module = shaken(
+    module = perturbed(
         nn.TransformerEncoderLayer(
             **sizes, norm_first=norm_first, activation=activation, bias=bias, batch_first=batch_first
         )
@@ -83,7 +83,7 @@ def test_encoder_layer_both_ways(norm_first, activation, bias, causal, batch_fir
 
 @blocks
 def test_decoder_layer_both_ways(norm_first, activation, bias, causal, batch_first) -> None:
-    module = shaken(
+    module = perturbed(
         nn.TransformerDecoderLayer(
             **sizes, norm_first=norm_first, activation=activation, bias=bias, batch_first=batch_first
         )
@@ -106,7 +106,7 @@ def test_decoder_layer_both_ways(norm_first, activation, bias, causal, batch_fir
 @pytest.mark.parametrize("causal", [False, True], ids=["whole", "causal"])
 def test_encoder_both_ways(causal: bool, last: nn.Module | None) -> None:
     one = nn.TransformerEncoderLayer(**sizes, norm_first=True, batch_first=True)
-    module = shaken(nn.TransformerEncoder(one, 3, last, enable_nested_tensor=False))
+    module = perturbed(nn.TransformerEncoder(one, 3, last, enable_nested_tensor=False))
     layer = encoder_from_torch(module, causal=causal)
     assert layer.traits.causal is causal
     back = to_torch(layer)
@@ -120,7 +120,7 @@ def test_encoder_both_ways(causal: bool, last: nn.Module | None) -> None:
 
 @pytest.mark.parametrize("last", [None, nn.LayerNorm(8)], ids=["no last norm", "last norm"])
 def test_decoder_both_ways(last: nn.Module | None) -> None:
-    module = shaken(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 3, last))
+    module = perturbed(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 3, last))
     layer = from_torch(module)
     assert layer.traits.causal
     back = to_torch(layer)
@@ -133,7 +133,7 @@ def test_decoder_both_ways(last: nn.Module | None) -> None:
 
 
 def test_a_decoder_that_sees_all_steps() -> None:
-    module = shaken(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 2))
+    module = perturbed(nn.TransformerDecoder(nn.TransformerDecoderLayer(**sizes, batch_first=True), 2))
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     layer = decoder_from_torch(module, causal=False)
     assert_close(layer(x, state=layer.start(memory))[0], module(x, memory))
@@ -148,13 +148,13 @@ def test_our_transformers_to_torch(order: str, activation: str) -> None:
     ours = TransformerConfig(**{**vars(parts), "norm_order": order, "activation": activation})
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
     for make, causal in ((encoder, False), (decoder, True)):
-        layer = shaken(make(ours))
+        layer = perturbed(make(ours))
         expected = layer(x, LENGTHS)[0][~PADDING]
         for grad in (False, True):
             with torch.set_grad_enabled(grad):
                 assert_close(run_encoder(to_torch(layer), x, causal, PADDING)[~PADDING], expected)
         assert_same_weights(from_torch(to_torch(layer)), layer)
-    layer = shaken(cross_decoder(ours))
+    layer = perturbed(cross_decoder(ours))
     y, _ = layer(x, state=layer.start(memory, LENGTHS))
     assert_close(run_decoder(to_torch(layer), x, memory, PADDING), y)
     assert_same_weights(from_torch(to_torch(layer)), layer)

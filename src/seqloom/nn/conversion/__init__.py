@@ -1,10 +1,10 @@
-"""Weights between seqloom and torch.nn, both ways: `from_torch(module)`, `to_torch(layer)`.
+"""Conversion between seqloom and torch.nn with weights: `from_torch(module)`, `to_torch(layer)`.
 
-torch leaves to each call which steps see which (its masks); here a layer knows. `from_torch` takes the usual reading:
-`nn.MultiheadAttention` is self-attention where its sizes allow it, an encoder sees all steps, a decoder those up to its
-own. The functions behind it take the other readings: `self_attention_from_torch(module, causal=True)`,
-`cross_attention_from_torch(module)`, `encoder_from_torch(module, causal=True)`. On the way out this can't be kept: what
-is causal here needs a causal mask there.
+In torch each call decides by masks which steps see which; here a layer decides. `from_torch` assumes the usual case:
+`nn.MultiheadAttention` is self-attention if its sizes allow it, an encoder sees all steps, a decoder those up to its
+own. For the other cases call the functions behind it: `self_attention_from_torch(module, causal=True)`,
+`cross_attention_from_torch(module)`, `encoder_from_torch(module, causal=True)`. A causal layer converted by `to_torch`
+needs a causal mask in each call.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from seqloom.nn.conversion.attention import (
     self_attention_from_torch,
 )
 from seqloom.nn.conversion.recurrent import recurrent_from_torch, recurrent_to_torch
-from seqloom.nn.conversion.refusals import check_expressible, no_equivalent
+from seqloom.nn.conversion.refusals import check_convertible, no_equivalent
 from seqloom.nn.conversion.transformer import (
     block_to_torch,
     decoder_from_torch,
@@ -47,10 +47,8 @@ __all__ = [
     "to_torch",
 ]
 
-INWARDS: Mapping[type[nn.Module], Callable[[Any], Layer]] = {
-    nn.RNN: recurrent_from_torch,
-    nn.LSTM: recurrent_from_torch,
-    nn.GRU: recurrent_from_torch,
+FROM_TORCH: Mapping[type[nn.Module], Callable[[Any], Layer]] = {
+    **dict.fromkeys((nn.RNN, nn.LSTM, nn.GRU), recurrent_from_torch),
     nn.MultiheadAttention: attention_from_torch,
     nn.TransformerEncoderLayer: encoder_layer_from_torch,
     nn.TransformerDecoderLayer: decoder_layer_from_torch,
@@ -58,31 +56,25 @@ INWARDS: Mapping[type[nn.Module], Callable[[Any], Layer]] = {
     nn.TransformerDecoder: decoder_from_torch,
 }
 
-OUTWARDS: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
-    Recurrent: recurrent_to_torch,
-    Bidirectional: recurrent_to_torch,
-    SelfAttention: attention_to_torch,
-    CrossAttention: attention_to_torch,
+TO_TORCH: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
+    **dict.fromkeys((Recurrent, Bidirectional), recurrent_to_torch),
+    **dict.fromkeys((SelfAttention, CrossAttention), attention_to_torch),
 }
 
-# What a stack is, by its first part.
-STACKS: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
-    Recurrent: recurrent_to_torch,
-    Bidirectional: recurrent_to_torch,
-    Dropout: recurrent_to_torch,
-    VariationalDropout: recurrent_to_torch,
-    PreNorm: block_to_torch,
-    PostNorm: block_to_torch,
+# For a stack, by its first layer.
+STACK_TO_TORCH: Mapping[type[nn.Module], Callable[[Any], nn.Module]] = {
+    **dict.fromkeys((Recurrent, Bidirectional, Dropout, VariationalDropout), recurrent_to_torch),
+    **dict.fromkeys((PreNorm, PostNorm), block_to_torch),
     Stack: transformer_to_torch,
 }
 
 
 def from_torch(module: nn.Module) -> Layer:
-    """The layer that computes what this module of torch.nn does, with a copy of its weights.
+    """The layer that computes the same as this module of torch.nn, with a copy of its weights.
 
     `nn.RNN`, `nn.LSTM` and `nn.GRU` become what `recurrent_stack` builds; `nn.MultiheadAttention` becomes
-    `SelfAttention`, or `CrossAttention` where keys have another size; the Transformer's layers become the blocks of
-    `transformer`. Precision, device and training mode stay. What has no equivalent here is refused by name.
+    `SelfAttention`, or `CrossAttention` if keys have another size; the Transformer's layers become the blocks of
+    `transformer`. Precision, device and training mode stay. A module without an equivalent is an error that names it.
 
     >>> import torch
     >>> theirs = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
@@ -91,17 +83,17 @@ def from_torch(module: nn.Module) -> Layer:
     >>> torch.allclose(ours(x)[0], theirs(x)[0], atol=1e-6)
     True
     """
-    if type(module) not in INWARDS:
-        known = ", ".join(f"nn.{kind.__name__}" for kind in INWARDS)
-        raise NoEquivalent(type(module).__name__, "seqloom", f"from_torch knows {known}, and no subclass of them")
-    return INWARDS[type(module)](module)
+    if type(module) not in FROM_TORCH:
+        names = ", ".join(f"nn.{kind.__name__}" for kind in FROM_TORCH)
+        raise NoEquivalent(type(module).__name__, "seqloom", f"from_torch knows {names}, and no subclass of them")
+    return FROM_TORCH[type(module)](module)
 
 
 def to_torch(layer: Layer) -> nn.Module:
-    """The module of torch.nn that computes what this layer does, batch first, with a copy of its weights.
+    """The module of torch.nn that computes the same as this layer, batch first, with a copy of its weights.
 
-    A causal layer becomes a module that must be given a causal mask in each call. Precision, device and training mode
-    stay. What has no equivalent there is refused by name.
+    A causal layer becomes a module that needs a causal mask in each call. Precision, device and training mode stay. A
+    layer without an equivalent is an error that names it.
 
     >>> from seqloom.nn.deep_recurrent import recurrent_stack
     >>> to_torch(recurrent_stack("gru-after", 3, 4, depth=2))
@@ -110,10 +102,10 @@ def to_torch(layer: Layer) -> nn.Module:
     Traceback (most recent call last):
     seqloom.core.problem.NoEquivalent: GRU has no equivalent in torch.nn: its reset gate acts before the product, ...
     """
-    check_expressible(layer)
-    table, kind = OUTWARDS, type(layer)
+    check_convertible(layer)
+    table, kind = TO_TORCH, type(layer)
     if type(layer) is Stack:
-        table, kind = STACKS, type(next(iter(layer.sublayers().values())))
+        table, kind = STACK_TO_TORCH, type(next(iter(layer.sublayers().values())))
     if kind not in table:
         raise no_equivalent(layer)
     return table[kind](layer)

@@ -1,13 +1,13 @@
-"""`nn.RNN`, `nn.LSTM` and `nn.GRU`, and the recurrent layers that compute the same.
+"""`nn.RNN`, `nn.LSTM` and `nn.GRU` to and from recurrent layers.
 
-torch has two biases, b_ih beside the input and b_hh beside the past. They are only ever added, except in a GRU's
-candidate, where the reset gate acts on all that comes from the past. So one will do, but there:
+torch has two biases: b_ih for the input and b_hh for the past. Only their sum matters, except in a GRU's candidate,
+where the reset gate acts on everything from the past:
 
     RNN, LSTM    b = b_ih + b_hh
     GRU          b_r = b_ir + b_hr;   b_z = b_iz + b_hz;   b_h = b_in;   b_hh = b_hn
 
-The other way b_ih = b and b_hh = 0, but for a GRU's b_hn. From here to torch and back, every weight is the same bit
-for bit; from torch to here and back too, but for the biases, of which the sum is.
+To torch, b_ih = b and b_hh = 0, except a GRU's b_hn. From seqloom to torch and back, every weight keeps its bits; from
+torch to seqloom and back too, except that only the sum of the biases is kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -20,38 +20,31 @@ from torch import Tensor, nn
 from seqloom.core.problem import NoEquivalent
 from seqloom.nn.cells import LSTM, RNN, Cell, GRUAfter, ReluRNN
 from seqloom.nn.conversion.refusals import no_equivalent
-from seqloom.nn.conversion.weights import fill, filled
+from seqloom.nn.conversion.weights import build_with, load_copies
 from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import DropoutBase, VariationalDropout
 from seqloom.nn.layer import Layer
 from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 
-AnyRecurrent = nn.RNN | nn.LSTM | nn.GRU
-Level = list[Recurrent]  # one direction, or both
+TorchRecurrent = nn.RNN | nn.LSTM | nn.GRU
+Directions = list[Recurrent]  # one, or forwards and backwards
 
-NAMES = "nn.RNN, nn.LSTM and nn.GRU"
+MODULE_NAMES = "nn.RNN, nn.LSTM and nn.GRU"
 
-# The name of a cell, by what torch calls the mode of a module.
+# The name of a cell by torch's `mode`.
 CELLS: Mapping[str, str] = {"RNN_TANH": "rnn", "RNN_RELU": "rnn-relu", "LSTM": "lstm", "GRU": "gru-after"}
 
-MODULES: Mapping[type[Cell], Callable[..., AnyRecurrent]] = {
+MODULES: Mapping[type[Cell], Callable[..., TorchRecurrent]] = {
     RNN: nn.RNN,
     ReluRNN: partial(nn.RNN, nonlinearity="relu"),
     LSTM: nn.LSTM,
     GRUAfter: nn.GRU,
 }
 
-DIRECTIONS: Mapping[type[Layer], Callable[..., Level]] = {
-    Recurrent: lambda layer: [layer],
-    Bidirectional: lambda layer: [layer.layers["forwards"], layer.layers["backwards"].layers["reversed"]],
-}
 
-# From torch -------------------------------------------------------------------------------------------------------
-
-
-def recurrent_from_torch(module: AnyRecurrent) -> Stack:
-    """`num_layers` recurrent layers, as `recurrent_stack` builds them; dropout stands between them."""
+def recurrent_from_torch(module: TorchRecurrent) -> Stack:
+    """`num_layers` recurrent layers as `recurrent_stack` builds them, with dropout between them."""
     if module.proj_size:
         why = "a cell here shows its whole hidden state; put a linear layer after each, such as DenseOverFeatures"
         raise NoEquivalent(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", why)
@@ -65,43 +58,37 @@ def recurrent_from_torch(module: AnyRecurrent) -> Stack:
             bias=module.bias,
             dropout=module.dropout,
         )
-    levels, _ = read(stack)
+    levels, _ = levels_and_dropout(stack)
     for layer, suffix in zip(chain(*levels), suffixes(levels), strict=True):
-        fill(layer.cell, inwards(module, suffix))
+        load_copies(layer.cell, weights_from_torch(module, suffix))
     return stack.train(module.training)
 
 
-def inwards(module: AnyRecurrent, suffix: str) -> dict[str, Tensor]:
-    """torch's weights of one level and direction, as ours."""
-
-    def their(name: str) -> Tensor:
-        found: Tensor = getattr(module, f"{name}_{suffix}")
-        return found
-
-    weights = {"input_weight": their("weight_ih"), "recurrent_weight": their("weight_hh")}
+def weights_from_torch(module: TorchRecurrent, suffix: str) -> dict[str, Tensor]:
+    """The weights of one level and direction under seqloom's names."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if module.bias else ("weight_ih", "weight_hh")
+    theirs: dict[str, Tensor] = {name: getattr(module, f"{name}_{suffix}") for name in names}
+    weights = {"input_weight": theirs["weight_ih"], "recurrent_weight": theirs["weight_hh"]}
     if not module.bias:
         return weights
-    total = their("bias_ih") + their("bias_hh")
+    total = theirs["bias_ih"] + theirs["bias_hh"]
     if module.mode != "GRU":
         return {**weights, "bias": total}
     gates = 2 * module.hidden_size  # rows: reset, update; then the candidate
-    bias = torch.cat([total[:gates], their("bias_ih")[gates:]])
-    return {**weights, "bias": bias, "candidate_bias": their("bias_hh")[gates:]}
+    bias = torch.cat([total[:gates], theirs["bias_ih"][gates:]])
+    return {**weights, "bias": bias, "candidate_bias": theirs["bias_hh"][gates:]}
 
 
-# To torch ---------------------------------------------------------------------------------------------------------
-
-
-def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> AnyRecurrent:
-    """One module for recurrent layers that are alike but for what they read."""
-    levels, dropout = read(layer)
+def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> TorchRecurrent:
+    """One module for all levels, which must be alike except for their input sizes."""
+    levels, dropout = levels_and_dropout(layer)
     cell = check_alike(layer, levels)
     weights = {
         f"{name}_{suffix}": weight
-        for each, suffix in zip(chain(*levels), suffixes(levels), strict=True)
-        for name, weight in outwards(each.cell).items()
+        for direction, suffix in zip(chain(*levels), suffixes(levels), strict=True)
+        for name, weight in weights_to_torch(direction.cell).items()
     }
-    module = filled(
+    module = build_with(
         lambda: MODULES[type(cell)](
             cell.input_size,
             cell.hidden_size,
@@ -113,71 +100,68 @@ def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> AnyRecurrent
         ),
         weights,
     )
-    module.flatten_parameters()  # in one piece of memory, as cuDNN wants them
+    module.flatten_parameters()  # one block of memory, for cuDNN
     return module.train(layer.training)
 
 
-def outwards(cell: Cell) -> dict[str, Tensor | None]:
-    """Our weights of one level and direction, as torch's."""
+def weights_to_torch(cell: Cell) -> dict[str, Tensor | None]:
+    """The weights of one level and direction under torch's names."""
     input_weight, recurrent_weight, bias, recurrent_bias = cell.operands()
     if bias is not None and recurrent_bias is None:
         recurrent_bias = torch.zeros_like(bias)
     return {"weight_ih": input_weight, "weight_hh": recurrent_weight, "bias_ih": bias, "bias_hh": recurrent_bias}
 
 
-def suffixes(levels: Sequence[Level]) -> list[str]:
-    """How torch names the weights of each level and direction: l0, l0_reverse, l1, ..."""
+def suffixes(levels: Sequence[Directions]) -> list[str]:
+    """torch's names for each level and direction: l0, l0_reverse, l1, ..."""
     return [f"l{k}{side}" for k, side in product(range(len(levels)), ("", "_reverse")[: len(levels[0])])]
 
 
-def read(layer: Layer) -> tuple[list[Level], float]:
-    """The levels of recurrent layers, and the one dropout between any two."""
-    levels: list[Level] = []
-    dropped = [0.0]  # before the first level, after the first, after the second, ...
+def levels_and_dropout(layer: Layer) -> tuple[list[Directions], float]:
+    """The recurrent layers of each level, and the one dropout between any two levels."""
+    levels: list[Directions] = []
+    dropouts = [0.0]  # before the first level, after the first, after the second, ...
     for part in layer.sublayers().values() if isinstance(layer, Stack) else [layer]:
-        if type(part) in DIRECTIONS:
-            levels.append(DIRECTIONS[type(part)](part))
-            dropped.append(0.0)
+        if type(part) is Recurrent:
+            levels.append([part])
+            dropouts.append(0.0)
+        elif type(part) is Bidirectional:
+            backwards = part.layers["backwards"].layers
+            levels.append([part.layers["forwards"], backwards["reversed"]])  # type: ignore[list-item, index]
+            dropouts.append(0.0)
         elif not isinstance(part, DropoutBase):
-            raise no_equivalent(layer, f"{NAMES} hold no {type(part).__name__}")
+            raise no_equivalent(layer, f"{MODULE_NAMES} hold no {type(part).__name__}")
         elif isinstance(part, VariationalDropout) and part.p:
-            raise no_equivalent(part, f"{NAMES} leave out other values at every step; use Dropout")
+            raise no_equivalent(part, f"{MODULE_NAMES} drop other values at every step; use Dropout")
         else:
-            dropped[-1] = 1 - (1 - dropped[-1]) * (1 - part.p) if dropped[-1] else part.p
+            dropouts[-1] = 1 - (1 - dropouts[-1]) * (1 - part.p) if dropouts[-1] else part.p
     if not levels:
         raise no_equivalent(layer)
-    before, *between, after = dropped
+    before, *between, after = dropouts
     if before or after or len(set(between)) > 1:
-        raise no_equivalent(layer, f"{NAMES} have one dropout between all their layers, and none at either end")
+        raise no_equivalent(layer, f"{MODULE_NAMES} have one dropout between all their layers, and none at either end")
     return levels, between[0] if between else 0.0
 
 
-def check_alike(layer: Layer, levels: Sequence[Level]) -> Cell:
-    """The first of the cells: all are of one kind and size, with nothing beside the equation."""
-    cells = [each.cell for each in chain(*levels)]
+def check_alike(layer: Layer, levels: Sequence[Directions]) -> Cell:
+    """The first of the cells, if all are of one kind and size and the layers have no options that torch lacks."""
+    cells = [direction.cell for direction in chain(*levels)]
     if type(cells[0]) not in MODULES:
         raise no_equivalent(cells[0], "torch.nn has no cell of this equation")
-    likeness: dict[str, Sized] = {
+    properties: dict[str, Sized] = {
         "kinds of cell": {type(cell) for cell in cells},
         "hidden sizes": {cell.hidden_size for cell in cells},
         "numbers of directions": {len(level) for level in levels},
         "biases (some none)": {cell.bias is None for cell in cells},
     }
-    for what, found in likeness.items():
-        if len(found) > 1:
-            raise no_equivalent(layer, f"its layers have different {what}, and those of {NAMES} are alike")
-    for each in chain(*levels):
-        check_bare(each)
+    for name, values in properties.items():
+        if len(values) > 1:
+            raise no_equivalent(layer, f"its layers have different {name}, and those of {MODULE_NAMES} are alike")
+    for one in chain(*levels):
+        if one.weight_drop:
+            raise no_equivalent(one, f"it drops recurrent weights (weight_drop={one.weight_drop}), and torch.nn can't")
+        if one.zoneout:
+            raise no_equivalent(one, f"its state may keep its past (zoneout={one.zoneout}), and torch.nn can't do that")
+        if one.initial_kind != "zero":
+            raise no_equivalent(one, f"its initial state is {one.initial_kind!r}, that of {MODULE_NAMES} zero")
     return cells[0]
-
-
-def check_bare(layer: Recurrent) -> None:
-    """Nothing beside the equation."""
-    if layer.weight_drop:
-        raise no_equivalent(
-            layer, f"it leaves out recurrent weights (weight_drop={layer.weight_drop}), and torch.nn can't"
-        )
-    if layer.zoneout:
-        raise no_equivalent(layer, f"its state may keep its past (zoneout={layer.zoneout}), and torch.nn can't do that")
-    if layer.initial_kind != "zero":
-        raise no_equivalent(layer, f"its initial state is {layer.initial_kind!r}, that of {NAMES} zero")

@@ -1,4 +1,4 @@
-"""What torch.nn has no equivalent of, and why: a sentence for each."""
+"""What has no equivalent in torch.nn, and why."""
 
 from collections.abc import Mapping
 
@@ -15,52 +15,39 @@ from seqloom.nn.residual import Residual
 from seqloom.nn.scores import Additive, Bilinear, Cosine, Dot, Gaussian, LowRank
 from seqloom.nn.stack import DenseStack
 
-_SIMPLE = "nn.RNN has tanh and relu alone; use RNN or ReluRNN"
-_SCORE = "nn.MultiheadAttention has the scaled dot product alone; use ScaledDot ('scaled-dot')"
-_NORM = (
-    "the norms of nn.TransformerEncoderLayer and its kin are layer norms with a learned scale; use LayerNorm ('layer')"
-)
+_SIMPLE = "nn.RNN has only tanh and relu; use RNN or ReluRNN"
+_SCORE = "nn.MultiheadAttention has only the scaled dot product; use ScaledDot ('scaled-dot')"
+_NORM = "torch's Transformer layers have only layer norm with a learned scale; use LayerNorm ('layer')"
 
 REASONS: Mapping[type[nn.Module], str] = {
     GRU: "its reset gate acts before the product, that of nn.GRU after it; use GRUAfter ('gru-after')",
-    SigmoidRNN: _SIMPLE,
-    LinearRNN: _SIMPLE,
+    **dict.fromkeys((SigmoidRNN, LinearRNN), _SIMPLE),
     LSTMNoTanh: "nn.LSTM shows its memory as o ⊙ tanh(c), not as o ⊙ c; use LSTM",
     LSTMPeephole: "the gates of nn.LSTM don't see its memory; use LSTM",
     LSTMCoupled: "nn.LSTM has an input gate of its own; use LSTM",
-    LSTMLayerNorm: "nn.LSTM normalises nothing inside; use LSTM",
-    Residual: "nn.RNN, nn.LSTM and nn.GRU have no way around a layer; use connection='plain'",
-    DenseStack: "layers of nn.RNN, nn.LSTM and nn.GRU read the one below alone; use connection='plain'",
-    Dot: _SCORE,
-    Cosine: _SCORE,
-    Bilinear: _SCORE,
-    LowRank: _SCORE,
-    Gaussian: _SCORE,
-    Additive: _SCORE,
-    Rotary: "nn.MultiheadAttention turns nothing by its position; use rotary=None, and positions in the stem",
+    LSTMLayerNorm: "nn.LSTM normalizes nothing inside; use LSTM",
+    Residual: "nn.RNN, nn.LSTM and nn.GRU have no residual connections; use connection='plain'",
+    DenseStack: "layers of nn.RNN, nn.LSTM and nn.GRU read only the one below; use connection='plain'",
+    **dict.fromkeys((Dot, Cosine, Bilinear, LowRank, Gaussian, Additive), _SCORE),
+    Rotary: "nn.MultiheadAttention has no rotary positions; use rotary=None, and positions in the stem",
     PlainSelfAttention: "nn.MultiheadAttention always has projections; use SelfAttention",
     GatedFeedForward: "the feed-forward part of nn.TransformerEncoderLayer has no gate; use FeedForward",
-    PlainLayerNorm: _NORM,
-    RMSNorm: _NORM,
-    BatchNorm: _NORM,
-    GroupNorm: _NORM,
-    InstanceNorm: _NORM,
+    **dict.fromkeys((PlainLayerNorm, RMSNorm, BatchNorm, GroupNorm, InstanceNorm), _NORM),
 }
 
 
-def no_equivalent(part: nn.Module, why: str | None = None) -> NoEquivalent:
-    """The error for a part, with its own reason, or `why`."""
-    otherwise = "to_torch knows recurrent layers, multi-head attention and Transformer blocks, and no subclass of them"
-    return NoEquivalent(type(part).__name__, "torch.nn", why or REASONS.get(type(part), otherwise))
+def no_equivalent(module: nn.Module, why: str | None = None) -> NoEquivalent:
+    """The error for a module, with the reason in the table or `why`."""
+    default = "to_torch knows recurrent layers, multi-head attention and Transformer blocks, and no subclass of them"
+    return NoEquivalent(type(module).__name__, "torch.nn", why or REASONS.get(type(module), default))
 
 
-def check_expressible(layer: nn.Module) -> None:
-    """Nothing inside is known to have no equivalent. (Reading backwards alone: only beside forwards.)"""
-    paired = {part.layers["backwards"] for part in layer.modules() if type(part) is Bidirectional}
-    for part in layer.modules():
-        if type(part) in REASONS:
-            raise no_equivalent(part)
-        if type(part) is Backwards and part not in paired:
-            raise no_equivalent(
-                part, "nn.RNN, nn.LSTM and nn.GRU read backwards only beside forwards; use Bidirectional"
-            )
+def check_convertible(layer: nn.Module) -> None:
+    """An error for any module inside that is known to have no equivalent."""
+    paired = {module.layers["backwards"] for module in layer.modules() if type(module) is Bidirectional}
+    for module in layer.modules():
+        if type(module) in REASONS:
+            raise no_equivalent(module)
+        if type(module) is Backwards and module not in paired:
+            why = "nn.RNN, nn.LSTM and nn.GRU read backwards only together with forwards; use Bidirectional"
+            raise no_equivalent(module, why)

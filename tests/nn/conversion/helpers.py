@@ -8,7 +8,7 @@ LENGTHS = torch.tensor([6, 1, 4])
 PADDING = torch.arange(STEPS) >= LENGTHS.unsqueeze(1)
 
 
-def shaken(module: nn.Module) -> nn.Module:
+def perturbed(module: nn.Module) -> nn.Module:
     """In float64 and eval mode, no weight at zero or one: what starts there (biases, norms) would hide a mistake."""
     with torch.no_grad():
         for weight in module.double().eval().parameters():
@@ -21,20 +21,20 @@ def gradients(y: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
     return torch.autograd.grad((y * weights).sum(), inputs, retain_graph=True)
 
 
-def assert_close(came: object, expected: object, atol: float = 1e-12) -> None:
-    torch.testing.assert_close(came, expected, rtol=0, atol=atol)
+def assert_close(actual: object, expected: object, atol: float = 1e-12) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
-def assert_same_weights(came: nn.Module, expected: nn.Module) -> None:
+def assert_same_weights(actual: nn.Module, expected: nn.Module) -> None:
     """Bit for bit."""
-    assert_close(dict(came.named_parameters()), dict(expected.named_parameters()), atol=0)
+    assert_close(dict(actual.named_parameters()), dict(expected.named_parameters()), atol=0)
 
 
-def assert_same_kind(came: nn.Module, expected: nn.Module) -> None:
+def assert_same_kind(actual: nn.Module, expected: nn.Module) -> None:
     """The same parts with the same settings."""
-    assert repr(came) == repr(expected)
+    assert repr(actual) == repr(expected)
 
 
-def hidden_from(causal: bool) -> Tensor | None:
+def causal_mask(causal: bool) -> Tensor | None:
     """torch's mask: True where a step is not seen."""
     return torch.ones(STEPS, STEPS, dtype=torch.bool).triu(1) if causal else None
