@@ -48,7 +48,7 @@ def test_it_is_trained_saved_and_read() -> None:
     assert type(again) is Blanks
     assert again.encode("a dog runs").tolist() == made.encode("a dog runs").tolist()
     assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
-    assert made.unseen("a mouse") == ["mouse"]
+    assert made.unknown_in("a mouse") == ["mouse"]
     told = reading_of(made)
     ids = made.encode("a cat  runs home\n").tolist()
     assert [told.say(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
@@ -120,7 +120,7 @@ def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
 
 
 def test_its_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", 20)
+    monkeypatch.setattr("seqloom.data.tokenizers.registry.MAX_BYTES", 20)
     with pytest.raises(PartError, match="the tokenizer 'blanks' is not read again: a tokenizer of more than"):
         trained("blanks")
 

@@ -300,7 +300,7 @@ def test_a_bad_file_is_a_sentence(text: str, message: str) -> None:
 
 def test_a_file_has_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     text = MADE["byte", False].to_json()
-    monkeypatch.setattr("seqloom.data.tokenizers.registry.LARGEST", len(text))
+    monkeypatch.setattr("seqloom.data.tokenizers.registry.MAX_BYTES", len(text))
     assert Tokenizer.from_json(text).kind == "byte"
     with pytest.raises(DataError, match="MiB"):
         Tokenizer.from_json(text + " ")

@@ -21,7 +21,7 @@ def beginning(options: DecodeSection, longest: int | None, source: Source) -> li
     prompt, name, otherwise = options.prompt, KeyName("decode.prompt"), "Begin otherwise, or leave it out"
     if not prompt:
         return []
-    new = source.target.unseen(prompt)
+    new = source.target.unknown_in(prompt)
     if new:
         message = f"{name} has {new[0][:40]!r}, which this run has not learned to write"
         raise UserError(message, otherwise, code="unknown-prompt")

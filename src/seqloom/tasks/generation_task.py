@@ -167,7 +167,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         """How likely the right answers are, and how good those are that the model writes."""
         part = self.data.splits[name]
         likely = self.likelihood(model, part, device)
-        written = self.metrics(lowercase=self.target.lowercase, normalize=self.target.written)
+        written = self.metrics(lowercase=self.target.lowercase, normalize=self.target.respace)
         sizes = self.source.lengths(part) - self.source.ends
         metric_inputs = MetricInputs(keys(self.experiment.train, GenerationTrain).metrics)
         first = set(self.source.first(part, EXAMPLES).tolist())

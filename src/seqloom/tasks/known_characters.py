@@ -54,7 +54,7 @@ def characters(texts: Ragged, tokenizer: Tokenizer) -> str:
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(texts.flat), AT_ONCE):
         found[codes(decoder.decode(bytes(texts.flat[start : start + AT_ONCE])))] = True
-    distinct = "".join(sorted(set(tokenizer.lowered("".join(map(chr, np.flatnonzero(found)))))))
+    distinct = "".join(sorted(set(tokenizer.normalize("".join(map(chr, np.flatnonzero(found)))))))
     return distinct if len(distinct) <= MOST else ""
 
 
@@ -66,12 +66,12 @@ def unseen(text: str, tokenizer: Tokenizer, seen: str) -> list[str]:
     ['é']
     """
     if tokenizer.unknown is not None:
-        return tokenizer.unseen(text)
+        return tokenizer.unknown_in(text)
     if not seen:
         return []
     refuse_surrogates(text)
     known, given = set(seen), dict.fromkeys("".join(text.split()))
-    return [each for each in given if not known.issuperset(tokenizer.lowered(each))]
+    return [each for each in given if not known.issuperset(tokenizer.normalize(each))]
 
 
 def says_nothing(text: str, tokenizer: Tokenizer, seen: str) -> bool:

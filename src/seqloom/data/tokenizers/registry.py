@@ -1,6 +1,8 @@
-"""Tokenizers by name, and their files: read as what a stranger wrote, so that only registered kinds come out."""
+"""Tokenizers by name, their training, and their files, which may come from strangers: only registered kinds load."""
 
 import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from seqloom.core import names
 from seqloom.core.part_checks import call_part, misfit, require_class, require_signature
@@ -16,59 +18,91 @@ from seqloom.data.tokenizers.word import Word
 BUILTIN: tuple[type[LibraryTokenizer], ...] = (Character, Byte, Word, BPE)
 TOKENIZERS: Registry[type[Tokenizer]] = Registry(names.TOKENIZERS, {kind.kind: kind for kind in BUILTIN})
 
-LARGEST = 64 * 2**20
+MAX_BYTES = 64 * 2**20  # of a file
+TRIAL = 1000  # characters of a training text, on which a user-defined tokenizer is tried
+
+
+def train_tokenizer(
+    kind: str, texts: Iterable[str], *, vocabulary: int, min_count: int, lowercase: bool, sample: int
+) -> Tokenizer:
+    """A tokenizer trained on the first `sample` characters of the texts; no more of them is read.
+
+    >>> tokenizer = train_tokenizer(
+    ...     "character", ["to be", "or not"], vocabulary=100, min_count=2, lowercase=False, sample=1000
+    ... )
+    >>> tokenizer.decode(tokenizer.encode("to be or not to be"))
+    'to �� o� �ot to ��'
+    """
+    tokenizer_class, texts = TOKENIZERS[kind], first_characters(texts, sample)
+    if TOKENIZERS.names.origin(kind) is None:
+        return tokenizer_class.train(texts, vocabulary, min_count, lowercase)
+    beginning = next(texts, "")
+    texts = chain([beginning], texts)
+    trained = call_part(
+        "tokenizer", kind, tokenizer_class, lambda: tokenizer_class.train(texts, vocabulary, min_count, lowercase)
+    )
+    return check_trained(kind, trained, beginning[:TRIAL])
+
+
+def first_characters(texts: Iterable[str], characters: int) -> Iterator[str]:
+    """The texts up to so many characters in all.
+
+    >>> list(first_characters(["abc", "def", "ghi"], 5))
+    ['abc', 'de']
+    """
+    for text in texts:
+        yield text[:characters]
+        characters -= len(text)
+        if characters <= 0:
+            return
 
 
 def read(text: str, location: object) -> Tokenizer:
-    """The tokenizer that `to_json` wrote; of the file nothing is used but what its kind learned."""
-    if len(text) > LARGEST:
-        raise damaged(location, f"a tokenizer of more than {LARGEST // 2**20} MiB")
+    """The tokenizer in a file; nothing is used but what its kind learned."""
+    if len(text) > MAX_BYTES:
+        raise damaged(location, f"a tokenizer of more than {MAX_BYTES // 2**20} MiB")
     try:
-        told = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         raise damaged(location, "a tokenizer that is not JSON") from None
-    if not isinstance(told, dict):
-        raise damaged(location, "not a tokenizer of a kind that this version of seqloom makes")
-    if "tokenizer" in told:
-        return read_own(told["tokenizer"], told.get("state"), location)
-    kind = next((kind for kind in BUILTIN if kind.is_said_by(told)), None)
+    if isinstance(content, dict) and "tokenizer" in content:
+        return read_user_defined(content["tokenizer"], content.get("state"), location)
+    kind = next((kind for kind in BUILTIN if isinstance(content, dict) and kind.matches(content)), None)
     if kind is None:
         raise damaged(location, "not a tokenizer of a kind that this version of seqloom makes")
     try:
-        return kind.from_state(told)
+        return kind.from_state(content)
     except ValueError as flaw:
         raise damaged(location, f"a {kind.kind} tokenizer with a flaw: {flaw}") from None
 
 
 def damaged(location: object, message: str) -> DataError:
-    """The error for a file that is not as it was written."""
     advice = "Train again, or copy the file anew from where it was made"
     return DataError(location, message, advice, code="damaged-tokenizer")
 
 
-def read_own(name: object, state: object, location: object) -> Tokenizer:
-    """A user-defined tokenizer."""
+# User-defined tokenizers ---------------------------------------------------------------------------------------------
+
+
+def read_user_defined(name: object, state: object, location: object) -> Tokenizer:
     origin = TOKENIZERS.names.origin(name) if isinstance(name, str) else None
     if origin is None:
-        what = f"a tokenizer of the kind {short_repr(name)}, which is not registered"
-        raise DataError(location, what, "Register it, as when the run was made", code="tokenizer-missing")
+        message = f"a tokenizer of the kind {short_repr(name)}, which is not registered"
+        raise DataError(location, message, "Register it, as when the run was made", code="tokenizer-missing")
     kind = TOKENIZERS[str(name)]
     if not isinstance(state, dict):
         raise damaged(location, f"a {name} tokenizer without a state")
     try:
-        made = kind.from_state(state)
+        tokenizer = kind.from_state(state)
     except SeqloomError:
         raise
     except Exception as error:
-        what = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
-        raise damaged(location, what.replace(".)", ")")) from None
-    if not isinstance(made, kind):
-        reason = f"made {short_repr(made)} from its state"
+        message = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
+        raise damaged(location, message.replace(".)", ")")) from None
+    if not isinstance(tokenizer, kind):
+        reason = f"made {short_repr(tokenizer)} from its state"
         raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")
-    return made
-
-
-# User-defined tokenizers ---------------------------------------------------------------------------------------------
+    return tokenizer
 
 
 def register(name: str, part: object) -> None:

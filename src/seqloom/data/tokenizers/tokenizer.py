@@ -1,4 +1,4 @@
-"""What every tokenizer does: text to ids and back, and a file that says how."""
+"""The interface of every tokenizer: text to ids and back, and a file that holds what was learned."""
 
 import json
 from abc import ABC, abstractmethod
@@ -13,16 +13,16 @@ from seqloom.core.problem import UserError
 from seqloom.core.registry import short_repr
 
 Ids = NDArray[np.int32]
-Saved = dict[str, Any]
-"""An object of JSON."""
+State = dict[str, Any]
+"""A JSON object."""
 
 
 class Tokenizer(ABC):
-    """Text to ids and back. A user-defined tokenizer writes the abstract methods, and says these:
+    """Text to ids and back. A user-defined tokenizer writes the abstract methods, and sets these:
 
     kind: the name under which it is registered, which registration sets
-    unknown: the id of everything that was not learned; None where there is no such thing
-    lowercase: whether it makes capitals small
+    unknown: the id of everything that was not learned; None if nothing is unknown
+    lowercase: whether it converts capitals
     lossless: whether the ids hold all of a text, so that bits per character are of that text; a token for what is
         unknown then stands for one character
     """
@@ -35,7 +35,7 @@ class Tokenizer(ABC):
     @classmethod
     @abstractmethod
     def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
-        """Learn from all of the texts: at most so many tokens, each seen so often at least."""
+        """Learn at most `vocabulary` tokens from the texts, each of which occurs `min_count` times."""
 
     @abstractmethod
     def ids(self, text: str) -> Sequence[int] | Ids:
@@ -47,75 +47,73 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
-        """Each id as a person would read it; white space stands for itself."""
+        """Each id as a person would read it; white space is not escaped."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
 
     @abstractmethod
-    def state(self) -> Saved:
-        """All that was learned, as JSON can say it."""
+    def state(self) -> State:
+        """All that was learned."""
 
     @classmethod
     @abstractmethod
-    def from_state(cls, state: Saved) -> Self:
-        """The reverse; an error for what `state` did not write, since a run may come from a stranger."""
+    def from_state(cls, state: State) -> Self:
+        """The reverse of `state`; an error for anything else, since a run may come from a stranger."""
 
     def encode(self, text: str) -> Ids:
-        """The ids of one text."""
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[Ids]:
-        """The ids of many texts, in the same order."""
         for text in texts:
             refuse_surrogates(text)
-        return [self._checked(text) for text in texts]
+        return [self._checked_ids(text) for text in texts]
 
-    def _checked(self, text: str) -> Ids:
-        """The ids of a text as an array, if they are ids."""
+    def _checked_ids(self, text: str) -> Ids:
         ids = call_part("tokenizer", self.kind, type(self), lambda: self.ids(text))
         array = np.asarray(ids)
-        whole = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
-        if not whole or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
+        is_valid = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
+        if not is_valid or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
             reason = f"gave {short_repr(ids)}, not ids from 0 to {len(self) - 1}"
             raise misfit("tokenizer", self.kind, type(self), reason, "Give a list of those")
         return array.astype(np.int32)
 
-    def written(self, text: str) -> str:
-        """A text with the spaces that `decode` would give it, if every word of it were known."""
+    def respace(self, text: str) -> str:
+        """The text with the spaces that `decode` would give it, if every word of it were known."""
         return text
 
-    def unseen(self, text: str) -> list[str]:
-        """The characters or words of a text that were not learned, each once."""
+    def unknown_in(self, text: str) -> list[str]:
+        """The distinct characters or words of a text that were not learned."""
         if self.unknown is None:
             return []
         return [word for word in dict.fromkeys(text.split()) if self.unknown in self.encode(word)]
 
-    def lowered(self, text: str) -> str:
-        """A text as it is read."""
+    def normalize(self, text: str) -> str:
+        """The text as it is encoded: in lower case, if `lowercase`."""
         return text.lower() if self.lowercase else text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} tokens)"
 
     def to_json(self) -> str:
-        """Its file: its kind and what it learned."""
+        """The content of its file."""
         return json.dumps({"tokenizer": self.kind, "state": self.state()}, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, location: object = "tokenizer.json") -> "Tokenizer":
-        """What `to_json` wrote, of any kind; a `DataError` that begins with `location` for anything else."""
-        from seqloom.data.tokenizers.registry import read  # which knows every kind, and so imports this file
+        """The reverse of `to_json`, for any kind; a `DataError` with this location for anything else."""
+        from seqloom.data.tokenizers.registry import read  # imports this module
 
         return read(text, location)
 
 
 def refuse_surrogates(text: str) -> None:
-    """A UserError for half of a surrogate pair: no UTF-8 file has one, but an argument of a command may."""
-    if not text.isascii():
-        try:
+    """Refuse half of a surrogate pair, which no UTF-8 file has, but an argument of a command may have."""
+    try:
+        if not text.isascii():
             text.encode()
-        except UnicodeEncodeError as error:
-            what = f"character {error.start + 1} of the text, U+{ord(text[error.start]):X}, is half of a surrogate pair"
-            raise UserError(what, "Remove it, or give the text as UTF-8") from None
+    except UnicodeEncodeError as error:
+        character = f"U+{ord(text[error.start]):X}"
+        message = f"character {error.start + 1} of the text, {character}, is half of a surrogate pair"
+        raise UserError(message, "Remove it, or give the text as UTF-8") from None

@@ -174,7 +174,7 @@ class Language(Task[Model, Chunk]):
         return [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
 
     def unknown(self, text: str) -> list[str]:
-        return self.tokenizer.unseen(text)
+        return self.tokenizer.unknown_in(text)
 
     def prompt(self, text: str) -> list[int]:
         """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
