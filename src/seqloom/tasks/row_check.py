@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from seqloom.core.plurals import counted
 from seqloom.core.problem import Problem
-from seqloom.data.inspection.duplicates import Repeated, TextIndex, report_duplicates, report_overlap
+from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_duplicates, report_overlap
 from seqloom.data.inspection.report import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.records import Location, Value
@@ -69,7 +69,7 @@ class RowCheck:
         """Add to the summary and the findings; without any example there is an error already."""
         if self.rows:
             self.report_splits()
-            self.report_contents(self.contents.repeated())
+            self.report_contents(self.contents.duplicates())
             self.report_texts()
 
     def report_splits(self) -> None:
@@ -91,7 +91,7 @@ class RowCheck:
             return ""
         return f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
 
-    def report_contents(self, repeated: Repeated) -> None:
+    def report_contents(self, repeated: Duplicates) -> None:
         report_duplicates(repeated, self.content_noun, self.inspection)
         report_overlap(repeated, self.content_noun, self.inspection)
 

@@ -257,7 +257,7 @@ class Splits:
         self.odd.report("line", inspection)
 
     def _report_duplicates(self, inspection: Inspection) -> None:
-        repeated, sizes = self.contents.repeated(), self.contents.sizes
+        repeated, sizes = self.contents.duplicates(), self.contents.sizes
         for split in SPLITS:
             again, size = repeated.within(split), sizes[split]
             if again.count >= max(REPEATS * size, 2):

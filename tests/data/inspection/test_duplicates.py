@@ -20,7 +20,7 @@ def test_against_dictionaries(rows: list[tuple[str, str, str]]) -> None:
     for line, (text, part, answer) in enumerate(rows, 1):
         contents.add(text, part, (answer,), Location(part, line))
         answers[text][answer] += 1
-    repeated = contents.repeated()
+    repeated = contents.duplicates()
     for part in SPLITS:
         seen: set[str] = set()
         again = []
@@ -41,5 +41,5 @@ def test_against_dictionaries(rows: list[tuple[str, str, str]]) -> None:
 
 def test_a_text_takes_twenty_bytes() -> None:
     contents = TextIndex()
-    columns = (contents.hashes, contents.answers, contents.numbers)
+    columns = (contents.hashes, contents.answers, contents.locations)
     assert sum(column.itemsize for column in columns) == 20

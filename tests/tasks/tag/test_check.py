@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data.inspection.report import Inspection
+from seqloom.data.records import Location
 from seqloom.tasks.tag.check import SpanTags
 from tests.tasks.checks import check, names, only, says, write
 

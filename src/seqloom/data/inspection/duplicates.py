@@ -1,8 +1,8 @@
-"""Texts that are there more than once: within a split, across splits, and with different answers.
+"""Texts that occur more than once: within a split, across splits, and with different answers.
 
 Of each text an 8-byte hash is kept, with 8 bytes for its location and 4 for its split and answer: 20 bytes per text,
-and about as many more while they are compared. Ten million texts take some 400 MB, and 550 MB where most of them are
-there more than once.
+and about as many more while they are compared. Ten million texts take some 400 MB, and 550 MB if most of them are
+duplicates.
 """
 
 import hashlib
@@ -23,71 +23,57 @@ from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
 
 SEPARATOR = "\x1f"
 LINE_BITS = 40
-
-MANY = 0.05  # of a split that repeats itself: more is a warning
-LEAK = 0.01  # of a split that another has too: more is a warning
-WRONG = 0.01  # of answers that contradict others: more is a warning
-
-
-class Locations:
-    """Numbers for locations, so that millions of them fit in memory.
-
-    >>> locations = Locations()
-    >>> locations[locations.stable_hash(Location("train.tsv", 7366))]
-    'train.tsv:7366'
-    """
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.names: list[str] = []
-
-    def stable_hash(self, location: Location) -> int:
-        """A location as a number, in the order of files as they came and then of lines."""
-        file = self.numbers.get(location.file)
-        if file is None:
-            file = self.numbers[location.file] = len(self.names)
-            self.names.append(location.file)
-        return file << LINE_BITS | location.line
-
-    def __getitem__(self, number: int) -> str:
-        return str(Location(self.names[number >> LINE_BITS], number & ((1 << LINE_BITS) - 1)))
+# Shares above which a finding is a warning: duplicates within a split, texts that another split has too, answers that
+# contradict others.
+REPEATED, LEAKED, CONTRADICTED = 0.05, 0.01, 0.01
 
 
 class TextIndex:
-    """Each text's hash, split, answer (what a model is to say of it) and location, and how many each split has."""
+    """Each text's hash, split, answer (what a model is to predict) and location, and the size of each split.
+
+    A location is one number, so that millions of them fit in memory.
+    """
 
     def __init__(self) -> None:
-        self.locations = Locations()
-        self.hashes, self.answers, self.numbers = array("Q"), array("I"), array("q")
+        self.files: dict[str, int] = {}
+        self.hashes, self.answers, self.locations = array("Q"), array("I"), array("q")
         self.sizes = dict.fromkeys(SPLITS, 0)
 
     def add(self, text: str, split: str, answer: Sequence[str], location: Location) -> None:
         """Add a text of a split's files."""
-        self.hashes.append(hash_of(text))
-        self.answers.append(short_hash(tuple(answer)) << 2 | SPLITS.index(split))
-        self.numbers.append(self.locations.stable_hash(location))
+        self.hashes.append(hash_text(text))
+        self.answers.append(hash_answer(tuple(answer)) << 2 | SPLITS.index(split))
+        file = self.files.setdefault(location.file, len(self.files))
+        self.locations.append(file << LINE_BITS | location.line)
         self.sizes[split] += 1
 
-    def repeated(self) -> "Repeated":
-        """Those that are there more than once."""
+    def tally(self, rows: Int[ndarray, " chosen"]) -> Tally:
+        """The number of some texts, and the first of their locations."""
+        few = np.sort(np.partition(rows, MAX_LOCATIONS)[:MAX_LOCATIONS] if len(rows) > MAX_LOCATIONS else rows)
+        files, locations = list(self.files), [self.locations[row] for row in few]
+        lines = [str(Location(files[each >> LINE_BITS], each & ((1 << LINE_BITS) - 1))) for each in locations]
+        return Tally(len(rows), lines)
+
+    def duplicates(self) -> "Duplicates":
+        """The texts that occur more than once."""
         hashes = np.frombuffer(self.hashes, dtype=np.uint64)
         order = np.argsort(hashes, kind="stable")
         hashes = hashes[order]
-        again = np.zeros(len(order), dtype=bool)
-        again[1:] = hashes[1:] == hashes[:-1]
+        repeats = np.zeros(len(order), dtype=bool)
+        repeats[1:] = hashes[1:] == hashes[:-1]
         del hashes
-        kept = again.copy()
-        kept[:-1] |= again[1:]
-        row, group = order[kept].astype(np.int32), np.cumsum(~again[kept], dtype=np.int32) - 1
+        chosen = repeats.copy()
+        chosen[:-1] |= repeats[1:]
+        row, group = order[chosen].astype(np.int32), np.cumsum(~repeats[chosen], dtype=np.int32) - 1
         answers = np.frombuffer(self.answers, dtype=np.uint32)[row]
-        return Repeated(self, row, group, answers >> 2, (answers & 3).astype(np.uint8))
+        return Duplicates(self, row, group, answers >> 2, (answers & 3).astype(np.uint8))
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """Texts that are there more than once, equal ones together (`group`), each group in reading order (`row`)."""
+class Duplicates:
+    """Texts that occur more than once, equal ones together (`group`), each group in reading order (`row`)."""
 
-    contents: TextIndex
+    index: TextIndex
     row: Int[ndarray, " rows"]
     group: Int[ndarray, " rows"]
     answer: UInt[ndarray, " rows"]
@@ -97,16 +83,16 @@ class Repeated:
         """Texts of a split that repeat an earlier one of it."""
         of_split = self.split == SPLITS.index(split)
         group = self.group[of_split]
-        return self._tally(self.row[of_split][1:][group[1:] == group[:-1]])
+        return self.index.tally(self.row[of_split][1:][group[1:] == group[:-1]])
 
     def shared(self, split: str, other: str) -> Tally:
         """Texts of a split that another split has too."""
-        there = np.zeros(int(self.group[-1]) + 1 if len(self.group) else 0, dtype=bool)
-        there[self.group[self.split == SPLITS.index(other)]] = True
-        return self._tally(self.row[(self.split == SPLITS.index(split)) & there[self.group]])
+        in_other = np.zeros(int(self.group[-1]) + 1 if len(self.group) else 0, dtype=bool)
+        in_other[self.group[self.split == SPLITS.index(other)]] = True
+        return self.index.tally(self.row[(self.split == SPLITS.index(split)) & in_other[self.group]])
 
     def contradictions(self) -> tuple[Tally, int]:
-        """Texts with different answers, at the locations of the first; and how many answers must be wrong at least."""
+        """Texts with different answers, at the locations of the first; and the least number of wrong answers."""
         starts = group_starts(self.group)
         if not len(starts):
             return Tally(), 0
@@ -114,87 +100,76 @@ class Repeated:
         rows = several[self.group]
         pairs, counts = np.unique(self.group[rows].astype(np.int64) << 30 | self.answer[rows], return_counts=True)
         right = np.maximum.reduceat(counts, group_starts(pairs >> 30)).sum() if len(pairs) else 0
-        tally = self._tally(self._examples(starts[several]))
-        tally.count = int(several.sum())
-        return tally, int(rows.sum() - right)
-
-    def _examples(self, starts: Int[ndarray, " groups"]) -> Int[ndarray, " examples"]:
-        """Of the first groups that disagree, a text and the first with another answer."""
-        chosen: list[int] = []
-        for start in starts[np.argsort(self.row[starts])[: MAX_LOCATIONS // 2]]:
+        examples: list[int] = []  # of the first groups, a text and the first with another answer
+        disagreeing = starts[several]
+        for start in disagreeing[np.argsort(self.row[disagreeing])[: MAX_LOCATIONS // 2]]:
             other = start + 1
             while self.answer[other] == self.answer[start]:
                 other += 1
-            chosen += [int(self.row[start]), int(self.row[other])]
-        return np.array(chosen, dtype=np.int32)
-
-    def _tally(self, rows: Int[ndarray, " chosen"]) -> Tally:
-        few = np.sort(np.partition(rows, MAX_LOCATIONS)[:MAX_LOCATIONS] if len(rows) > MAX_LOCATIONS else rows)
-        numbers, locations = self.contents.numbers, self.contents.locations
-        return Tally(len(rows), [locations[numbers[row]] for row in few])
+            examples += [int(self.row[start]), int(self.row[other])]
+        tally = self.index.tally(np.array(examples, dtype=np.int32))
+        tally.count = int(several.sum())
+        return tally, int(rows.sum() - right)
 
 
 def group_starts(group: Int[ndarray, " rows"]) -> Int[ndarray, " groups"]:
-    """Where each run of equal numbers begins.
+    """The start of each run of equal numbers.
 
     >>> group_starts(np.array([0, 0, 1, 3])).tolist()
     [0, 2, 3]
     """
-    begins = np.ones(len(group), dtype=bool)
-    begins[1:] = group[1:] != group[:-1]
-    return np.flatnonzero(begins)
+    is_start = np.ones(len(group), dtype=bool)
+    is_start[1:] = group[1:] != group[:-1]
+    return np.flatnonzero(is_start)
 
 
-def hash_of(text: str) -> int:
-    """Eight bytes that stand for a text."""
+def hash_text(text: str) -> int:
+    """64 bits."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=1000)
-def short_hash(answer: tuple[str, ...]) -> int:
-    """Thirty bits that stand for an answer."""
-    return hash_of(SEPARATOR.join(answer)) >> 34
+def hash_answer(answer: tuple[str, ...]) -> int:
+    """30 bits."""
+    return hash_text(SEPARATOR.join(answer)) >> 34
 
 
-def report_duplicates(repeated: Repeated, noun: str, inspection: Inspection, which: str = "") -> None:
-    """Findings about texts that repeat an earlier one of the files of their split.
+def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
+    """Findings about texts that repeat an earlier one in the files of their split.
 
-    seqloom's own split goes by content, so that equal texts are in one split: they are looked at by their files.
+    Held-out examples count with the training files: a split by content has equal texts in one split anyway.
     """
-    contents = repeated.contents
     for split in SPLITS:
-        again, size = repeated.within(split), contents.sizes[split]
-        many = again.count > MANY * size
-        repeat = "repeats" if again.count == 1 else "repeat"
-        message = (
-            f"{counted(again.count, noun)}{which} of {split} ({percent(again.count, size)}) {repeat} an earlier one"
-        )
-        advice = "Remove them, unless they should count more" if many else "Nothing to do, if they are meant"
-        inspection.add("warning" if many else "note", again, Problem("repeated", message, advice))
+        repeated, size = duplicates.within(split), duplicates.index.sizes[split]
+        are_many = repeated.count > REPEATED * size
+        verb = "repeats" if repeated.count == 1 else "repeat"
+        texts = f"{counted(repeated.count, noun)}{which} of {split} ({percent(repeated.count, size)})"
+        advice = "Remove them, unless they should count more" if are_many else "Nothing to do, if they are meant"
+        problem = Problem("repeated", f"{texts} {verb} an earlier one", advice)
+        inspection.add("warning" if are_many else "note", repeated, problem)
 
 
-def report_overlap(repeated: Repeated, noun: str, inspection: Inspection, which: str = "") -> None:
-    """Findings about texts that the files of two splits both have."""
-    contents = repeated.contents
+def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
+    """Findings about texts that are in the files of two splits."""
     for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
-        both, size = repeated.shared(split, other), contents.sizes[split]
-        are = "is" if both.count == 1 else "are"
-        message = f"{counted(both.count, noun)}{which} of {split} ({percent(both.count, size)}) {are} in {other} too"
+        shared, size = duplicates.shared(split, other), duplicates.index.sizes[split]
+        verb = "is" if shared.count == 1 else "are"
+        texts = f"{counted(shared.count, noun)}{which} of {split} ({percent(shared.count, size)})"
         advice = f"Remove from {other} what {split} has, or scores on {split} will be too good"
-        inspection.add("warning" if both.count > LEAK * size else "note", both, Problem("shared", message, advice))
+        problem = Problem("shared", f"{texts} {verb} in {other} too", advice)
+        inspection.add("warning" if shared.count > LEAKED * size else "note", shared, problem)
 
 
-def report_contradictions(repeated: Repeated, noun: str, answers: str, inspection: Inspection, which: str = "") -> None:
-    """A finding about texts of which no model can predict all answers.
-
-    answers: what these are called
-    """
-    against, wrong = repeated.contradictions()
-    total = sum(repeated.contents.sizes.values())
-    have = "has" if against.count == 1 else "have"
+def report_contradictions(
+    duplicates: Duplicates, noun: str, answers: str, inspection: Inspection, which: str = ""
+) -> None:
+    """A finding about texts with several answers, which no model can all predict; `answers` are called so."""
+    contradictions, wrong = duplicates.contradictions()
+    total = sum(duplicates.index.sizes.values())
+    verb = "has" if contradictions.count == 1 else "have"
     message = (
-        f"{counted(against.count, noun)}{which} {have} different {answers}, so that at least "
+        f"{counted(contradictions.count, noun)}{which} {verb} different {answers}, so that at least "
         f"{wrong:,} of {total:,} ({percent(wrong, total)}) can't be predicted correctly"
     )
-    advice = f"Check which of the {answers} are meant"
-    inspection.add("warning" if wrong > WRONG * total else "note", against, Problem("contradictions", message, advice))
+    problem = Problem("contradictions", message, f"Check which of the {answers} are meant")
+    inspection.add("warning" if wrong > CONTRADICTED * total else "note", contradictions, problem)

@@ -9,13 +9,12 @@ from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, 
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
-
-MAX_LOCATIONS = 5  # locations that are kept of each finding
+MAX_LOCATIONS = 5  # that are kept of each finding
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem of the data, how often it is there, and where first. An error is what training would refuse.
+    """A problem of the data, its count, and its first locations. An error is what training would refuse.
 
     >>> problem = Problem("field-count", "3 fields, expected 2 (text, label)", "Remove the tab")
     >>> Finding("error", problem, 2, ("a.tsv:7", "a.tsv:9")).line()
@@ -29,16 +28,13 @@ class Finding:
 
     @property
     def problem(self) -> Problem:
-        """What is wrong, as data."""
         return self.template.rendered()
 
     def line(self, naming: Naming = as_key) -> str:
-        """All of it in one line."""
-        location, message = (self.locations or ("",))[0], f"{self.template.message}{self._also()}"
-        sentence = format_problem(replace(self.template, location=location, message=message), naming)
-        return f"{self.kind:<8} {sentence}"
+        location, message = (self.locations or ("",))[0], f"{self.template.message}{self._other_locations()}"
+        return f"{self.kind:<8} {format_problem(replace(self.template, location=location, message=message), naming)}"
 
-    def _also(self) -> str:
+    def _other_locations(self) -> str:
         if len(self.locations) < 2:
             return ""
         file = self.locations[0].rpartition(":")[0]
@@ -50,24 +46,22 @@ class Finding:
 
 @dataclass
 class Tally:
-    """How often something is seen, and where first."""
+    """A count, with the first locations."""
 
     count: int = 0
     locations: list[str] = field(default_factory=list)
 
     def add(self, location: object, times: int = 1) -> None:
-        """Count it once more, or so many times more, at this location."""
         self.count += times
         if len(self.locations) < MAX_LOCATIONS:
             self.locations.append(str(location))
 
     def finding(self, kind: Kind, problem: Problem) -> Finding:
-        """The finding about what was counted."""
         return Finding(kind, problem, self.count, tuple(self.locations))
 
 
 class BadLines:
-    """What to do with a bad line, for a check: write it down and go on, with problems of one code in one finding.
+    """A handler of bad lines that collects them, with problems of one code in one finding.
 
     >>> bad_lines = BadLines()
     >>> for line in (7, 9):
@@ -85,15 +79,11 @@ class BadLines:
 
     def findings(self, kind: Kind) -> list[Finding]:
         """One for each code, with the message of the first line."""
-        return [
-            tally.finding(kind, replace(problem, message=f"{problem.message}{like_this(tally.count)}"))
-            for problem, tally in self.by_code.values()
-        ]
-
-
-def like_this(lines: int) -> str:
-    """How many lines have the same problem, after the message of the first."""
-    return f"; {lines:,} lines like this" if lines > 1 else ""
+        findings = []
+        for problem, tally in self.by_code.values():
+            more = f"; {tally.count:,} lines like this" if tally.count > 1 else ""
+            findings.append(tally.finding(kind, replace(problem, message=f"{problem.message}{more}")))
+        return findings
 
 
 class FindingJson(TypedDict):
@@ -118,17 +108,17 @@ class InspectionJson(TypedDict):
 
 @dataclass
 class Inspection:
-    """What a check says about the data of a task, gathered while they are read.
+    """What was found in the data of a task.
 
-    bad_lines: what readers hand bad lines to
-    bad_line: what a bad line is: an error, or a warning where training would skip it
+    bad_line: the kind of finding that a bad line is; a warning where training skips it
+    others: findings that are not about bad lines
     """
 
     task: str
     bad_line: Kind = "error"
     summary_lines: list[tuple[str, str]] = field(default_factory=list)
     bad_lines: BadLines = field(default_factory=BadLines)
-    others: list[Finding] = field(default_factory=list)  # all findings but bad lines, in the order they came
+    others: list[Finding] = field(default_factory=list)
 
     def summarize(self, name: str, value: str) -> None:
         """Add a line to the summary."""
@@ -136,11 +126,10 @@ class Inspection:
 
     @property
     def summary(self) -> list[tuple[str, str]]:
-        """Names and values, in the order in which they are shown."""
         return [(name, render(value)) for name, value in self.summary_lines]
 
     def add(self, kind: Kind, tally: Tally, problem: Problem) -> None:
-        """Add a finding, if it was seen at all."""
+        """Add a finding, if its count is not 0."""
         if tally.count:
             self.others.append(tally.finding(kind, problem))
 
@@ -151,22 +140,21 @@ class Inspection:
 
     @property
     def refused(self) -> bool:
-        """Whether there is an error so far, bad lines aside."""
+        """Whether there is an error so far that is not about bad lines."""
         return any(finding.kind == "error" for finding in self.others)
 
     @property
     def findings(self) -> list[Finding]:
-        """Errors, warnings, notes; of each kind bad lines first, then the others in the order they came."""
+        """Errors, warnings, notes; of each kind bad lines first."""
         findings = [*self.bad_lines.findings(self.bad_line), *self.others]
         return sorted(findings, key=lambda finding: KINDS.index(finding.kind))
 
     @property
     def ok(self) -> bool:
-        """Whether training would take the data."""
+        """Whether training would accept the data."""
         return not any(finding.kind == "error" for finding in self.findings)
 
     def as_json(self, naming: Naming = as_key) -> InspectionJson:
-        """The same as plain values."""
         findings: list[FindingJson] = [
             {
                 "kind": finding.kind,
@@ -182,7 +170,7 @@ class Inspection:
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
     def lines(self, naming: Naming = as_key) -> Iterator[str]:
-        """The same as plain text: the summary, a finding a line, the verdict.
+        """Plain text: the summary, a line per finding, the verdict.
 
         >>> for line in Inspection("sort", summary_lines=[("train", "12 sentences")]).lines():
         ...     print(line)
@@ -190,39 +178,33 @@ class Inspection:
         <BLANKLINE>
         no problems found: these data can be trained on
         """
-        for name, value in self.summary_lines:
-            yield render(f"{name:<13} {value}".rstrip(), naming)
-        if self.summary_lines:
-            yield ""
-        findings = self.findings
-        for finding in findings:
-            yield finding.line(naming)
-        if findings:
-            yield ""
-        yield verdict(findings)
+        findings = [finding.line(naming) for finding in self.findings]
+        for lines in ([render(f"{name:<13} {value}".rstrip(), naming) for name, value in self.summary_lines], findings):
+            yield from lines
+            if lines:
+                yield ""
+        yield verdict(self.findings)
 
 
 def verdict(findings: list[Finding]) -> str:
-    """How a check ends, in one line."""
+    """The last line of a check."""
     if not findings:
         return "no problems found: these data can be trained on"
     counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}
-    total = ", ".join(f"{n} {kind}{'s' if n != 1 else ''}" for kind, n in counts.items() if n)
+    total = ", ".join(counted(n, kind) for kind, n in counts.items() if n)
     return f"{total}: {'training would refuse these data' if counts['error'] else 'these data can be trained on'}"
 
 
 def percent(count: int, total: int) -> str:
-    """A part of a whole in hundredths, with as many digits as it takes to tell it from nothing and from all.
+    """A share in percent, with as many digits as distinguish it from none and from all.
 
     >>> percent(1, 3), percent(1, 5000), percent(4999, 5000), percent(0, 0)
     ('33.3%', '0.02%', '99.98%', '0%')
     """
     if not total or count in (0, total):
         return "100%" if count and count == total else "0%"
-    hundredths = 100 * count / total
-    if hundredths < 0.01:
-        return "under 0.01%"
-    return f"{hundredths:.2f}%" if hundredths < 0.1 or hundredths > 99.9 else f"{hundredths:.1f}%"
+    share = 100 * count / total
+    return "under 0.01%" if share < 0.01 else f"{share:.2f}%" if share < 0.1 or share > 99.9 else f"{share:.1f}%"
 
 
 def quote_list(names: Sequence[str], most: int = 5) -> str:

@@ -7,7 +7,7 @@ from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
 from seqloom.data.image_store import DrawnImage, RealPaths, image_path
 from seqloom.data.images import read_image_or_features
-from seqloom.data.inspection.duplicates import Repeated, report_overlap
+from seqloom.data.inspection.duplicates import Duplicates, report_overlap
 from seqloom.data.inspection.report import BadLines, Inspection
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
@@ -66,7 +66,7 @@ class CaptionCheck(RowCheck):
         self.inspection.others += self.bad_images.findings("warning" if skips else "error")
         super().report()
 
-    def report_contents(self, repeated: Repeated) -> None:
+    def report_contents(self, repeated: Duplicates) -> None:
         captions = counted(self.rows.total(), "caption")
         self.inspection.summarize("images", f"{len(self.images):,}, with {captions}")
         report_overlap(repeated, "caption", self.inspection)  # an image may have several captions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName
-from seqloom.data.inspection.duplicates import Repeated, report_contradictions
+from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
 from seqloom.data.inspection.report import Inspection, Tally, percent, quote_list
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.records import Location, Value
@@ -76,7 +76,7 @@ class ClassifyCheck(LabelCheck):
             self.inspection.summarize("baseline", f"always saying {label!r} is right on {accuracy} of {split}")
         self.report_labels()
 
-    def report_contents(self, repeated: Repeated) -> None:
+    def report_contents(self, repeated: Duplicates) -> None:
         super().report_contents(repeated)
         report_contradictions(repeated, "text", "labels", self.inspection)
 

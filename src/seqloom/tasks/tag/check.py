@@ -10,7 +10,7 @@ from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
 from seqloom.data.inspection.duplicates import (
     SEPARATOR,
-    Repeated,
+    Duplicates,
     report_contradictions,
     report_duplicates,
     report_overlap,
@@ -100,7 +100,7 @@ class TagCheck(LabelCheck):
         advice = "Check whether it is a typing mistake; it can't be learnt from one example"
         self.add_finding("warning", self.tally(once), "tag-seen-once", f"{subject('tag', once)} seen once", advice)
 
-    def report_contents(self, repeated: Repeated) -> None:
+    def report_contents(self, repeated: Duplicates) -> None:
         which = f" (of {SHORT} words or more)"
         report_duplicates(repeated, "sentence", self.inspection, which)
         report_overlap(repeated, "sentence", self.inspection, which)

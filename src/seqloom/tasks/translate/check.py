@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName
-from seqloom.data.inspection.duplicates import Repeated
+from seqloom.data.inspection.duplicates import Duplicates
 from seqloom.data.inspection.report import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import count_tokens
 from seqloom.data.records import Location, Value
@@ -44,7 +44,7 @@ class TranslateCheck(RowCheck):
     def answer(self, values: Sequence[Value]) -> Sequence[str]:
         return values[1:]
 
-    def report_contents(self, repeated: Repeated) -> None:
+    def report_contents(self, repeated: Duplicates) -> None:
         super().report_contents(repeated)
         total = self.rows.total()
         several, _ = repeated.contradictions()
