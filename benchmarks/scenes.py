@@ -78,7 +78,7 @@ def measured(run: Run) -> dict[str, float]:
 def looked_at(scene: Scene, said: list[str], weights: Float[ndarray, "steps rows columns"]) -> list[bool]:
     """For each thing whose noun was said in its turn, whether the model looked at it then; a word is a token here."""
     steps = [step for step, word in enumerate(said) if word in SHAPES]
-    both = zip(steps, scene.things, strict=False)  # there may be too many nouns, or too few
+    both = zip(steps, scene.objects, strict=False)  # there may be too many nouns, or too few
     return [attended(weights[step], thing.box) for step, thing in both if said[step] == thing.words[-1]]
 
 

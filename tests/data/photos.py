@@ -19,7 +19,7 @@ ROWS: Rows = [(f"photos/{i}.png", f"a photo of {i} {said}") for i in range(IMAGE
 
 
 def draw() -> None:
-    """Thirty images, each of one colour."""
+    """Thirty images, each of one color."""
     Path("photos").mkdir()
     for i in range(IMAGES):
         Image.new("RGB", (12, 9), (8 * i, 0, 255 - 8 * i)).save(f"photos/{i}.png")

@@ -85,12 +85,12 @@ def test_each_example_has_its_image_and_its_place() -> None:
 
 
 def test_equal_tables_in_two_folders_have_their_own_images() -> None:
-    for folder, colour in (("one", "red"), ("two", "blue")):
+    for folder, color in (("one", "red"), ("two", "blue")):
         Path(folder, "photos").mkdir(parents=True)
         saved(f"{folder}/a.tsv", ROWS)
         for i in range(IMAGES):
             path = Path(folder, "photos", f"{i}.png")
-            Image.new("RGB", (12, 9), colour).save(path, "BMP")  # as long in any colour
+            Image.new("RGB", (12, 9), color).save(path, "BMP")  # as long in any color
             os.utime(path, ns=(1, 1))
     assert stored(source(train="one/a.tsv")).images[0][:, 0, 0].tolist() == [255, 0, 0]
     assert stored(source(train="two/a.tsv")).images[0][:, 0, 0].tolist() == [0, 0, 255]

@@ -1,4 +1,4 @@
-"""Image files made numbers: upright, square, in colour; whatever is broken or too large is a sentence."""
+"""Image files made numbers: upright, square, in color; whatever is broken or too large is a sentence."""
 
 import builtins
 import os
@@ -28,8 +28,8 @@ def halves(width: int = 64, height: int = 64) -> Image.Image:
     return image
 
 
-def close(pixel: ndarray, colour: tuple[int, int, int], within: int = 12) -> bool:
-    return bool(np.abs(pixel.astype(int) - colour).max() <= within)
+def close(pixel: ndarray, color: tuple[int, int, int], within: int = 12) -> bool:
+    return bool(np.abs(pixel.astype(int) - color).max() <= within)
 
 
 def refusal(path: Path | str, size: int = 8) -> str:
@@ -58,13 +58,13 @@ def test_the_format_is_told_by_the_content(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "CMYK", "YCbCr", "I;16"])
 def test_every_mode_becomes_red_green_and_blue(tmp_path: Path, mode: str) -> None:
-    grey = Image.new("L", (8, 8), 255)
-    grey.paste(0, (0, 4, 8, 8))
+    gray = Image.new("L", (8, 8), 255)
+    gray.paste(0, (0, 4, 8, 8))
     path = tmp_path / ("image.jpg" if mode in ("CMYK", "YCbCr") else "image.png")
     if mode == "I;16":
-        Image.fromarray(np.asarray(grey).astype(np.uint16) * 257).save(path)
+        Image.fromarray(np.asarray(gray).astype(np.uint16) * 257).save(path)
     else:
-        grey.convert("RGB").convert(mode).save(path, quality=100) if path.suffix == ".jpg" else grey.convert(mode).save(
+        gray.convert("RGB").convert(mode).save(path, quality=100) if path.suffix == ".jpg" else gray.convert(mode).save(
             path
         )
     image = read_image(path, 8)
@@ -73,8 +73,8 @@ def test_every_mode_becomes_red_green_and_blue(tmp_path: Path, mode: str) -> Non
 
 
 def test_two_bytes_of_grey_are_not_cut_off(tmp_path: Path) -> None:
-    Image.fromarray(np.full((8, 8), 128 * 256, dtype=np.uint16)).save(tmp_path / "grey.png")
-    assert close(read_image(tmp_path / "grey.png", 8)[:, 4, 4], (128, 128, 128), within=1)
+    Image.fromarray(np.full((8, 8), 128 * 256, dtype=np.uint16)).save(tmp_path / "gray.png")
+    assert close(read_image(tmp_path / "gray.png", 8)[:, 4, 4], (128, 128, 128), within=1)
 
 
 @pytest.mark.parametrize("suffix", ["png", "webp", "gif"])

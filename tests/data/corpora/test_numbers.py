@@ -28,7 +28,7 @@ def test_the_familiar_are_among_them() -> None:
 
 
 def test_no_text_stands_twice_or_in_two_languages() -> None:
-    examples = [values for values, _ in numbers.labelled(0, None, 2400)]
+    examples = [values for values, _ in numbers.labeled(0, None, 2400)]
     assert len(examples) == 2400
     assert len({text for text, _ in examples}) == 2400
     languages = Counter(language for _, (language,) in examples)
@@ -37,7 +37,7 @@ def test_no_text_stands_twice_or_in_two_languages() -> None:
 
 
 def test_what_languages_share_is_left_out() -> None:
-    texts = numbers.distinct(range(100), FAMILIAR)
+    texts = numbers.distinct_texts(range(100), FAMILIAR)
     assert "tre" not in texts  # da, it, sv
     assert "elf" not in texts  # de, nl
     assert "zero" not in texts  # en, it, pl, pt
@@ -47,13 +47,13 @@ def test_what_languages_share_is_left_out() -> None:
 
 def test_labels_are_right() -> None:
     texts = {(language, num2words(number, lang=language)) for number in range(100) for language in ("de", "fr", "th")}
-    examples = list(numbers.labelled(0, 2, 10_000, languages=("de", "fr", "th")))
+    examples = list(numbers.labeled(0, 2, 10_000, languages=("de", "fr", "th")))
     assert len(examples) == 300  # as many as there are
     assert {(language, text) for (text, (language,)), _ in examples} == texts
 
 
 def test_all_languages_at_once() -> None:
-    examples = list(numbers.labelled(0, None, 4400, LANGUAGES))
+    examples = list(numbers.labeled(0, None, 4400, LANGUAGES))
     languages = Counter(language for (_, (language,)), _ in examples)
     assert len(examples) == 4400
     assert set(languages) == set(LANGUAGES)
@@ -84,7 +84,7 @@ def test_as_many_pairs_as_there_are() -> None:
 
 @pytest.mark.parametrize("digits", [1, 4, 9])
 def test_numbers_have_every_number_of_digits(digits: int) -> None:
-    chosen = numbers.spread(Random(0), digits, 900)
+    chosen = numbers.sample_numbers(Random(0), digits, 900)
     assert len(set(chosen)) == len(chosen) == (10 if digits == 1 else 900)
     sizes = Counter(len(str(number)) for number in chosen)
     assert set(sizes) == set(range(1, digits + 1))
@@ -95,8 +95,8 @@ def test_numbers_have_every_number_of_digits(digits: int) -> None:
 
 def test_too_much_is_refused() -> None:
     with pytest.raises(UserError, match="up to 9 digits"):
-        numbers.labelled(0, 10, None)
+        numbers.labeled(0, 10, None)
     with pytest.raises(UserError, match="up to 1000000"):
-        numbers.labelled(0, None, 1_000_001)
+        numbers.labeled(0, None, 1_000_001)
     with pytest.raises(UserError, match="up to 9 digits"):
         numbers.pairs(0, 10, None)

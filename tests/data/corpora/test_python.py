@@ -16,7 +16,7 @@ def test_text_is_whole_files() -> None:
     assert len(text) == 300_000
     assert text.isascii()
     assert len(set(text)) <= 110
-    files = {path.read_text(errors="replace") + "\n" for path in python.sources(Path(sysconfig.get_path("stdlib")))}
+    files = {path.read_text(errors="replace") + "\n" for path in python.python_files(Path(sysconfig.get_path("stdlib")))}
     assert files.issuperset(chunks[:-1])
     assert any(file.startswith(chunks[-1]) for file in files)
 
@@ -28,7 +28,7 @@ def test_text_has_no_length() -> None:
 
 def test_files_are_those_said() -> None:
     root = Path(sysconfig.get_path("stdlib"))
-    files = [path.relative_to(root) for path in python.sources(root)]
+    files = [path.relative_to(root) for path in python.python_files(root)]
     assert files == sorted(files)
     assert Path("ast.py") in files
     assert Path("json/decoder.py") in files
@@ -75,4 +75,4 @@ def test_no_source_is_refused(library: Path) -> None:
         python.text(0, None, None)
     library.rmdir()
     with pytest.raises(UserError, match="without the source"):
-        python.shuffled(Random(0))
+        python.shuffled_files(Random(0))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqloom.core.problem import UserError
-from seqloom.data.corpora.scenes import COLOURS, GAP, SHAPES, SIDE, Box, Figure, Scene, attended, captioned, paint
+from seqloom.data.corpora.scenes import COLORS, GAP, SHAPES, SIDE, Box, Figure, Scene, attended, captioned, paint
 from seqloom.data.images import read_image, write_png
 
 
@@ -51,8 +51,8 @@ def test_edges_are_smooth() -> None:
 @given(seed=st.integers(0, 2**63 - 1), length=st.integers(1, 3))
 def test_things_lie_as_the_caption_says(seed: int, length: int) -> None:
     for scene in scenes(seed, length, 20):
-        assert 1 <= len(scene.things) <= length
-        for one, other in pairwise(scene.things):
+        assert 1 <= len(scene.objects) <= length
+        for one, other in pairwise(scene.objects):
             down, across = other.figure.y - one.figure.y, other.figure.x - one.figure.x
             if scene.relation == "above":
                 assert down > abs(across)
@@ -60,7 +60,7 @@ def test_things_lie_as_the_caption_says(seed: int, length: int) -> None:
             else:
                 assert across > abs(down)
                 assert other.box.left - one.box.right >= GAP - 1e-9
-        for thing in scene.things:
+        for thing in scene.objects:
             assert min(thing.box) >= -1e-9
             assert max(thing.box) <= 1 + 1e-9
 
@@ -68,12 +68,12 @@ def test_things_lie_as_the_caption_says(seed: int, length: int) -> None:
 def test_the_words_of_a_caption_and_the_boxes_of_its_nouns() -> None:
     for scene in scenes():
         words = scene.caption.split()
-        for (number, box), thing in zip(scene.boxes.items(), scene.things, strict=True):
-            assert words[number - 3 : number + 1] == ["a", thing.size, thing.colour, thing.figure.shape]
+        for (number, box), thing in zip(scene.boxes.items(), scene.objects, strict=True):
+            assert words[number - 3 : number + 1] == ["a", thing.size, thing.color, thing.figure.shape]
             assert box == thing.box
             large = box.bottom - box.top > 0.23
             assert large == (thing.size == "large")
-        assert sum(word in SHAPES for word in words) == len(scene.things)
+        assert sum(word in SHAPES for word in words) == len(scene.objects)
 
 
 @pytest.mark.parametrize("side", [SIDE, 64])
@@ -81,19 +81,19 @@ def test_what_is_drawn_in_a_box_has_the_colour_that_is_named(side: int) -> None:
     for scene in scenes(examples=100):
         image = scene.image(side).astype(float) / 255
         assert image.shape == (3, side, side)
-        for thing in scene.things:
+        for thing in scene.objects:
             top, left, bottom, right = thing.box.pixels(side)
             inside = image[:, top:bottom, left:right].reshape(3, -1)
             spread = inside.max(axis=0) - inside.min(axis=0)
-            most = inside[:, spread > 0.6 * spread.max()].mean(axis=1)  # grey has no colour
-            distance = {name: np.abs(most - colour).max() for name, colour in COLOURS.items()}
-            assert min(distance, key=distance.__getitem__) == thing.colour
+            most = inside[:, spread > 0.6 * spread.max()].mean(axis=1)  # gray has no color
+            distance = {name: np.abs(most - color).max() for name, color in COLORS.items()}
+            assert min(distance, key=distance.__getitem__) == thing.color
 
 
 def test_outside_of_all_boxes_there_is_only_grey() -> None:
     for scene in scenes(examples=50):
         image = scene.image(SIDE).astype(int)
-        for thing in scene.things:
+        for thing in scene.objects:
             top, left, bottom, right = thing.box.pixels(SIDE)
             image[:, top:bottom, left:right] = 0
         assert (image.max(axis=0) - image.min(axis=0)).max() < 50
@@ -113,9 +113,9 @@ def test_a_seed_says_all_and_another_says_something_else() -> None:
 def test_every_word_is_used_and_every_number_of_things() -> None:
     several = scenes(examples=500)
     said = {word for scene in several for word in scene.caption.split()}
-    assert said == {"a", "large", "small", "left", "of", "above", *COLOURS, *SHAPES}
-    assert {len(scene.things) for scene in several} == {1, 2, 3}
-    assert {len(scene.things) for (scene, _), _ in captioned(1, None, 100)} == {1, 2}
+    assert said == {"a", "large", "small", "left", "of", "above", *COLORS, *SHAPES}
+    assert {len(scene.objects) for scene in several} == {1, 2, 3}
+    assert {len(scene.objects) for (scene, _), _ in captioned(1, None, 100)} == {1, 2}
     assert sum(1 for _ in captioned(1, 1, None)) == 6000
 
 

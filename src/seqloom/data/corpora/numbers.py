@@ -1,9 +1,9 @@
-"""Numbers in words, as num2words writes them. Classify: in which language is this number written? Unless said, one of
+"""Numbers in words, as num2words writes them. Classify: in which language is this number written? By default one of
 twelve European ones (Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish,
-Swedish); `--data.languages all` takes all 44. Translate: a number from one language into another, English and French
-unless said (`--data.source-language`, `--data.target-language`). The length is the greatest number of digits (4 unless
-said, 6 in translate), each as frequent as the others as far as there are enough numbers; the examples are texts (12,000
-unless said, or as many as there are) or pairs (10,000). There are few short numbers: in pairs they come several times.
+Swedish); `--data.languages all` takes all 44. Translate: a number from one language into another, by default English
+and French (`--data.source-language`, `--data.target-language`). The length is the greatest number of digits (default:
+4, in translate 6), each as frequent as the others as far as there are enough numbers; the examples are texts (default:
+12,000, or as many as there are) or pairs (10,000). There are few short numbers: pairs repeat them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,33 +16,33 @@ from seqloom.core.config.data import FAMILIAR
 from seqloom.core.problem import KeyName, UserError
 from seqloom.data.records import Location, Record
 
-DIGITS, MOST_DIGITS = 4, 9
-TEXTS, MOST_TEXTS = 12_000, 1_000_000
-DIGITS_OF_PAIRS, PAIRS = 6, 10_000
+DIGITS, MAX_DIGITS = 4, 9
+TEXTS, MAX_TEXTS = 12_000, 1_000_000
+PAIR_DIGITS, PAIRS = 6, 10_000
 COPIES = {1: 20, 2: 3}  # of a pair, by its digits: seen once among thousands of long ones, "six" becomes "six six"
 
 
-def labelled(
+def labeled(
     seed: int, length: int | None, examples: int | None, languages: Sequence[str] = FAMILIAR
 ) -> Iterator[Record]:
     """Numbers in words with the code of their language; each text once, and none that two languages share.
 
-    >>> for (text, labels), _ in labelled(0, None, 3):
+    >>> for (text, labels), _ in labeled(0, None, 3):
     ...     print(text, *labels)
     setenta y cinco es
     sextusen åttahundrasextiosex sv
     sekstusinde og ottehundrede og seksogtreds da
     """
-    digits, wanted = length or DIGITS, examples or TEXTS
-    check(digits, wanted)
+    digits, count = length or DIGITS, examples or TEXTS
+    check_limits(digits, count)
     random = Random(seed)
-    # Some texts are shared by two languages and drop out: a few numbers more make up for them.
-    numbers = spread(random, digits, ceil(1.02 * wanted / len(languages)) + 10)
-    texts = list(distinct(numbers, languages).items())
+    # A few numbers more make up for texts that two languages share, which are left out.
+    numbers = sample_numbers(random, digits, ceil(1.02 * count / len(languages)) + 10)
+    texts = list(distinct_texts(numbers, languages).items())
     random.shuffle(texts)
     return (
         Record((text, (language,)), Location("numbers", number))
-        for number, (text, language) in enumerate(texts[:wanted], start=1)
+        for number, (text, language) in enumerate(texts[:count], start=1)
     )
 
 
@@ -57,32 +57,29 @@ def pairs(
     fifty-nine | cinquante-neuf
     eight hundred and seventy-six | huit cent soixante-seize
     """
-    digits, wanted = length or DIGITS_OF_PAIRS, examples or PAIRS
-    check(digits, wanted)
+    digits, count = length or PAIR_DIGITS, examples or PAIRS
+    check_limits(digits, count)
     random = Random(seed)
-    numbers = [number for number in spread(random, digits, wanted) for _ in range(COPIES.get(len(str(number)), 1))]
+    numbers = sample_numbers(random, digits, count)
+    numbers = [number for number in numbers for _ in range(COPIES.get(len(str(number)), 1))]
     random.shuffle(numbers)
     return (
         Record((in_words(number, source_language), in_words(number, target_language)), Location("numbers", line))
-        for line, number in enumerate(numbers[:wanted], start=1)
+        for line, number in enumerate(numbers[:count], start=1)
     )
 
 
-def check(digits: int, wanted: int) -> None:
-    """A sentence for more than there is."""
-    if digits > MOST_DIGITS:
-        raise UserError(
-            f"{KeyName('data.corpus_length')} is {digits}, and the corpus numbers has up to {MOST_DIGITS} digits",
-            "Ask for fewer",
-        )
-    if wanted > MOST_TEXTS:
-        raise UserError(
-            f"{KeyName('data.examples')} is {wanted}, and the corpus numbers has up to {MOST_TEXTS}", "Ask for fewer"
-        )
+def check_limits(digits: int, count: int) -> None:
+    if digits > MAX_DIGITS:
+        message = f"{KeyName('data.corpus_length')} is {digits}, and the corpus numbers has up to {MAX_DIGITS} digits"
+        raise UserError(message, "Ask for fewer")
+    if count > MAX_TEXTS:
+        message = f"{KeyName('data.examples')} is {count}, and the corpus numbers has up to {MAX_TEXTS}"
+        raise UserError(message, "Ask for fewer")
 
 
 def in_words(number: int, language: str) -> str:
-    """A number as its language writes it, on one line.
+    """A number in words, on one line.
 
     >>> in_words(1203, "en"), in_words(1203, "fr")
     ('one thousand, two hundred and three', 'mille deux cent trois')
@@ -90,8 +87,8 @@ def in_words(number: int, language: str) -> str:
     return " ".join(num2words(number, lang=language).split())
 
 
-def distinct(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]:
-    """Every number in every language: text to language. A text of two languages (tre, elf, six) is not there."""
+def distinct_texts(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]:
+    """Every number in every language: text to language, without texts of two languages (tre, elf, six)."""
     language_of: dict[str, str | None] = {}
     for number in numbers:
         for language in languages:
@@ -100,15 +97,15 @@ def distinct(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]
     return {text: language for text, language in language_of.items() if language is not None}
 
 
-def spread(random: Random, digits: int, wanted: int) -> list[int]:
-    """So many different numbers of up to so many digits, as evenly over the numbers of digits as these allow.
+def sample_numbers(random: Random, digits: int, count: int) -> list[int]:
+    """So many different numbers, spread over 1 to `digits` digits as evenly as there are numbers.
 
-    >>> [len(str(number)) for number in spread(Random(0), digits=3, wanted=20)]
+    >>> [len(str(number)) for number in sample_numbers(Random(0), digits=3, count=20)]
     [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]
     """
-    chosen: list[int] = []
+    numbers: list[int] = []
     for size in range(1, digits + 1):
-        fitting = range(10 ** (size - 1) if size > 1 else 0, 10**size)
-        share = (wanted - len(chosen)) // (digits - size + 1)
-        chosen += random.sample(fitting, min(share, len(fitting)))
-    return chosen
+        candidates = range(10 ** (size - 1) if size > 1 else 0, 10**size)
+        share = (count - len(numbers)) // (digits - size + 1)
+        numbers += random.sample(candidates, min(share, len(candidates)))
+    return numbers

@@ -80,7 +80,7 @@ DATA_SPEC = DataSpec(
     ),
     corpora=Registry(
         "corpus",
-        {"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labelled", ("languages",), tokenizer="character")},
+        {"numbers": EmbeddedCorpus("seqloom.data.corpora.numbers:labeled", ("languages",), tokenizer="character")},
     ),
 )
 
