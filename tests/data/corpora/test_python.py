@@ -16,7 +16,9 @@ def test_text_is_whole_files() -> None:
     assert len(text) == 300_000
     assert text.isascii()
     assert len(set(text)) <= 110
-    files = {path.read_text(errors="replace") + "\n" for path in python.python_files(Path(sysconfig.get_path("stdlib")))}
+    files = {
+        path.read_text(errors="replace") + "\n" for path in python.python_files(Path(sysconfig.get_path("stdlib")))
+    }
     assert files.issuperset(chunks[:-1])
     assert any(file.startswith(chunks[-1]) for file in files)
 

@@ -31,7 +31,9 @@ BUILD_DATA = "_sysconfigdata"  # how the interpreter was built: other paths on e
 def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
     """Files, each followed by an empty line, up to so many characters in all."""
     if length is not None:
-        message = f"the corpus python has no {KeyName('data.length')} for language: its files are as long as they are"
+        message = (
+            f"the corpus python has no {KeyName('data.corpus_length')} for language: its files are as long as they are"
+        )
         raise UserError(message, "Leave it out")
     return chunks(shuffled_files(Random(seed)), examples or CHARACTERS)
 

@@ -161,7 +161,7 @@ def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[R
     """
     max_objects, count = length or OBJECTS, examples or SCENES
     if max_objects > MAX_OBJECTS:
-        message = f"{KeyName('data.length')} is {max_objects}, and a scene has room for {MAX_OBJECTS} objects"
+        message = f"{KeyName('data.corpus_length')} is {max_objects}, and a scene has room for {MAX_OBJECTS} objects"
         raise UserError(message, "Ask for fewer")
     if count > MAX_SCENES:
         message = f"{KeyName('data.examples')} is {count}, and the corpus scenes has up to {MAX_SCENES}"
