@@ -9,7 +9,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
 from seqloom.nn.state import State
 from tests.nn.catalogue import Case
-from tests.nn.questions import causal, every_class, fixed_names, limited, random_batch, reads_tokens
+from tests.nn.suite import causal, every_class, fixed_names, limited, random_batch, reads_tokens
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 ROWS = 4

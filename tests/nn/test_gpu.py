@@ -10,7 +10,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.nn import GRU, LSTM, Recurrent
 from seqloom.nn.cells import CELLS
 from seqloom.nn.conformance import forward_backward
-from tests.nn.questions import causal, every, random_batch
+from tests.nn.suite import causal, every, random_batch
 
 pytestmark = [
     pytest.mark.gpu,

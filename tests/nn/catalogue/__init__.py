@@ -1,4 +1,4 @@
-"""Every layer that there is, one file a family: a module here with a list `cases` is in the suite.
+"""Every layer, one file per family: a module here with a list `cases` is in the conformance suite.
 
 cases = [Case("rnn", lambda: Recurrent(RNN(3, 4)), reference=recurrent)]
 """
@@ -11,9 +11,9 @@ from tests.nn.catalogue.case import Case
 
 
 def family(name: str) -> list[Case]:
-    """The cases of one file, called after it."""
-    found: list[Case] = getattr(import_module(f"{__name__}.{name}"), "cases", [])
-    return [replace(case, name=f"{name}: {case.name}") for case in found]
+    """The cases of one file, with its name as a prefix."""
+    listed: list[Case] = getattr(import_module(f"{__name__}.{name}"), "cases", [])
+    return [replace(case, name=f"{name}: {case.name}") for case in listed]
 
 
 cases = [case for module in iter_modules(__path__) for case in family(module.name)]

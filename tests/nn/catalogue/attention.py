@@ -39,11 +39,11 @@ def row(layer: Layer, index: int):
 causal = partial(SelfAttention, 4, causal=True)
 both_ways = partial(SelfAttention, 4)
 cross = partial(CrossAttention, 4, MEMORY)
-prepared = ("scaled-dot", "low-rank", "additive", "gaussian")  # keys as they are, and the three ways to map them
+prepared = ("scaled-dot", "low-rank", "additive", "gaussian")  # keys as they are, and the three kinds of map
 
 of_scores = {
     **{f"causal {name} attention": lambda name=name: causal(2, score=name) for name in SCORES},
-    **{f"{name} attention": lambda name=name: both_ways(2, score=name) for name in SCORES},
+    **{f"{name} attention": lambda name=name: both_ways(2, score=name) for name in prepared},
     **{f"{name} attention to a memory": lambda name=name: cross(2, score=name) for name in prepared},
 }
 

@@ -1,4 +1,4 @@
-"""One layer in the catalogue, ready for the conformance suite."""
+"""A layer in the catalogue of the conformance suite."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from seqloom.nn.state import State
 Reference = Callable[[Layer, Tensor, Tensor | None], Tensor]
 
 
-def nothing(layer: Layer, rows: int) -> None:
-    """Most layers begin with nothing."""
+def no_state(layer: Layer, rows: int) -> None:
+    """Most layers start without a state."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A layer, and what the suite can't find out from its traits.
+    """A layer, and what its traits don't say.
 
-    make: a new layer of small sizes; the suite moves all its weights off their starting points by itself
-    reference: y from (layer, x, lengths) as a textbook would compute it: plain loops in float64 (see `by_row`)
-    initial_state: the state to begin with, for a layer that looks at a memory; the same arguments give the same values
+    make: builds the layer with small sizes; the suite perturbs its weights
+    reference: y from (layer, x, lengths) as a textbook computes it: loops in float64 (see `by_row`)
+    initial_state: the first state of a layer with cross-attention; the same arguments give the same values
     noisy: training mode draws random numbers (dropout above 0, zoneout, random initial states)
-    shares: rows share work (a word in several of them is spelt once), so that batch-mates may change the last bit
+    shares: rows share work (a word in several rows is encoded once), so that other rows may change the last bit
     """
 
     name: str
     make: Callable[[], Layer]
     reference: Reference | None = None
-    initial_state: Callable[[Layer, int], State | None] = nothing
+    initial_state: Callable[[Layer, int], State | None] = no_state
     noisy: bool = False
     shares: bool = False
 

@@ -1,4 +1,4 @@
-"""Every cell over time, and the ways to arrange them. One of the cells is not ours: a new cell is one class."""
+"""Every cell over time, and the ways to combine them. One of the cells is user-defined: a new cell is one class."""
 
 import torch
 from torch.nn import functional as F
@@ -39,12 +39,13 @@ def both(cell: type[Cell], width: int = 3, **settings) -> Bidirectional:
 
 
 every_cell = {**CELLS, "minimal-gated": MinimalGated}
+in_both_directions = ("rnn-relu", "lstm", "lstm-peephole", "gru-after", "minimal-gated")
 without_bias = ("rnn", "lstm", "lstm-layer-norm", "gru", "gru-after")
 
 layers = {
     **{name: lambda cell=cell: Recurrent(cell(3, 4)) for name, cell in every_cell.items()},
     **{f"{name}, no bias": lambda name=name: Recurrent(CELLS[name](3, 4, bias=False)) for name in without_bias},
-    **{f"{name}, both directions": lambda cell=cell: both(cell) for name, cell in every_cell.items()},
+    **{f"{name}, both directions": lambda name=name: both(every_cell[name]) for name in in_both_directions},
     "backwards": lambda: Backwards(Recurrent(LSTM(3, 4))),
     "deep": lambda: Stack([Recurrent(LSTM(3, 4)), Recurrent(GRU(4, 2)), Recurrent(GRUAfter(2, 3))]),
     "deep, both directions": lambda: Stack([both(GRUAfter), both(LSTM, width=6)]),

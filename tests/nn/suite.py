@@ -1,4 +1,4 @@
-"""What the conformance suite asks with: which layers, what input, what came out."""
+"""What the conformance suite shares: selections of layers, random input, assertions."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,12 +16,44 @@ ROWS, STEPS = 4, 6
 RAGGED = (4, 6, 0, 1)
 LETTERS = 3
 
+# For what `Layer.run` does alone: causal and not, with every kind of state and without, over vectors and tokens.
+REPRESENTATIVES = (
+    "recurrent: lstm",
+    "recurrent: lstm, both directions",
+    "deep: dense stack",
+    "mixing: dense over tokens",
+    "mixing: causal convolution",
+    "mixing: centered convolution",
+    "attention: causal scaled-dot attention",
+    "attention: scaled-dot attention to a memory",
+    "attention: learned positions",
+    "decoders: luong",
+    "stems: tokens",
+)
+
+
+def parametrize(selected: Sequence[Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", selected, ids=str)
+
 
 def every(
     having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
 ) -> pytest.MarkDecorator:
-    """The test is asked of every layer in the catalogue that has these traits."""
-    return pytest.mark.parametrize("case", [case for case in cases if having(case.traits) and where(case)], ids=str)
+    """For every layer in the catalogue that has these traits."""
+    return parametrize([case for case in cases if having(case.traits) and where(case)])
+
+
+def every_class(
+    having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
+) -> pytest.MarkDecorator:
+    """For one layer of each class."""
+    selected = [case for case in cases if having(case.traits) and where(case)]
+    return parametrize(list({type(case.make()): case for case in reversed(selected)}.values()))
+
+
+def representatives(having: Callable[[Traits], bool] = lambda traits: True) -> pytest.MarkDecorator:
+    by_name = {case.name: case for case in cases}
+    return parametrize([by_name[name] for name in REPRESENTATIVES if having(by_name[name].traits)])
 
 
 def causal(traits: Traits) -> bool:
@@ -38,20 +70,6 @@ def limited(traits: Traits) -> bool:
 
 def rows_independent(traits: Traits) -> bool:
     return traits.rows_independent
-
-
-def every_class(
-    having: Callable[[Traits], bool] = lambda traits: True, where: Callable[[Case], bool] = lambda case: True
-) -> pytest.MarkDecorator:
-    """The test is asked of one layer of each class: it is about the door, which all layers of a class share."""
-    chosen = [case for case in cases if having(case.traits) and where(case)]
-    classes = {type(case.make()): case for case in reversed(chosen)}
-    return pytest.mark.parametrize("case", classes.values(), ids=str)
-
-
-def room_for(steps: int) -> Callable[[Traits], bool]:
-    """Takes so many steps."""
-    return lambda traits: traits.max_length is None or traits.max_length >= steps
 
 
 def random_x(layer: Layer, rows: int, steps: int, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -79,26 +97,26 @@ def reads_tokens(layer: Layer) -> bool:
 
 
 def trial_of(case: Case, lengths: Sequence[int] = RAGGED, *, training: bool = False) -> Trial:
-    """A layer of the catalogue as the quick check of user-defined parts asks one."""
+    """A layer of the catalogue as the checks of user-defined parts take one."""
     layer = case.layer()
     return Trial(layer.train(training), *random_batch(layer, lengths), case.initial_state)
 
 
-def assert_equal(came: Result, expected: Result, layer: Layer) -> None:
+def assert_equal(actual: Result, expected: Result, layer: Layer) -> None:
     """Bit for bit: outputs, state and every gradient."""
     exact = {"rtol": 0, "atol": 0}
-    torch.testing.assert_close(came.y, expected.y, **exact)
-    torch.testing.assert_close(came.x_grad, expected.x_grad, **exact)
-    torch.testing.assert_close(came.weight_grads, expected.weight_grads, **exact)
-    assert_state_close(came.state, expected.state, layer, atol=0)
+    torch.testing.assert_close(actual.y, expected.y, **exact)
+    torch.testing.assert_close(actual.x_grad, expected.x_grad, **exact)
+    torch.testing.assert_close(actual.weight_grads, expected.weight_grads, **exact)
+    assert_state_close(actual.state, expected.state, layer, atol=0)
 
 
-def assert_close(came: Tensor, expected: Tensor, atol: float = 1e-11) -> None:
-    torch.testing.assert_close(came, expected, rtol=0, atol=atol)
+def assert_close(actual: Tensor, expected: Tensor, atol: float = 1e-11) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
-def assert_state_close(came: State, expected: State, layer: Layer, atol: float = 1e-11) -> None:
-    assert set(came) == set(expected)
-    assert torch.equal(came.position, expected.position)
+def assert_state_close(actual: State, expected: State, layer: Layer, atol: float = 1e-11) -> None:
+    assert set(actual) == set(expected)
+    assert torch.equal(actual.position, expected.position)
     for name in fixed_names(layer):
-        torch.testing.assert_close(came[name], expected[name], rtol=0, atol=atol, msg=lambda m, n=name: f"{n}: {m}")
+        torch.testing.assert_close(actual[name], expected[name], rtol=0, atol=atol, msg=lambda m, n=name: f"{n}: {m}")
