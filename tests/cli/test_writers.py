@@ -288,4 +288,4 @@ def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, 
 
 def test_a_translator_does_not_go_on_with_a_text(seqloom: Seqloom, writers: Path) -> None:
     told = sentence(seqloom("generate", writers / "translate"))
-    assert told.endswith(f"a run of translate can't write. Use `seqloom predict {writers / 'translate'}`.")
+    assert told.endswith(f"a run of translate needs a language model. Use `seqloom predict {writers / 'translate'}`.")

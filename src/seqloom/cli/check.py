@@ -10,20 +10,20 @@ from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
 from seqloom.cli.console import output, waiting
-from seqloom.cli.errors import MISTAKE, naming_by
+from seqloom.cli.errors import INVALID_INPUT, naming_by
 
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
 
 
-def work(request: "Request", own: Mapping[str, Any]) -> int:
-    """Print what was found; the exit code says whether one could train on it."""
+def run(request: "Request", options: Mapping[str, Any]) -> int:
+    """Print the problems; the exit code says whether training would accept the data."""
     from seqloom.tasks.data_check import check_data
 
-    chosen, console, naming = request.experiment(), output(), naming_by(request.option)
-    with waiting(console, "looking at the data …"):
-        inspection = check_data(chosen)
-    if own["json"]:
+    config, console, naming = request.experiment(), output(), naming_by(request.option)
+    with waiting(console, "reading the data …"):
+        inspection = check_data(config)
+    if options["json"]:
         click.echo(json.dumps(inspection.as_json(naming), ensure_ascii=False))
     else:
         for line in inspection.lines(naming):
@@ -31,13 +31,13 @@ def work(request: "Request", own: Mapping[str, Any]) -> int:
             text.highlight_regex(r"^error ", "bold red")
             text.highlight_regex(r"^warning ", "bold yellow")
             console.print(text, soft_wrap=True)
-    return 0 if inspection.ok else MISTAKE
+    return 0 if inspection.ok else INVALID_INPUT
 
 
 check = TaskCommand(
     "check",
     "Find problems in your data before training.",
-    work,
-    [RichOption(["--json"], is_flag=True, help="The findings as one JSON object.")],
-    parts=("", "data"),
+    run,
+    [RichOption(["--json"], is_flag=True, help="Print the problems as one JSON object.")],
+    sections=("", "data"),
 )

@@ -1,6 +1,6 @@
-"""Every key of the config as an option of the command line, made from the schema."""
+"""Every key of the config as an option of the command line; the commands `seqloom NAME TASK FILE...`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from rich.text import Text
 from rich_click import RichArgument, RichOption
 
 from seqloom.cli.errors import SEEN, SHORT
-from seqloom.cli.help import Command, taught
+from seqloom.cli.help import Command, task_help
 from seqloom.cli.resolve import code_option
 from seqloom.core.config.migration import BRITISH
 from seqloom.core.names import SIZES
@@ -27,217 +27,177 @@ if TYPE_CHECKING:
 
     from seqloom.cli.resolve import Request
 
-
 SEED = Key("", "seed", "Decides weights, order and dropout (--data.seed: splits and corpora).", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
-SPECIAL = {"model.arch": "NAME", "data.languages": "CODES"}
-MANY = 8  # words: more than these are not all listed
+MAX_CHOICES = 8  # of more, only the first are listed
+COMMON = "Common options"
+ALL_SECTIONS = ("", "data", "model", "train", "decode")
+FOR_HELP = "seqloom.cli.for_help"  # in a context: options are made for the help, with the defaults of a config
 
 
 class KeyOption(RichOption):
-    """A key of the config. Its value stays a word: the schema says what is wrong with it, as it does for a file."""
+    """The option of a key. Its value stays text: the schema validates it, as it does for a config file."""
 
     def __init__(self, key: Key, default: object, *, hidden: bool) -> None:
         names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
         names += [f"--{alias}" for alias, dotted in BRITISH.items() if dotted == key.dotted]
-        several, on_off = key.kind is tuple, key.kind is bool
+        is_bool, is_arch = key.kind is bool, key.dotted == "model.arch"
+        metavar = {"model.arch": "NAME", "data.languages": "CODES"}.get(key.dotted)
         super().__init__(
-            [parameter(key), "/".join([names[0], f"--no-{names[0][2:]}"]) if on_off else names[0], *names[1:]],
+            [parameter(key), f"{names[0]}/--no-{names[0][2:]}" if is_bool else names[0], *names[1:]],
             default=None,
-            multiple=several,
-            type=bool if on_off else str,
-            metavar=metavar(key),
-            help=described(key),
+            multiple=key.kind is tuple,
+            type=bool if is_bool else str,
+            metavar=metavar or ("WORD" if key.choices else METAVARS.get(key.kind, "TEXT")),
+            help="The architecture: lstm, transformer, conv, …" if is_arch else key.description,
             hidden=hidden,
-            panel=panel_of(key),
+            panel=COMMON if key.dotted in SHORT or not key.part else f"{key.part.capitalize()} options",
         )
-        self.key, self.told = key, told(default)
+        self.key, self.default_text = key, format_default(default)
 
     def get_rich_table_row(
         self, ctx: "RichContext", formatter: "RichHelpFormatter", panel: "RichOptionPanel | None" = None
     ) -> "RichPanelRow":
-        """The option, what it is, which words it takes, and what it is unless said."""
-        name = self.opts[0]
-        left = Text(f"--[no-]{name[2:]}" if self.key.kind is bool else name, "bold cyan")
-        if self.key.kind is not bool:
+        """The option; its description, choices and default."""
+        name, key = self.opts[0], self.key
+        left = Text(f"--[no-]{name[2:]}" if key.kind is bool else name, "bold cyan")
+        if key.kind is not bool:
             left.append(f" <{self.metavar}>", "yellow")
         right = Text(self.help or "")
-        if self.key.choices:
-            right.append(f" {words_of(self.key)}", "yellow")
-        if self.told:
-            right.append(f" [{self.told}]", "dim")
+        if key.choices:
+            right.append(" (seqloom list models)" if key.dotted == "model.arch" else f" ({choices_of(key)})", "yellow")
+        if self.default_text:
+            right.append(f" [{self.default_text}]", "dim")
         return [left, right]
 
 
 def parameter(key: Key) -> str:
-    """An identifier, as click wants it."""
+    """The identifier of a key in click."""
     return key.dotted.replace(".", "__")
 
 
-def panel_of(key: Key) -> str:
-    """The heading under which a key stands."""
-    return "Common options" if key.dotted in SHORT or not key.part else f"{key.part.capitalize()} options"
-
-
-def metavar(key: Key) -> str:
-    """What stands after the option."""
-    if key.dotted in SPECIAL:
-        return SPECIAL[key.dotted]
-    return "WORD" if key.choices else METAVARS.get(key.kind, "TEXT")
-
-
-def words_of(key: Key) -> str:
-    """The words that a key takes, in brief."""
-    if key.dotted == "model.arch":
-        return "(seqloom list models)"
-    if len(key.choices) <= MANY + 1:
-        return f"({', '.join(key.choices)})"
+def choices_of(key: Key) -> str:
+    """The choices of a key; of many, the first and the user's own."""
+    if len(key.choices) <= MAX_CHOICES + 1:
+        return ", ".join(key.choices)
     own = [name for name in key.choices if any(names.origin(name) for names in Names.all)]
     first = [name for name in key.choices if name not in own]
-    return f"({', '.join([*first[:MANY], '…', *own])})"
+    return ", ".join([*first[:MAX_CHOICES], "…", *own])
 
 
-def described(key: Key) -> str:
-    """A key's sentence."""
-    return "What learns: lstm, transformer, conv, …" if key.dotted == "model.arch" else key.description
-
-
-def told(default: object) -> str:
-    """A default as it is typed."""
-    if default is None or default == () or default == "":
-        return ""
-    if isinstance(default, bool):
-        return "on" if default else "off"
-    if isinstance(default, tuple):
-        return ",".join(map(str, default))
-    return f"{default:g}".replace("e-0", "e-") if isinstance(default, float) else str(default)
-
-
-def key_options(parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None) -> tuple[KeyOption, ...]:
-    """An option for each key; those of other parts, and those that this task and architecture do not have, are there
-    but not shown."""
-    return options_after(Names.changes, parts, task, arch, size)
+def format_default(default: object) -> str:
+    """A default as one would type it; empty for none."""
+    match default:
+        case None | () | "":
+            return ""
+        case bool():
+            return "on" if default else "off"
+        case tuple():
+            return ",".join(map(str, default))
+        case float():
+            return f"{default:g}".replace("e-0", "e-")
+    return str(default)
 
 
 @cache
-def options_after(
-    _changes: int, parts: tuple[str, ...], task: str | None, arch: str | None, size: str | None
+def key_options(
+    _changes: int, sections: tuple[str, ...], task: str | None, arch: str | None, size: str | None
 ) -> tuple[KeyOption, ...]:
-    """The same, as long as no name is registered or forgotten."""
-    known = task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES)
-    resolved = defaults(str(task), arch, size) if known else None
-    return tuple(option_of(key, resolved, key.part in parts) for key in listed())
+    """An option for each key. Those of other sections, tasks and architectures are accepted, but hidden.
 
-
-def listed() -> Iterator[Key]:
-    """The keys, the common ones (those with a short name) first."""
+    _changes: the number of registered names, so that the cache ends when one is added
+    """
+    config = None
+    if task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES):
+        config = experiment({"task": task, "model": {k: v for k, v in (("arch", arch), ("size", size)) if v}})
     keys = all_keys()
-    for dotted in SHORT:
-        yield keys[dotted]
-    yield SEED
-    yield from (key for dotted, key in keys.items() if dotted not in SHORT)
+    common = [*map(keys.__getitem__, SHORT), SEED]
+    others = (key for dotted, key in keys.items() if dotted not in SHORT)
+    return tuple(option_of(key, config, key.part in sections) for key in (*common, *others))
 
 
-def option_of(key: Key, resolved: Experiment | None, acts: bool) -> KeyOption:
-    """The option of a key, with the default that it has here; not shown where it does not act."""
-    if resolved is None:
-        common = key.dotted in SHORT or not key.part
-        return KeyOption(key, None, hidden=not (acts and common))
+def option_of(key: Key, config: Experiment | None, shown: bool) -> KeyOption:
+    """The option of a key, with its default in this config; hidden if the config does not have the key."""
+    if config is None:
+        return KeyOption(key, None, hidden=not (shown and (key.dotted in SHORT or not key.part)))
     if not key.part:
-        return KeyOption(key, getattr(resolved, key.name), hidden=not acts)
-    section: Any = getattr(resolved, key.part)
-    if section is None or key.name not in type(section).model_fields or not acts:
+        return KeyOption(key, getattr(config, key.name), hidden=not shown)
+    section: Any = getattr(config, key.part)
+    if section is None or key.name not in type(section).model_fields or not shown:
         return KeyOption(key, None, hidden=True)
-    mine = next(each for each in keys_of(key.part, type(section), type(resolved)) if each.name == key.name)
-    return KeyOption(mine, getattr(section, key.name), hidden=False)
-
-
-def defaults(task: str, arch: str | None, size: str | None) -> Experiment:
-    """What everything is unless said, for this task and architecture."""
-    given: Mapping[str, str | None] = {"arch": arch, "size": size}
-    return experiment({"task": task, "model": {name: value for name, value in given.items() if value}})
-
-
-EVERY_PART = ("", "data", "model", "train", "decode")
-HELPS = "seqloom.cli.helps"  # in a context: the help is shown, whose defaults take a resolved config
-Work = Callable[["Request", Mapping[str, Any]], int | None]
+    own_key = next(own for own in keys_of(key.part, type(section), type(config)) if own.name == key.name)
+    return KeyOption(own_key, getattr(section, key.name), hidden=False)
 
 
 class TaskCommand(Command):
     """`seqloom NAME TASK FILE… --any.key value`, in any order.
 
-    work: does it, given the request and the values of the command's own options
-    parts: of the config that change what the command does ("" is the seed); the options of others are taken too, so
-        that the words of one command fit another, but the help does not offer them
+    run: called with the request and the values of the command's own options
+    sections: those of the config that change what the command does ("" is the seed); options of others are accepted,
+        so that the same words work with every command, but hidden
     """
 
     def __init__(
-        self, name: str, summary: str, work: Work, own: Sequence[RichOption], parts: tuple[str, ...] = EVERY_PART
+        self,
+        name: str,
+        summary: str,
+        run: Callable[["Request", Mapping[str, Any]], int | None],
+        options: Sequence[RichOption],
+        sections: tuple[str, ...] = ALL_SECTIONS,
     ) -> None:
         super().__init__(
             name=name,
             help=summary,
             short_help=summary,
-            context_settings={"token_normalize_func": with_dashes},
+            context_settings={
+                "token_normalize_func": lambda word: word.replace("_", "-")
+            },  # on_bad_line is on-bad-line
             options_metavar="[--OPTION VALUE]...",
         )
-        self.work, self.own, self.parts = work, tuple(own), parts
-        self.given = RichArgument(["words"], nargs=-1, metavar="TASK [FILE]...", required=False)
-        self.config = RichOption(
-            ["--config"],
-            metavar="FILE.toml",
-            help="Read the experiment from here; options win over it.",
-            panel="Common options",
-        )
-        for option in self.own:
-            option.panel = "Common options"
+        self.run, self.options, self.sections = run, tuple(options), sections
+        self.words = RichArgument(["words"], nargs=-1, metavar="TASK [FILE]...", required=False)
+        config_help = "Read the experiment from this file; options override it."
+        self.config = RichOption(["--config"], metavar="FILE.toml", help=config_help, panel=COMMON)
+        for option in self.options:
+            option.panel = COMMON
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """All keys are options; which of them the help shows depends on what the command line has said."""
-
-        keys = key_options(self.parts, *(ctx.meta[SEEN] if HELPS in ctx.meta else (None, None, None)))
-        common = [option for option in keys if option.panel == "Common options"]
-        rest = [option for option in keys if option.panel != "Common options"]
-        help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
-        if help_option is not None:
-            help_option.panel = "Common options"  # type: ignore[attr-defined]
-        ends = [help_option] if help_option is not None else []
-        return [self.given, *common, self.config, code_option("Common options"), *self.own, *ends, *rest]
+        """All keys as options; which of them the help shows depends on the task, model and size."""
+        seen = ctx.meta[SEEN] if FOR_HELP in ctx.meta else (None, None, None)
+        keys = key_options(Names.changes, self.sections, *seen)
+        common = [option for option in keys if option.panel == COMMON]
+        others = [option for option in keys if option.panel != COMMON]
+        help_options = [option for option in [self.get_help_option(ctx)] if option]  # type: ignore[arg-type]
+        for option in help_options:
+            option.panel = COMMON  # type: ignore[attr-defined]
+        return [self.words, *common, self.config, code_option(COMMON), *self.options, *help_options, *others]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Look at the task, model and size first, wherever they stand: the help depends on them."""
+        """Find task, model and size first, since the help depends on them."""
         try:
-            seen, _, _ = self.make_parser(ctx).parse_args(list(args))
-        except click.UsageError as wrong:
-            wrong.ctx = wrong.ctx or ctx  # so that the sentence names this command, and its task
+            values, _, _ = self.make_parser(ctx).parse_args(list(args))
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # for the sentence, which names the command and the task
             ctx.meta[SEEN] = (next((word for word in args if word in TASKS), None), None, None)
             raise
-        words = seen.get("words")  # what was not given has a sentinel of click's
+        words = values.get("words")  # click has a sentinel for a missing value
         task = words[0] if isinstance(words, list | tuple) and words else None
-        ctx.meta[SEEN] = tuple(
-            word if isinstance(word, str) else None for word in (task, seen.get("model__arch"), seen.get("model__size"))
-        )
+        seen = (task, values.get("model__arch"), values.get("model__size"))
+        ctx.meta[SEEN] = tuple(word if isinstance(word, str) else None for word in seen)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]
-        """What the task is, examples that work, then the options."""
         shown = copy(self)
         ctx.meta.setdefault(SEEN, (None, None, None))
-        ctx.meta[HELPS] = True
-        shown.help = taught(str(self.name), ctx.meta[SEEN][0], self.help or "")
+        ctx.meta[FOR_HELP] = True
+        shown.help = task_help(str(self.name), ctx.meta[SEEN][0], self.help or "")
         super(TaskCommand, shown).format_help(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Parse, call."""
         from seqloom.cli.errors import naming_options
         from seqloom.cli.resolve import Request
 
-        own = {str(option.name): ctx.params[str(option.name)] for option in self.own}
+        options = {str(option.name): ctx.params[str(option.name)] for option in self.options}
         request = Request.of(ctx.params)
         with naming_options(request.option):
-            return self.work(request, own)
-
-
-def with_dashes(word: str) -> str:
-    """--data.on_bad_line is --data.on-bad-line."""
-    return word.replace("_", "-")
+            return self.run(request, options)

@@ -1,4 +1,4 @@
-"""How a model writes, as options: the keys of `decode` under short names, for every command that lets a run write."""
+"""The keys of `decode` as options with short names, for every command in which a run generates text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -7,33 +7,30 @@ import rich_click as click
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PANEL = "How to write"
 HELP = {
-    "beam_size": ("N", "Follow the N likeliest texts side by side; 1 follows one."),
-    "n_best": ("N", "Give the N best texts that were found, each with its score (see --length-penalty)."),
+    "beam_size": ("N", "Beam search with N hypotheses; 1 is greedy."),
+    "n_best": ("N", "Print the N best texts, each with its score (see --length-penalty)."),
     "length_penalty": ("X", "With a beam: rank texts by log p / length^X."),
-    "max_length": ("N", "The most tokens to write."),
-    "min_length": ("N", "The fewest tokens to write."),
-    "no_repeat_ngram": ("N", "Write no sequence of N tokens twice."),
-    "temperature": ("X", "Draw a text: below 1 is safer, above 1 is bolder; 0 takes the likeliest."),
-    "top_k": ("N", "Draw among the N likeliest tokens only."),
-    "top_p": ("X", "Draw among the likeliest tokens that together have this probability."),
-    "min_p": ("X", "Draw among tokens at least X times as likely as the likeliest."),
-    "seed": ("N", "The same seed draws the same text."),
+    "max_length": ("N", "The largest number of tokens to generate."),
+    "min_length": ("N", "The smallest number of tokens to generate."),
+    "no_repeat_ngram": ("N", "Generate no sequence of N tokens twice."),
+    "temperature": ("X", "Sample: below 1 is safer, above 1 is bolder; 0 takes the most probable token."),
+    "top_k": ("N", "Sample from the N most probable tokens only."),
+    "top_p": ("X", "Sample from the most probable tokens that together have this probability."),
+    "min_p": ("X", "Sample from tokens at least X times as probable as the most probable one."),
+    "seed": ("N", "The same seed samples the same text."),
     "prompt": ("TEXT", "How the text begins."),
 }
 
 
-def writing_options(names: Sequence[str], **words: str) -> Callable[[Decorated], Decorated]:
-    """These options on a command, in this order; `words` tell some of them otherwise."""
+def decode_options(names: Sequence[str], **help_texts: str) -> Callable[[Decorated], Decorated]:
+    """A decorator that adds these options to a command, in this order; `help_texts` replaces some help texts."""
 
     def add(command: Decorated) -> Decorated:
         for name in reversed(names):
-            metavar, told = HELP[name]
-            add_one = click.option(
-                str(option_of(f"decode.{name}")), name, metavar=metavar, panel=PANEL, help=words.get(name, told)
-            )
-            command = add_one(command)
+            metavar, text = HELP[name]
+            option, text = str(option_of(f"decode.{name}")), help_texts.get(name, text)
+            command = click.option(option, name, metavar=metavar, panel="Decoding", help=text)(command)
         return command
 
     return add
@@ -51,11 +48,11 @@ def option_of(key: str) -> str | None:
     return "--beam" if name == "beam_size" else f"--{name.replace('_', '-')}"
 
 
-def said(given: Mapping[str, str | None]) -> dict[str, Any]:
-    """What was typed, by key: `none` unsets, as in a config.
+def decode_values(options: Mapping[str, str | None]) -> dict[str, Any]:
+    """The values of the options that were typed; `none` unsets a key, as in a config.
 
-    >>> said({"top_k": "none", "beam_size": "5", "seed": None, "prompt": ""})
+    >>> decode_values({"top_k": "none", "beam_size": "5", "seed": None, "prompt": ""})
     {'top_k': None, 'beam_size': '5', 'prompt': ''}
     """
-    typed = {name: value for name, value in given.items() if value is not None}
+    typed = {name: value for name, value in options.items() if value is not None}
     return {name: None if value == "none" and name != "prompt" else value for name, value in typed.items()}

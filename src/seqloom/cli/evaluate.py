@@ -1,4 +1,4 @@
-"""`seqloom evaluate`: how good a run is on other files."""
+"""`seqloom evaluate`: the scores of a run on other files."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -6,51 +6,41 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from seqloom.cli.console import output, say, show, waiting
-from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 
-WIDEST = 100  # columns of a table
 if TYPE_CHECKING:
     from seqloom.cli.config_options import KeyOption
 
 OPTIONS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram")
-HOW = "How to read the files, where that differs from training"
 
 
 class EvaluateCommand(Command):
-    """A command with an option for each key that is about files, of every task."""
+    """A command with an option for each key about files, of every task, including those registered later."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """They are made when they are asked for: tasks and formats may have been added."""
         return [*super().get_params(ctx), *file_options()]
 
 
 def file_options() -> list["KeyOption"]:
-    """How the files are read, where that differs from training."""
     from seqloom.cli.config_options import KeyOption
     from seqloom.tasks.config_keys import all_keys
 
     options = [KeyOption(key, None, hidden=False) for key in all_keys().values() if key.of_file]
     for option in options:
-        option.panel = HOW
+        option.panel = "How to read the files, if not as in training"
     return options
 
 
-@click.command(cls=EvaluateCommand, short_help="Measure a run on other files.")
+@click.command(cls=EvaluateCommand, short_help="Evaluate a run on other files.")
 @click.argument("run", metavar="RUN")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--device", metavar="WORD", default="auto", help="Where to compute: auto, cpu, cuda or mps. [auto]")
-@click.option("--json", "as_json", is_flag=True, help="Scores and details as one JSON object.")
-@writing_options(OPTIONS)
-def evaluate(
-    run: str,
-    files: tuple[str, ...],
-    device: str,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    """Measure a run on files that it has not learned from. They are read as the training files were, unless an option
-    says otherwise.
+@click.option("--json", "as_json", is_flag=True, help="Print scores and details as one JSON object.")
+@decode_options(OPTIONS)
+def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **options: Any) -> None:
+    """Evaluate a run on files that it was not trained on. They are read as the training files were, unless an option
+    changes that.
 
     \b
     Examples:
@@ -63,29 +53,29 @@ def evaluate(
     from seqloom.cli.errors import dotted_option, naming_options
     from seqloom.data.paths import expand
 
-    opened, console = api.load(run, device), output()
-    expand(files)  # a file that is missing is told at once
+    loaded, console = api.load(run, device), output()
+    expand(files)  # a missing file is an error before torch is imported
     with waiting(console, "starting torch …"):
         from seqloom.tasks.metrics.registry import readable
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import jsonable
         from seqloom.views.figure import Table
 
-        _ = opened.model  # a run without weights is refused before anything is read
-    data = {each.key.name: options.pop(str(each.name), None) for each in file_options()}
+        _ = loaded.model  # a run without weights is an error before the files are read
+    data = {option.key.name: options.pop(str(option.name), None) for option in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
     with (
         naming_options(lambda key: option_of(key) or dotted_option(key)),
-        waiting(console, f"measuring on {files[0]} …"),
+        waiting(console, f"evaluating on {files[0]} …"),
     ):
-        found = opened.evaluate(files, data=data, decode=said(options))
+        evaluation = loaded.evaluate(files, data=data, decode=decode_values(options))
+    scores, details = jsonable(evaluation.scores), jsonable(evaluation.details)
     if as_json:
-        result = {"run": run, "files": list(files), "scores": found.scores, "details": found.details}
-        click.echo(json.dumps(jsonable(result), ensure_ascii=False))
+        click.echo(json.dumps({"run": run, "files": files, "scores": scores, "details": details}, ensure_ascii=False))
         return
     say(console, "run", f"{run}, on {', '.join(files)}")
-    say(console, "data", str(found.details["data"]))
-    rows = tuple((readable(name), value) for name, value in found.scores.items())
-    details = TASKS[opened.manifest.task].report(jsonable(found.scores), jsonable(found.details))
-    for shown in (Table("", ("score", "value"), rows), *details.evaluation()):
-        show(console, shown, WIDEST)
+    say(console, "data", str(evaluation.details["data"]))
+    rows = tuple((readable(name), value) for name, value in evaluation.scores.items())
+    report = TASKS[loaded.manifest.task].report(scores, details)
+    for shown in (Table("", ("score", "value"), rows), *report.evaluation()):
+        show(console, shown, max_width=100)

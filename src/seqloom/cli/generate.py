@@ -1,4 +1,4 @@
-"""`seqloom generate`: let a language model write."""
+"""`seqloom generate`: generate text with a language model."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import errors, output, waiting
-from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 from seqloom.core.problem import UserError
 
@@ -17,26 +17,20 @@ OPTIONS = (
 )
 
 
-@click.command(cls=Command, short_help="Let a language model write.")
+@click.command(cls=Command, short_help="Generate text with a language model.")
 @click.argument("run", metavar="RUN")
 @click.option("--prompt", metavar="TEXT", help="The text to continue.")
-@writing_options(
+@decode_options(
     OPTIONS,
-    temperature="Below 1 is safer, above 1 is bolder, 0 takes the likeliest. [as trained: 0.8]",
-    max_length="The most tokens to write. [as trained: 400]",
-    seed="The same seed writes the same text; without one, the seed is shown.",
-    beam_size="Look for the likeliest text, following N side by side, instead of drawing one.",
+    temperature="Below 1 is safer, above 1 is bolder, 0 takes the most probable token. [as trained: 0.8]",
+    max_length="The largest number of tokens to generate. [as trained: 400]",
+    seed="The same seed generates the same text; without one, the seed is printed.",
+    beam_size="Beam search with N hypotheses, instead of sampling.",
 )
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
-@click.option("--json", "as_json", is_flag=True, help="Prompt, text and seed as one JSON object.")
-def generate(
-    run: str,
-    prompt: str | None,
-    device: str,
-    as_json: bool,
-    **options: str | None,
-) -> None:
-    """Write text in the style of what a language model has learned from, shown as it comes.
+@click.option("--json", "as_json", is_flag=True, help="Print prompt, text and seed as one JSON object.")
+def generate(run: str, prompt: str | None, device: str, as_json: bool, **options: str | None) -> None:
+    """Generate text in the style of the training data of a language model, and print it token by token.
 
     \b
     Examples:
@@ -47,38 +41,38 @@ def generate(
     from seqloom.cli.errors import naming_options
     from seqloom.models.family import Use
 
-    asked, console = api.load(run, device), output()
-    if asked.experiment.use is not Use.GENERATE:
-        advice = f"Use `seqloom predict {run}`"
-        raise UserError(f"a run of {asked.manifest.task} can't write", advice, location=run)
-    chosen = said(options)
+    loaded, console = api.load(run, device), output()
+    if loaded.experiment.use is not Use.GENERATE:
+        message = f"`generate` needs a language model, and this is a run of {loaded.manifest.task}"
+        raise UserError(message, f"Use `seqloom predict {run}`", location=run)
+    values = decode_values(options)
     with naming_options(option_of):
-        how = asked.decode_options(chosen)
+        decode = loaded.decode_options(values)
     with waiting(console, "starting torch …"):
-        from seqloom.cli.predict import Unseen
+        from seqloom.cli.predict import UnknownSymbols
         from seqloom.views.format import visible
 
-        _ = asked.model  # a run without weights is refused before anything is written
-    if how.seed is not None:
-        chosen["seed"] = how.seed
-    beginning = prompt if prompt is not None else how.prompt
-    unseen = Unseen(asked.task)
-    unseen.look([beginning])
-    unseen.warn(errors())
-    pieces = asked.stream(beginning, **chosen)
+        _ = loaded.model  # a run without weights is an error before anything is printed
+    if decode.seed is not None:
+        values["seed"] = decode.seed
+    prompt = prompt if prompt is not None else decode.prompt
+    unknown = UnknownSymbols(loaded.task)
+    unknown.add([prompt])
+    unknown.warn(errors())
+    tokens = loaded.stream(prompt, **values)
     if as_json:
-        told: dict[str, object] = {"prompt": beginning, "text": "".join(pieces)}
-        told |= {"seed": how.seed} if how.seed is not None else {}
-        click.echo(json.dumps(told, ensure_ascii=False))
+        result: dict[str, object] = {"prompt": prompt, "text": "".join(tokens)}
+        result |= {"seed": decode.seed} if decode.seed is not None else {}
+        click.echo(json.dumps(result, ensure_ascii=False))
         return
-    first = next(pieces, "")  # whatever may go wrong does so before anything is shown
-    shown = visible if console.is_terminal else str
-    console.print(Text(shown(beginning), "bold"), end="", soft_wrap=True)
-    sys.stdout.write(shown(first))
-    for piece in pieces:
-        sys.stdout.write(shown(piece))
+    first = next(tokens, "")  # an error comes before anything is printed
+    clean = visible if console.is_terminal else str
+    console.print(Text(clean(prompt), "bold"), end="", soft_wrap=True)
+    sys.stdout.write(clean(first))
+    for token in tokens:
+        sys.stdout.write(clean(token))
         sys.stdout.flush()
     sys.stdout.write("\n")
     sys.stdout.flush()
-    if how.seed is not None and options["seed"] is None:
-        errors().print(Text(f"seed {how.seed}", "dim"))
+    if decode.seed is not None and options["seed"] is None:
+        errors().print(Text(f"seed {decode.seed}", "dim"))

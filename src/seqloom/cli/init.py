@@ -1,7 +1,7 @@
 """`seqloom init`: a config to edit."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich_click import RichOption
 
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
 
 
-def work(request: "Request", own: Mapping[str, object]) -> None:
-    """Write the experiment down with comments."""
+def run(request: "Request", options: Mapping[str, Any]) -> None:
     from seqloom import api
 
-    path, console = str(own["out"]), output()
+    path, console = options["out"], output()
     api.write_config(request.experiment(), path)
     say_exactly(console, "wrote", path)
     say_exactly(console, "next", command("train", "--config", path))
@@ -25,6 +24,6 @@ def work(request: "Request", own: Mapping[str, object]) -> None:
 init = TaskCommand(
     "init",
     "Write a commented experiment.toml to edit.",
-    work,
+    run,
     [RichOption(["--out"], metavar="FILE", default="experiment.toml", help="The file to write. [experiment.toml]")],
 )

@@ -1,4 +1,4 @@
-"""`seqloom`: the commands, and what happens when one fails."""
+"""`seqloom`: the commands, the exit codes, and errors as one sentence."""
 
 import contextlib
 import io
@@ -19,7 +19,7 @@ from seqloom.cli.evaluate import evaluate
 from seqloom.cli.generate import generate
 from seqloom.cli.help import Group
 from seqloom.cli.init import init
-from seqloom.cli.list_command import listing
+from seqloom.cli.list_command import list_command
 from seqloom.cli.predict import predict
 from seqloom.cli.report import report
 from seqloom.cli.resume import resume
@@ -29,9 +29,9 @@ from seqloom.cli.train import train
 GROUPS = {
     "Train": (train, resume, check, init),
     "Use a run": (predict, generate, evaluate, report, runs),
-    "Look around": (listing, doctor),
+    "Information": (list_command, doctor),
 }
-LOOK = RichHelpConfiguration(
+HELP_STYLE = RichHelpConfiguration(
     theme="default-slim",
     text_markup=None,
     max_width=100,
@@ -43,59 +43,49 @@ LOOK = RichHelpConfiguration(
 @click.group(
     cls=Group,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["--help", "-h"], "rich_help_config": LOOK},
+    context_settings={"help_option_names": ["--help", "-h"], "rich_help_config": HELP_STYLE},
 )
 @click.version_option(__version__, prog_name="seqloom", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.RichContext) -> None:
-    """Neural sequence models, from the RNN to the Transformer, trained on your own files.
+    """Train neural sequence models, from the RNN to the Transformer, on your own files; then evaluate and use them.
 
     \b
       $ seqloom train classify reviews.csv
       $ seqloom predict runs/classify-… "A fine film."
 
-    No file at hand? `seqloom train language` learns from an embedded corpus.
+    Without a file, `seqloom train TASK` trains on an embedded corpus. `seqloom COMMAND --help` explains a command.
+
+    Exit codes: 0 for success, 2 for invalid input, 1 for internal errors.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
 for heading, commands in GROUPS.items():
-    for each in commands:
-        each.panel = heading
-        cli.add_command(each)
+    for command in commands:
+        command.panel = heading
+        cli.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. What goes wrong is one sentence on standard error."""
+    """Run one command and return its exit code. An error is one sentence on standard error."""
     for stream in (sys.stdout, sys.stderr):
-        forgiving(stream)
-    # A thread that waits spins for a while before it sleeps: for so long, by default, that it starves the one it waits
-    # for where others use the machine too (a tenth of the speed). Less costs nothing where nobody else does.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the encoding lacks is no reason to fail
+    # A waiting OpenMP thread spins before it sleeps. The default spins so long that, when other processes use the
+    # machine, it takes the CPU from the thread that it waits for (10x slower). Fewer spins cost nothing otherwise.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         code = cli.main(list(argv) if argv is not None else None, prog_name="seqloom", standalone_mode=False)
         sys.stdout.flush()
-    except SystemExit as end:  # click's own, when nobody reads any more
-        is_unread = type(sys.stdout).__name__ == "PacifyFlushWrapper"
-        code = NO_READER if is_unread else end.code
-    except (Exception, KeyboardInterrupt) as wrong:
-        sentence, code = failure(wrong)
-        with contextlib.suppress(OSError):
+    except SystemExit as exit_:  # click exits by itself when the reader of a pipe is gone
+        code = NO_READER if type(sys.stdout).__name__ == "PacifyFlushWrapper" else exit_.code
+    except (Exception, KeyboardInterrupt) as error:
+        sentence, code = failure(error)
+        with contextlib.suppress(OSError, ValueError):
             if sentence is not None:
                 errors().print(Text.assemble(("seqloom: ", "bold red"), sentence))
-        if sentence is None:
-            mute()
+            else:  # the reader of the pipe is gone: what is flushed at exit goes nowhere
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code if isinstance(code, int) else 0
-
-
-def forgiving(stream: object) -> None:
-    """A character that the terminal's encoding lacks is shown as ?, not a reason to fail."""
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="replace")
-
-
-def mute() -> None:
-    """Nobody reads any more: what is left to flush at the end goes nowhere."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

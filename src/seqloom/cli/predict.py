@@ -1,19 +1,19 @@
-"""What of a text a model has never seen: it can't know better, but the person may."""
+"""`seqloom predict`: the answers of a run to texts."""
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import rich_click as click
 from rich.text import Text
 
 from seqloom.cli.console import errors, output, show, waiting
-from seqloom.cli.decode_options import option_of, said, writing_options
+from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 from seqloom.core.problem import DataError, TextError, UserError
 from seqloom.views.format import clip, one_line
@@ -25,61 +25,24 @@ if TYPE_CHECKING:
     from seqloom.tasks.experiment import Help
     from seqloom.tasks.task import Task
 
-
-NAMED = 20  # characters or words
-
-
-class Unseen:
-    """Gathers what a task does not know of some texts."""
-
-    def __init__(self, task: "Task[GenerativeModel, object]") -> None:
-        self.task = task
-        self.found: dict[str, None] = {}  # in the order in which they came
-        self.more = False
-
-    def look(self, texts: Iterable[str]) -> None:
-        """At some more texts."""
-        for text in texts:
-            new = [each for each in self.task.unknown(text) if each not in self.found]
-            room = NAMED - len(self.found)
-            self.more = self.more or len(new) > room
-            self.found.update(dict.fromkeys(new[:room]))
-
-    def warn(self, console: "Console") -> None:
-        """One line, if there is something to say."""
-        if self.found:
-            named = ", ".join(clip(one_line(each), 40) for each in self.found)
-            told = f"never seen by this model, so it can't know what they mean: {named}{' …' * self.more}"
-            console.print(Text.assemble(("warning ", "bold yellow"), told))
-
-
-TOGETHER = 64  # texts read at once from a file
-Placed = tuple[str, str]  # where a text stands, and the text
+MAX_UNKNOWN = 20  # characters or words that the warning names
+BATCH = 64  # texts
+Located = tuple[str, str]  # where a text comes from, and the text
 OPTIONS = (
     *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
 )
+FILE_HELP = "A file with one text, or one image's name, per line (repeatable); - is standard input, for TEXT too."
 
 
-@click.command(cls=Command, short_help="Ask a run about texts.")
+@click.command(cls=Command, short_help="Predict with a run: labels, tags, translations, captions.")
 @click.argument("run", metavar="RUN")
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option(
-    "--file",
-    "files",
-    metavar="FILE",
-    multiple=True,
-    help="A file with one text, or one image's name, per line (repeatable); - is standard input, for TEXT too.",
-)
+@click.option("--file", "files", metavar="FILE", multiple=True, help=FILE_HELP)
 @click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all probabilities.")
-@click.option(
-    "--show",
-    "draw",
-    type=click.Choice(["attention"]),
-    help="Draw where a translation or description looked, word by word.",
-)
-@writing_options(OPTIONS)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, with all probabilities.")
+@click.option("--show", "draw", type=click.Choice(["attention"]), help="Draw the attention for each generated token.")
+@decode_options(OPTIONS)
 def predict(
     run: str,
     texts: tuple[str, ...],
@@ -89,9 +52,9 @@ def predict(
     draw: str | None,
     **options: str | None,
 ) -> None:
-    """Ask a run about texts: a classifier gives each a label, a tagger gives each word a tag (words are separated by
-    spaces), a translator translates it, a language model says how likely it is and what may follow it. A run that
-    describes pictures is given their files.
+    """Predict with a run. A classifier gives each text a label, a tagger each word a tag (words are separated by
+    spaces), a translator its translation, a language model its probability and likely continuations. A captioner
+    takes image files.
 
     \b
     Examples:
@@ -107,18 +70,18 @@ def predict(
     from seqloom.models.family import Use
     from seqloom.tasks.registry import TASKS
 
-    asked, chosen = api.load(run, device), said(options)
-    config, task = asked.experiment, asked.manifest.task
-    if (chosen or draw) and config.use is not Use.DECODE:
-        name = "--show" if draw else option_of(f"decode.{next(iter(chosen))}")
-        message = f"{name} is for runs that generate their answers, and {run} is one of {task}"
+    loaded, values = api.load(run, device), decode_values(options)
+    config, task = loaded.experiment, loaded.manifest.task
+    if (values or draw) and config.use is not Use.DECODE:
+        option = "--show" if draw else option_of(f"decode.{next(iter(values))}")
+        message = f"{option} is for runs that generate their answers, and {run} is one of {task}"
         raise UserError(message, "Leave it out", code="option-without-use")
     if config.use is Use.DECODE:
         with naming_options(option_of):
-            how = asked.decode_options(chosen)
-        if how.seed is not None:
-            chosen["seed"] = how.seed
-    expand(file for file in files if file != "-")  # one that is missing is told at once
+            decode = loaded.decode_options(values)
+        if decode.seed is not None:
+            values["seed"] = decode.seed
+    expand(file for file in files if file != "-")  # a missing file is an error before torch is imported
     if not texts and not files:
         if sys.stdin.isatty():
             advice = f'Give a text (`seqloom predict {run} "a text"`), a --file, or standard input'
@@ -127,17 +90,19 @@ def predict(
     console = output()
     with waiting(console, "starting torch …"):
         from seqloom.training.events import jsonable
+        from seqloom.views.alignment import alignment
 
-        _ = asked.model  # a run without weights is refused before anything is read
-    answer_lines = TASKS[task].report.answer_lines
-    unseen = Unseen(asked.task)
-    for places, some in batches(chain(given(texts, config.help), *(lines_of(file, config.help) for file in files))):
-        unseen.look(some)
+        _ = loaded.model  # a run without weights is an error before any text is read
+    answer_lines, unknown = TASKS[task].report.answer_lines, UnknownSymbols(loaded.task)
+    inputs = chain(typed_texts(texts, config.help), *(lines_of(file, config.help) for file in files))
+    while batch := list(islice(inputs, BATCH)):
+        locations, contents = map(list, zip(*batch, strict=True))
+        unknown.add(contents)
         try:
             with naming_options(option_of):
-                answers = asked.predict(some, attention=draw == "attention", **chosen)
-        except TextError as wrong:
-            wrong.template = replace(wrong.template, location=places[wrong.number - 1])
+                answers = loaded.predict(contents, attention=draw == "attention", **values)
+        except TextError as error:
+            error.template = replace(error.template, location=locations[error.number - 1])
             raise
         for answer in answers:
             if as_json:
@@ -145,69 +110,77 @@ def predict(
                 continue
             for line in answer_lines(answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
-            if draw == "attention":
-                show_attention(console, answer)
+            if draw == "attention" and "attention" in answer:
+                show(console, alignment(answer).figure)
+                console.print()
+            elif draw == "attention":
+                console.print(Text("this model has no attention to show", "yellow"))
         sys.stdout.flush()
-    unseen.warn(errors())
-    if "seed" in chosen and options["seed"] is None:
-        errors().print(Text(f"seed {chosen['seed']}", "dim"))
+    unknown.warn(errors())
+    if "seed" in values and options["seed"] is None:
+        errors().print(Text(f"seed {values['seed']}", "dim"))
 
 
-def given(texts: Sequence[str], advice: "Help") -> Iterator[Placed]:
-    """The texts of the command line."""
+class UnknownSymbols:
+    """Collects the characters or words of texts that a model has never seen, for one warning."""
+
+    def __init__(self, task: "Task[GenerativeModel, object]") -> None:
+        self.task = task
+        self.symbols: dict[str, None] = {}  # in order of appearance
+        self.more = False
+
+    def add(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            new = [symbol for symbol in self.task.unknown(text) if symbol not in self.symbols]
+            free = MAX_UNKNOWN - len(self.symbols)
+            self.more = self.more or len(new) > free
+            self.symbols.update(dict.fromkeys(new[:free]))
+
+    def warn(self, console: "Console") -> None:
+        if self.symbols:
+            names = ", ".join(clip(one_line(symbol), 40) for symbol in self.symbols)
+            message = f"never seen by this model, so it can't know what they mean: {names}{' …' * self.more}"
+            console.print(Text.assemble(("warning ", "bold yellow"), message))
+
+
+def typed_texts(texts: Sequence[str], advice: "Help") -> Iterator[Located]:
+    """The texts of the command line; - is standard input."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise UserError(f"text {number} is empty", advice.input_advice, code="empty-input")
-        if text == "-":  # as elsewhere
+        if text == "-":
             yield from lines_of(text, advice)
         else:
             yield f"text {number}", text
 
 
-def lines_of(file: str, advice: "Help") -> Iterator[Placed]:
-    """One text per line, of standard input (-) or of the files that a name or pattern stands for."""
+def lines_of(file: str, advice: "Help") -> Iterator[Located]:
+    """One text per line, from standard input (-) or from the files of a name or pattern."""
     from seqloom.data.paths import expand
     from seqloom.data.text_io import read_lines, stream_lines
 
     if file == "-":
-        name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)  # which it is, though typed more widely
+        name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)
         yield from without_blank(name, stream_lines(stream, name), advice)
         return
     for path in expand([file]):
         yield from without_blank(str(path), read_lines(path), advice)
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[Placed]:
-    """Blank lines are refused, since answers would no longer stand line by line with texts; at the end they may be."""
+def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[Located]:
+    """Lines with their locations. A blank line is an error, as answers would not match lines, except at the end."""
     from seqloom.data.text_io import EmptyFile
 
-    blank, texts = 0, 0
+    blank, count = 0, 0
     with suppress(EmptyFile):
         for number, line in lines:
             if not line.strip():
                 blank = blank or number
                 continue
             if blank:
-                do = "Remove it, since each line is a text"
-                raise DataError(f"{name}:{blank}", "an empty line", do, code="empty-line")
-            texts += 1
+                message, fix = "an empty line", "Remove it, since each line is a text"
+                raise DataError(f"{name}:{blank}", message, fix, code="empty-line")
+            count += 1
             yield f"{name}:{number}", line
-    if not texts:
+    if not count:
         raise DataError(name, "nothing to read", advice.file_advice, code="nothing-to-read")
-
-
-def show_attention(console: "Console", answer: Mapping[str, Any]) -> None:
-    """Where the model looked for each token that it wrote, if it looked."""
-    from seqloom.views.alignment import alignment
-
-    if "attention" in answer:
-        show(console, alignment(answer).figure)
-        console.print()
-    else:
-        console.print(Text("this model has no attention to show", "yellow"))
-
-
-def batches(texts: Iterator[Placed]) -> Iterator[tuple[list[str], list[str]]]:
-    """The places of some texts at a time and the texts, so that a large file is never held as a whole."""
-    while some := list(islice(texts, TOGETHER)):
-        yield [place for place, _ in some], [text for _, text in some]

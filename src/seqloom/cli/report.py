@@ -11,10 +11,10 @@ from seqloom.cli.help import Command
 @click.command(cls=Command, short_help="Build a run's report.html again.")
 @click.argument("run", metavar="RUN")
 def report(run: str) -> None:
-    """Build report.html from what is in a run's folder, and show a summary here.
+    """Build report.html from the files of a run, and print a summary. A run that crashed can have a report too.
 
-    The page is one file that needs no network: curves, samples, which labels were confused, the worst mistakes, the
-    cost. It can be built for a run that crashed, too. A run that looks at what it reads gets its attention.svg again.
+    The page is one file that needs no network, with curves, samples, confusion matrix, worst examples and cost. For a
+    model with attention, attention.svg is drawn again too.
 
     \b
     Example:
@@ -24,8 +24,8 @@ def report(run: str) -> None:
     from seqloom.lens.report import write_report
 
     folder, console = Path(run), output()
-    found = write_report(folder)
-    for line in found.lines(min(console.width, 100)):
+    records = write_report(folder)
+    for line in records.lines(min(console.width, 100)):
         console.print(line, soft_wrap=True)
     console.print()
-    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *found.details.drawings())))
+    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *records.details.drawings())))

@@ -1,4 +1,4 @@
-"""`--code FILE.py`, on every command: user-defined parts are registered before anything else of the line is read."""
+"""From the words of a command line to an experiment; `--code FILE.py`, which is loaded before anything else."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,15 +27,16 @@ from seqloom.tasks.registry import TASKS, experiment
 if TYPE_CHECKING:
     import click
 
+Values = dict[str, Any]
+
 
 class CodeCommand(RichCommand):
-    """A command that runs the code files that it is given before it parses its options."""
+    """A command that loads its --code files before it parses its options: names and help depend on them."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: "click.Context | None" = None, **extra: object
     ) -> "click.Context":
-        """Names, options and help depend on what the code files register."""
-        files = list(code_files(args))
+        files = list(code_options(args))
         for file in files:
             load_code(file)
         context = super().make_context(info_name, args, parent, **extra)
@@ -43,7 +44,7 @@ class CodeCommand(RichCommand):
         return context
 
     def invoke(self, ctx: "click.Context") -> object:
-        """A part that is not as it was in the run is a line on standard error."""
+        """Run the command; a warning about user-defined parts is one line on standard error."""
         with warnings.catch_warnings():
             warnings.simplefilter("always", PartWarning)
             warnings.showwarning = partial(show_warning, warnings.showwarning)
@@ -52,75 +53,78 @@ class CodeCommand(RichCommand):
     def get_params(self, ctx: "click.Context") -> "list[click.Parameter]":
         """Its own options, --code and --help."""
         params = super().get_params(ctx)
-        ends = [param for param in params if "--help" in param.opts]
-        return [*(param for param in params if param not in ends), code_option(), *ends]
+        last = [param for param in params if "--help" in param.opts]
+        return [*(param for param in params if param not in last), code_option(), *last]
 
 
 @cache
 def code_option(panel: str | None = None) -> RichOption:
-    """Only for the help and for click: when it parses the option, the files are loaded."""
-    summary = "Run this Python file first: it registers your own parts (repeatable)."
-    return RichOption([CODE], metavar="FILE.py", multiple=True, expose_value=False, help=summary, panel=panel)
+    """--code, for the help and the parser; the files are loaded before."""
+    text = "Load this Python file first: it registers your own parts (repeatable)."
+    return RichOption([CODE], metavar="FILE.py", multiple=True, expose_value=False, help=text, panel=panel)
 
 
-def code_files(words: Sequence[str]) -> Iterator[str]:
-    """The values of --code among the words of a command line.
+def code_options(words: Sequence[str]) -> Iterator[str]:
+    """The values of --code in a command line.
 
-    >>> list(code_files(["train", "--code", "a.py", "--code=b.py", "--", "--code", "c.py"]))
+    >>> list(code_options(["train", "--code", "a.py", "--code=b.py", "--", "--code", "c.py"]))
     ['a.py', 'b.py']
     """
     options = list(takewhile(lambda word: word != "--", words))
-    for word, after in zip_longest(options, options[1:]):
-        if word == CODE and after is not None:
-            yield after
+    for word, following in zip_longest(options, options[1:]):
+        if word == CODE and following is not None:
+            yield following
         elif word.startswith(f"{CODE}="):
             yield word.removeprefix(f"{CODE}=")
 
 
-def show_warning(others: Callable[..., None], message: Warning | str, category: type[Warning], *where: object) -> None:
-    """Python's own way of showing is for `others`."""
+def show_warning(
+    default: Callable[..., None], message: Warning | str, category: type[Warning], *location: object
+) -> None:
     if issubclass(category, PartWarning):
         errors().print(Text.assemble(("warning ", "bold yellow"), str(message)))
     else:
-        others(message, category, *where)
-
-
-Values = dict[str, Any]
+        default(message, category, *location)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A task, files and options; what the config file says under them, if one was named."""
+    """What a command line asks for.
 
-    words: tuple[str, ...]  # the task and the files, or the files alone where the config names the task
-    options: Values  # nested, as in a config
+    words: the task and the files, or the files alone if the config file has the task
+    options: nested, as in a config
+    config: the config file, over which options win
+    """
+
+    words: tuple[str, ...]
+    options: Values
     config: Path | None
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> "Request":
-        """From the values that click has parsed, a name of `key_options.parameter` each."""
+        """From the values that click has parsed, named by `config_options.parameter`."""
         options: Values = {}
         for dotted, key in all_keys().items():
             value = params.get(dotted.replace(".", "__"))
             if value is not None and value != ():
-                options.setdefault(key.part, {})[key.name] = typed(key, value)
+                options.setdefault(key.part, {})[key.name] = config_value(key, value)
         if params.get("seed") is not None:
             options["seed"] = params["seed"]
         config = params.get("config")
         return Request(tuple(params.get("words") or ()), options, Path(config) if config else None)
 
     def experiment(self) -> Experiment:
-        """All of it, resolved and checked."""
+        """The experiment, resolved and validated."""
         file = self.file()
-        task, files = self.split(file)
+        task, files = self.split_words(file)
         options = merged(self.options, {"task": task})
         if files:
-            named = self.options.get("data", {}).get("train", ())
-            options = merged(options, {"data": {"train": [*named, *files]}})
+            train = self.options.get("data", {}).get("train", ())
+            options = merged(options, {"data": {"train": [*train, *files]}})
         try:
             return experiment(without_overruled(file, options), over=options)
-        except ConfigError as wrong:
-            raise self.located(wrong) from None
+        except ConfigError as error:
+            raise self.located(error) from None
 
     def file(self) -> Values:
         """The values of the config file; none without one."""
@@ -128,72 +132,67 @@ class Request:
             return {}
         try:
             return migrate(read_values(self.config))
-        except ConfigError as wrong:
-            raise placed(wrong, self.config) from None
+        except ConfigError as error:
+            raise placed(error, self.config) from None
 
-    def split(self, file: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-        """The task, and the files to learn from."""
+    def split_words(self, file: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+        """The task, and the training files."""
         if self.words and self.words[0] in TASKS:
             return self.words[0], self.words[1:]
         if "task" in file:
             return str(file["task"]), self.words
         if not self.words:
-            advice = f"Name one: {join_words(tuple(TASKS), 'or')} (seqloom list tasks says what each does)"
+            advice = f"Name one: {join_words(tuple(TASKS), 'or')} (`seqloom list tasks` describes each)"
             raise UserError("no task is named", advice, code="no-task")
         raise UserError.of(not_a_task(self.words[0]))
 
-    def located(self, wrong: ConfigError) -> ConfigError:
-        """With the line of the config file, if what is wrong stands there and not on the command line."""
-        key = wrong.template.key
+    def located(self, error: ConfigError) -> ConfigError:
+        """The error with its line in the config file, unless the command line caused it."""
+        key = error.template.key
         if self.config is None or (key is not None and self.has_typed(key)):
-            return wrong
+            return error
         names = [key, *older_names(key)] if key else []
         in_file = key is None or any(line_of(text_of(self.config), name) for name in names)
-        return placed(wrong, self.config) if in_file else wrong
+        return placed(error, self.config) if in_file else error
 
     def has_typed(self, key: str) -> bool:
-        """Whether a key was given on the command line."""
-        part, _, name = key.rpartition(".")
-        return name in (self.options.get(part, {}) if part else self.options)
+        """Whether the command line has an option for a key."""
+        section, _, name = key.rpartition(".")
+        return name in (self.options.get(section, {}) if section else self.options)
 
     def option(self, key: str) -> str | None:
-        """The option of a key; None for one that is the config file's."""
-        if self.config is not None and not self.has_typed(key):
-            return None
-        return usual_option(key)
+        """The option of a key; None for a key that the config file sets."""
+        return usual_option(key) if self.config is None or self.has_typed(key) else None
 
 
-def typed(key: Key, value: Any) -> Any:
-    """A word from the command line as a config has it: `none` unsets a key that may be unset."""
+def config_value(key: Key, value: Any) -> Any:
+    """The value of an option as a config has it: `none` unsets an optional key."""
     if key.optional and isinstance(value, str) and value.lower() == "none" and "none" not in key.choices:
         return None
     return list(value) if isinstance(value, tuple) else value
 
 
 def without_overruled(file: Values, options: Values) -> Values:
-    """What the file says, less what an option makes void: files instead of a corpus, another size's widths."""
-    data, model = dict(file.get("data") or {}), dict(file.get("model") or {})
-    if options.get("data", {}).get("train"):
-        data.pop("corpus", None)
-    if options.get("data", {}).get("corpus"):
-        data.pop("train", None)
-    if "size" in options.get("model", {}):
-        for name in sized_keys():
-            model.pop(name, None)
-    train = dict(file.get("train") or {})
-    for one, other in (("batch_size", "batch_tokens"), ("batch_tokens", "batch_size")):
-        if one in options.get("train", {}):
-            train.pop(other, None)
-    changed = {name: part for name, part in (("data", data), ("model", model), ("train", train)) if name in file}
-    return {**file, **changed}
+    """The values of a file without those that an option replaces: a corpus by files, dimensions by another size."""
+    sections = {name: dict(file.get(name) or {}) for name in ("data", "model", "train")}
+    for section, option, replaced in (
+        ("data", "train", "corpus"),
+        ("data", "corpus", "train"),
+        ("train", "batch_size", "batch_tokens"),
+        ("train", "batch_tokens", "batch_size"),
+        *(("model", "size", name) for name in sized_keys()),
+    ):
+        if options.get(section, {}).get(option) or (section != "data" and option in options.get(section, {})):
+            sections[section].pop(replaced, None)
+    return {**file, **{name: values for name, values in sections.items() if name in file}}
 
 
 def not_a_task(word: str) -> Problem:
-    """The first word should have been a task."""
-    close, values = closest_name(word, TASKS), {"value": word, "choices": list(TASKS)}
-    if not close and Path(word).exists():
+    """The problem of a first word that names no task."""
+    closest, values = closest_name(word, TASKS), {"value": word, "choices": list(TASKS)}
+    if not closest and Path(word).exists():
         advice = f"Name it before the file: {join_words(tuple(TASKS), 'or')}"
         return Problem("file-without-task", f"no task is named for {word}", advice, values=values)
-    meant = f"Did you mean {close}? " if close else ""
-    advice = f"{meant}There are {join_words(tuple(TASKS))} (seqloom list tasks says what each does)"
+    advice = f"There are {join_words(tuple(TASKS))} (`seqloom list tasks` describes each)"
+    advice = f"Did you mean {closest}? {advice}" if closest else advice
     return Problem("unknown-task", f"unknown task {word!r}", advice, values=values)

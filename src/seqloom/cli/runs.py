@@ -14,19 +14,17 @@ from seqloom.core.problem import format_problem
 if TYPE_CHECKING:
     from seqloom.runs.run_list import RunSummary
 
-DAMAGED = "damaged"
-WIDE = 110  # columns: with fewer, the table has less to say
+WIDE = 110  # columns from which on the table has all of its columns
 HEADER = ("run", "task", "model", "score", "parameters", "size", "date", "state")
-SHORT_HEADER = ("run", "task", "model", "score", "size", "date", "state")
-LONGEST = 20  # characters of a name that the folder gives
+MAX_NAME = 20  # characters
 
 
 @click.command(cls=Command, short_help="List the runs here: task, model, score, size, date.")
 @click.argument("folder", metavar="[FOLDER]", default="runs")
 def runs(folder: str) -> None:
-    """List the runs in a folder (runs, unless another is named): what each is, its score, and whether it is finished.
+    """List the runs in a folder (default: runs), with their scores, and whether they are finished.
 
-    A folder that is damaged is listed too, with what is wrong. Weights are not opened: `seqloom predict` checks them.
+    A damaged run is listed too, with what is wrong. Weights are not opened: `seqloom predict` verifies them.
 
     \b
     Examples:
@@ -44,67 +42,52 @@ def runs(folder: str) -> None:
         say(console, "none", "there are no runs here yet")
         say_exactly(console, "next", command("train", next(iter(TASKS))))
         return
-    listed = list_runs(folder)
-    known = [run for run in listed if run.task]
-    if known:
-        wide = not console.is_terminal or console.width >= WIDE
-        rows = tuple(cells(run) if wide else short_cells(run) for run in known)
-        width = console.width if console.is_terminal else 200
-        table = Table("", HEADER if wide else SHORT_HEADER, rows)
+    summaries = list_runs(folder)
+    readable = [run for run in summaries if run.task]
+    if readable:
+        wide, width = not console.is_terminal or console.width >= WIDE, console.width if console.is_terminal else 200
+        header = HEADER if wide else tuple(name for name in HEADER if name != "parameters")
+        table = Table("", header, tuple(cells(run, wide) for run in readable))
         for line in draw(table, width, charset=charset_of(console.encoding))[1:]:
             console.print(Text(line), soft_wrap=True)
-    for run in listed:
+    for run in summaries:
         if run.problem is not None:
-            say(console, DAMAGED, format_problem(run.problem), "bold red")
-    for run in [run for run in known if not run.finished and run.problem is None and is_resumable(run)][-1:]:
+            say(console, "damaged", format_problem(run.problem), "bold red")
+    # A run with `model=build`, or with parts of a notebook, can only be resumed in Python.
+    resumable = [run for run in readable if all(part.file and part.kind != "model" for part in run.parts)]
+    for run in [run for run in resumable if not run.finished and run.problem is None][-1:]:
         files = dict.fromkeys(part.file for part in run.parts)
         code = () if code_files() else [word for file in files for word in (CODE, file)]
         say_exactly(console, "next", command("resume", run.folder, *code))
-    if not listed:
+    if not summaries:
         say(console, "none", f"no folder in {folder} is a run")
 
 
-def is_resumable(run: "RunSummary") -> bool:
-    """Whether the command line can go on with a run: one that was made with `model=build` goes on in Python."""
-    return all(part.file and part.kind != "model" for part in run.parts)
-
-
-def cells(run: "RunSummary") -> tuple[str, ...]:
-    """All that a wide table has."""
-    from seqloom.views.format import byte_size, clip, one_line
-
-    names = (run.name, *(one_line(clip(name, LONGEST)) for name in (run.task, run.model)))
-    parameters = f"{run.parameters:,}" if run.parameters else "–"
-    return (*names, score_words(run), parameters, byte_size(run.size), day(run.created), state(run))
-
-
-def short_cells(run: "RunSummary") -> tuple[str, ...]:
-    """What a narrow terminal has room for."""
-    name, task, model, score, _, size, date, state = cells(run)
-    return (name, task, model, score, size, date[5:10], state.removeprefix("unfinished at "))
-
-
-def score_words(run: "RunSummary") -> str:
-    """Its name and value."""
+def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
+    """A row of the table; a narrow one has no number of parameters, and a shorter date and state."""
     from seqloom.tasks.metrics.registry import readable
-    from seqloom.views.format import short
+    from seqloom.views.format import byte_size, clip, one_line, short
 
-    return "–" if run.score is None else f"{readable(run.score[0])} {short(run.score[1])}"
+    names = (run.name, *(one_line(clip(name, MAX_NAME)) for name in (run.task, run.model)))
+    score = "–" if run.score is None else f"{readable(run.score[0])} {short(run.score[1])}"
+    size, date, state = byte_size(run.size), local_date(run.created), state_of(run)
+    if not wide:
+        return (*names, score, size, date[5:10], state.removeprefix("unfinished at "))
+    return (*names, score, f"{run.parameters:,}" if run.parameters else "–", size, date, state)
 
 
-def state(run: "RunSummary") -> str:
-    """How far it has come."""
+def state_of(run: "RunSummary") -> str:
     if run.problem is not None:
-        return DAMAGED
+        return "damaged"
     if run.finished:
         return "finished"
     return "not begun" if run.step is None else f"unfinished at step {run.step:,}"
 
 
-def day(created: str) -> str:
-    """In the person's own time.
+def local_date(created: str) -> str:
+    """Date and time in the local time zone.
 
-    >>> day("not a date")
+    >>> local_date("not a date")
     '–'
     """
     try:

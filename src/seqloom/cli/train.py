@@ -1,7 +1,7 @@
 """`seqloom train`: from a file to a run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich_click import RichOption
 
@@ -11,41 +11,38 @@ from seqloom.cli.console import output
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
 
+DRY_RUN_HELP = "Print the size, time and memory of the run, a batch and the config; write nothing."
 
-def work(request: "Request", own: Mapping[str, object]) -> None:
-    """Train, or estimate what that would cost."""
+
+def run(request: "Request", options: Mapping[str, Any]) -> None:
+    """Train, or estimate what training would cost."""
     from seqloom import api
     from seqloom.cli.progress import Progress
 
-    chosen, out, console = request.experiment(), own["out"] or None, output()
-    assert out is None or isinstance(out, str)
+    config, out, console = request.experiment(), options["out"] or None, output()
     with Progress(console) as progress:
-        if not own["dry_run"]:
-            run = api.start(chosen, out, [progress])
+        if not options["dry_run"]:
+            result = api.start(config, out, [progress])
         else:
-            session = api.prepare(chosen, out, [progress])
+            session = api.prepare(config, out, [progress])
             progress.wait("taking a few steps to measure them …")
             from seqloom.training.estimate import estimate
 
-            measured = estimate(session)
+            cost = estimate(session)
     from seqloom.cli.run_summary import show_ending, show_estimate
 
-    if own["dry_run"]:
-        show_estimate(console, session, measured)
+    if options["dry_run"]:
+        show_estimate(console, session, cost)
     else:
-        show_ending(console, run, progress)
+        show_ending(console, result, progress)
 
 
 train = TaskCommand(
     "train",
     "Train a model on your files, or on an embedded corpus.",
-    work,
+    run,
     [
         RichOption(["--out"], metavar="DIR", help="The run's folder. [runs/TASK-DATE-TIME]"),
-        RichOption(
-            ["--dry-run"],
-            is_flag=True,
-            help="Show the size of the run, the time and memory it would take, a batch and the config; write nothing.",
-        ),
+        RichOption(["--dry-run"], is_flag=True, help=DRY_RUN_HELP),
     ],
 )
