@@ -11,7 +11,7 @@ import pytest
 from seqloom import api
 from seqloom.api import resume
 from seqloom.cli.main import main
-from seqloom.data import text_io as text_lines
+from seqloom.data import text_io
 from seqloom.data.source import DataSource
 from seqloom.tasks.experiment import Experiment
 from seqloom.training.session import Session
@@ -235,13 +235,13 @@ def test_a_table_is_opened_as_text_at_most_twice(
     if "json" not in name:
         lines = [f"text{separator}label", *(f"{text}{separator}{label}" for text, label in rows)]
     Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    opened, read = [], text_lines._unpacked
+    opened, read = [], text_io._read_blocks
 
     def counted(path: Path) -> Iterator[bytes]:
         opened.append(path.name)
         return read(path)
 
-    monkeypatch.setattr(text_lines, "_unpacked", counted)
+    monkeypatch.setattr(text_io, "_read_blocks", counted)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
     assert seqloom("train", "classify", name, *TINY).code == 0
     assert opened == [name] * 2
