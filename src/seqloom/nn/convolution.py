@@ -4,8 +4,6 @@ A kernel of K weights, d steps apart, spans (K − 1) d steps. L layers of K = 2
 2^L steps together (WaveNet, van den Oord et al. 2016, https://arxiv.org/abs/1609.03499).
 """
 
-from abc import abstractmethod
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -90,10 +88,14 @@ class CenteredConvolution(Convolution):
         return self.convolve(F.pad(x, (0, 0, before, self.reach - before))), State()
 
 
-class GatedUnit(Layer):
-    """y = f(a) ⊙ σ(g), where x = [a; g]: one half of the features is the candidate, the other half its gate.
+class GatedLinearUnit(Layer):
+    """y = a ⊙ σ(g), where x = [a; g]   (Dauphin et al. 2017, https://arxiv.org/abs/1612.08083)
 
-    Takes sequences of any length, each step by itself, so it can follow any layer.
+    One half of the features is gated by the other. The gradient has a path through a that no activation flattens. Takes
+    sequences of any length, each step by itself, so it can follow any layer.
+
+    >>> GatedLinearUnit(4)(torch.randn(2, 5, 8))[0].shape
+    torch.Size([2, 5, 4])
     """
 
     traits = Traits(causal=True)
@@ -102,9 +104,8 @@ class GatedUnit(Layer):
         super().__init__()
         self.input_size, self.output_size = 2 * size, size
 
-    @abstractmethod
     def candidate(self, a: Vectors) -> Vectors:
-        """f"""
+        return a
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         a, g = x.chunk(2, dim=2)
@@ -114,25 +115,8 @@ class GatedUnit(Layer):
         return candidate * gate, State()
 
 
-class GatedLinearUnit(GatedUnit):
-    """y = a ⊙ σ(g)   (Dauphin et al. 2017, https://arxiv.org/abs/1612.08083)
-
-    The gradient has a path through a that no activation flattens.
-
-    >>> GatedLinearUnit(4)(torch.randn(2, 5, 8))[0].shape
-    torch.Size([2, 5, 4])
-    """
-
-    def candidate(self, a: Vectors) -> Vectors:
-        return a
-
-
-class GatedTanhUnit(GatedUnit):
-    """y = tanh(a) ⊙ σ(g)   (van den Oord et al. 2016, WaveNet)
-
-    >>> GatedTanhUnit(4)(torch.randn(2, 5, 8))[0].shape
-    torch.Size([2, 5, 4])
-    """
+class GatedTanhUnit(GatedLinearUnit):
+    """y = tanh(a) ⊙ σ(g), where x = [a; g]   (van den Oord et al. 2016, WaveNet)"""
 
     def candidate(self, a: Vectors) -> Vectors:
         return torch.tanh(a)
@@ -148,7 +132,7 @@ class GatedLinearConvolution(Stack):
     (torch.Size([2, 7, 4]), torch.Size([2, 2, 3]))
     """
 
-    unit: type[GatedUnit] = GatedLinearUnit
+    unit: type[GatedLinearUnit] = GatedLinearUnit
 
     def __init__(
         self, input_size: int, output_size: int, kernel_size: int, *, dilation: int = 1, bias: bool = True
@@ -158,10 +142,6 @@ class GatedLinearConvolution(Stack):
 
 
 class GatedTanhConvolution(GatedLinearConvolution):
-    """y = tanh(A) ⊙ σ(G), where [A; G] is a causal convolution of x (van den Oord et al. 2016, WaveNet)
-
-    >>> GatedTanhConvolution(3, 4, kernel_size=2)(torch.randn(2, 7, 3))[0].shape
-    torch.Size([2, 7, 4])
-    """
+    """y = tanh(A) ⊙ σ(G), where [A; G] is a causal convolution of x (van den Oord et al. 2016, WaveNet)"""
 
     unit = GatedTanhUnit

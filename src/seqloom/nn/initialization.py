@@ -1,7 +1,7 @@
 """Initialization of weights by named schemes."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from jaxtyping import Float, Shaped
@@ -45,12 +45,7 @@ SCHEMES: Registry[Scheme] = Registry(
     },
 )
 
-_ROLES: Mapping[type[nn.Module], Mapping[str, str]] = {
-    nn.Linear: {"weight": "weight", "bias": "bias"},
-    nn.Conv1d: {"weight": "weight", "bias": "bias"},
-    nn.Conv2d: {"weight": "weight", "bias": "bias"},
-    nn.Embedding: {"weight": "embedding"},
-}
+_LINEAR_ROLES = {"weight": "weight", "bias": "bias"}
 _CELL_ROLES = {"input_weight": "weight", "recurrent_weight": "recurrent", "bias": "bias", "candidate_bias": "bias"}
 
 
@@ -93,6 +88,7 @@ def initialize(
         "bias": (SCHEMES[biases], scale),
     }
     for submodule in module.modules():
+        parts: tuple[str, ...] = getattr(submodule, "parts", ()) if hasattr(submodule, "recurrent_weight") else ()
         for name, role in roles(submodule).items():
             parameter = getattr(submodule, name, None)
             if parameter is None:
@@ -102,9 +98,10 @@ def initialize(
                 SCHEMES[embeddings](parameter, scale if scale is not None else dim_scale)
                 continue
             scheme, gain = schemes[role]
-            for matrix in matrices(submodule, parameter, role):
+            # a scheme fills the matrices of a stack, or the parts of a cell, one by one
+            for matrix in parameter.unbind() if role == "weights" else parameter.chunk(len(parts) or 1):
                 scheme(matrix, gain)
-        parts, bias = cell_parts(submodule), getattr(submodule, "bias", None)
+        bias = getattr(submodule, "bias", None)
         if "forget" in parts and bias is not None:
             bias.chunk(len(parts))[parts.index("forget")].add_(forget)
     if prior is not None:  # after all biases are initialized
@@ -112,17 +109,6 @@ def initialize(
             init_bias = getattr(submodule, "init_bias_from_prior", None)
             if init_bias is not None:
                 init_bias(prior)
-
-
-def matrices(module: nn.Module, parameter: Tensor, role: str) -> Iterable[Tensor]:
-    """What a scheme fills separately: the parts of a cell, the matrices of a stack ("weights"), or the parameter."""
-    if role == "weights":
-        return parameter.unbind()
-    return parameter.chunk(len(cell_parts(module)) or 1)
-
-
-def cell_parts(module: nn.Module) -> tuple[str, ...]:
-    return module.parts if hasattr(module, "recurrent_weight") else ()  # type: ignore[return-value]
 
 
 def roles(module: nn.Module) -> Mapping[str, str]:
@@ -135,7 +121,9 @@ def roles(module: nn.Module) -> Mapping[str, str]:
     own = getattr(module, "roles", None)
     if own is not None:
         return own  # type: ignore[no-any-return]
-    return next((by_name for kind, by_name in _ROLES.items() if isinstance(module, kind)), {})
+    if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
+        return _LINEAR_ROLES
+    return {"weight": "embedding"} if isinstance(module, nn.Embedding) else {}
 
 
 def log_prior(prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:

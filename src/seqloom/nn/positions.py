@@ -13,6 +13,10 @@ from seqloom.nn.layer import Identity, Layer, Lengths, Output, Traits, Vectors
 from seqloom.nn.state import State
 from seqloom.nn.validation import check_count
 
+Positions = Int[Tensor, "rows time"]
+Heads = Float[Tensor, "batch heads time dim"]
+Angles = Float[Tensor, "#batch 1 time half"]
+
 
 class Sinusoidal(Layer):
     """y_p = x_p + PE_p   (Vaswani et al. 2017)
@@ -32,7 +36,7 @@ class Sinusoidal(Layer):
         self.input_size = self.output_size = size
         self.base = base
 
-    def encode(self, positions: Int[Tensor, "rows time"], like: Tensor) -> Float[Tensor, "rows time dim"]:
+    def encode(self, positions: Positions, like: Tensor) -> Float[Tensor, "rows time dim"]:
         angles = rotation_angles(positions, self.input_size, self.base, like)
         return torch.stack([angles.sin(), angles.cos()], dim=3).flatten(2)[..., : self.input_size].to(like.dtype)
 
@@ -81,30 +85,22 @@ class Rotary(nn.Module):
             raise ArgumentError("Rotary", "size", str(size), "an even number, since features turn in pairs", verb="is")
         self.size, self.base = size, base
 
-    def forward(
-        self, x: Float[Tensor, "batch heads time dim"], positions: Int[Tensor, "rows time"]
-    ) -> Float[Tensor, "batch heads time dim"]:
+    def forward(self, x: Heads, positions: Positions) -> Heads:
         return rotate(x, *self.cos_sin(positions, x))
 
-    def cos_sin(self, positions: Int[Tensor, "rows time"], like: Tensor) -> tuple[Tensor, Tensor]:
+    def cos_sin(self, positions: Positions, like: Tensor) -> tuple[Tensor, Tensor]:
         """cos pθ_i and sin pθ_i, each [rows, 1, time, dim/2], for queries and keys"""
         angles = rotation_angles(positions, self.size, self.base, like).unsqueeze(1)
         return angles.cos().to(like.dtype), angles.sin().to(like.dtype)
 
 
-def rotate(
-    x: Float[Tensor, "batch heads time dim"],
-    cos: Float[Tensor, "#batch 1 time half"],
-    sin: Float[Tensor, "#batch 1 time half"],
-) -> Float[Tensor, "batch heads time dim"]:
+def rotate(x: Heads, cos: Angles, sin: Angles) -> Heads:
     """(a, b) -> (a cos − b sin, b cos + a sin), a the first half of the features and b the second"""
     a, b = x.chunk(2, dim=3)
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=3)
 
 
-def rotation_angles(
-    positions: Int[Tensor, "rows time"], size: int, base: float, like: Tensor
-) -> Float[Tensor, "rows time half"]:
+def rotation_angles(positions: Positions, size: int, base: float, like: Tensor) -> Float[Tensor, "rows time half"]:
     """p / base^(2i/size) for each pair i of features, at least in float32, because bfloat16 can't count past 256"""
     wide = torch.promote_types(like.dtype, torch.float32)
     pairs = torch.arange(0, size, 2, device=like.device, dtype=wide)

@@ -91,9 +91,6 @@ class FixedWindowDirect(Stack):
     """y_t = [z_t; φ(H z_t + d)], so that a linear head computes W z_t + U φ(H z_t + d) + b
 
     Takes sequences of any length; causal; carries the last n − 1 inputs.
-
-    >>> FixedWindowDirect(3, 4, width=5)(torch.randn(2, 7, 3))[0].shape
-    torch.Size([2, 7, 19])
     """
 
     def __init__(

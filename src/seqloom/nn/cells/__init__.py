@@ -1,4 +1,4 @@
-"""Cells: one step of a recurrence each, written once as its equation."""
+"""Cells: each is the equation of one step of a recurrence."""
 
 from seqloom.core.registry import Registry
 from seqloom.nn.cells.cell import Cell
@@ -24,18 +24,6 @@ CELLS: Registry[type[Cell]] = Registry(
 )
 
 __all__ = [
-    "CELLS",
-    "GRU",
-    "LSTM",
-    "RNN",
-    "Cell",
-    "GRUAfter",
-    "LSTMCoupled",
-    "LSTMLayerNorm",
-    "LSTMNoTanh",
-    "LSTMPeephole",
-    "LinearRNN",
-    "ReluRNN",
-    "SigmoidRNN",
-    "flip_update",
-]
+    "CELLS", "GRU", "LSTM", "RNN", "Cell", "GRUAfter", "LSTMCoupled", "LSTMLayerNorm", "LSTMNoTanh", "LSTMPeephole",
+    "LinearRNN", "ReluRNN", "SigmoidRNN", "flip_update",
+]  # fmt: skip

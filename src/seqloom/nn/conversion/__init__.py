@@ -37,15 +37,9 @@ from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.stack import Stack
 
 __all__ = [
-    "cross_attention_from_torch",
-    "decoder_from_torch",
-    "decoder_layer_from_torch",
-    "encoder_from_torch",
-    "encoder_layer_from_torch",
-    "from_torch",
-    "self_attention_from_torch",
-    "to_torch",
-]
+    "cross_attention_from_torch", "decoder_from_torch", "decoder_layer_from_torch", "encoder_from_torch",
+    "encoder_layer_from_torch", "from_torch", "self_attention_from_torch", "to_torch",
+]  # fmt: skip
 
 FROM_TORCH: Mapping[type[nn.Module], Callable[[Any], Layer]] = {
     **dict.fromkeys((nn.RNN, nn.LSTM, nn.GRU), recurrent_from_torch),
