@@ -11,7 +11,7 @@ from seqloom.core import names
 from seqloom.core.config.section import keys
 from seqloom.core.problem import ConfigError
 from seqloom.models import encoder_decoder
-from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
+from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_section
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.attention_decoder import AttentionDecoder
 from seqloom.nn.bridges import CopyBridge
@@ -26,11 +26,11 @@ LONGEST = 9
 
 def built(vocabulary: int = 11, longest: int = LONGEST, **model: Any) -> EncoderDecoder:
     part = experiment({"task": "translate", "model": {"size": "tiny", **model}}).model
-    target = part.tokens(vocabulary, longest=longest)
-    reads = encoder_of(part, longest) or part
+    target = part.tokens(vocabulary, max_length=longest)
+    reads = encoder_section(part, longest) or part
     tied = target if keys(part, EncoderDecoderKeys).tied else None
-    source = reads.tokens(vocabulary, longest=longest, tied=tied)
-    return encoder_decoder.build(part, source, target, longest=longest, smoothing=0.1)
+    source = reads.tokens(vocabulary, max_length=longest, tied=tied)
+    return encoder_decoder.build(part, source, target, max_length=longest, smoothing=0.1)
 
 
 def learns_and_writes(model: EncoderDecoder) -> None:
@@ -130,7 +130,7 @@ def test_a_decoder_that_the_source_begins_has_no_first_state_of_its_own(
 
 
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
-def test_a_decoder_that_begins_by_itself_has_the_first_state_asked_for(arch: str) -> None:
+def test_a_decoder_without_a_bridge_has_the_initial_state_of_the_config(arch: str) -> None:
     for encoder in (arch, "conv"):
         model = built(arch=arch, encoder=encoder, bridge="none", initial_state="learned")
         assert begins(model.decoder) == {"learned"}

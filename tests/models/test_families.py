@@ -12,7 +12,7 @@ from seqloom.core import names
 from seqloom.core.config.section import keys
 from seqloom.core.problem import ConfigError
 from seqloom.models.family import Family
-from seqloom.models.registry import ARCHITECTURES, that_generate
+from seqloom.models.registry import ARCHITECTURES, generative_architectures
 from seqloom.nn import activations, normalization
 from seqloom.nn.cells import CELLS
 from seqloom.nn.convolution import CausalConvolution, CenteredConvolution, Convolution, GatedLinearUnit, GatedTanhUnit
@@ -337,7 +337,7 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
     assert torch.allclose(product, torch.eye(12), atol=1e-5)
 
 
-@pytest.mark.parametrize("arch", that_generate())
+@pytest.mark.parametrize("arch", generative_architectures())
 @pytest.mark.parametrize("more", [{}, {"depth": 1}, {"dim": 12}])
 def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
     chosen = part("language", arch, **more)

@@ -9,7 +9,7 @@ import pytest
 import seqloom.models
 from seqloom.core import names
 from seqloom.models.family import Family, Use
-from seqloom.models.registry import ARCHITECTURES, of_family, that_generate
+from seqloom.models.registry import ARCHITECTURES, architectures_of, generative_architectures
 from seqloom.tasks.registry import TASKS
 
 every_architecture = pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -19,7 +19,7 @@ every_architecture = pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_an_architecture_is_one_of_its_family(arch: str) -> None:
     family = ARCHITECTURES[arch].family
     assert issubclass(family, Family)
-    assert arch in of_family(family)
+    assert arch in architectures_of(family)
 
 
 @every_architecture
@@ -33,7 +33,7 @@ def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
 
 def test_those_that_generate_are_one_of_each_family_but_the_mixer() -> None:
     families = {each.family for each in ARCHITECTURES.values()} - {ARCHITECTURES["mixer"].family}
-    assert [ARCHITECTURES[name].family for name in that_generate()] == [
+    assert [ARCHITECTURES[name].family for name in generative_architectures()] == [
         each
         for each in dict.fromkeys(architecture.family for architecture in ARCHITECTURES.values())
         if each in families

@@ -103,8 +103,8 @@ def test_the_task_takes_every_family() -> None:
 def test_the_family_reads_and_writes() -> None:
     for model in ({"arch": "bigram"}, {"arch": "gru", "encoder": "bigram"}, {"arch": "bigram", "encoder": "gru"}):
         part = experiment({"task": "translate", "model": {"size": "tiny", **model}}).model
-        stem = (encoder_decoder.encoder_of(part, 9) or part).tokens(11)
-        built = encoder_decoder.build(part, stem, part.tokens(11), longest=9, smoothing=0.0)
+        stem = (encoder_decoder.encoder_section(part, 9) or part).tokens(11)
+        built = encoder_decoder.build(part, stem, part.tokens(11), max_length=9, smoothing=0.0)
         source, given = torch.randint(11, (2, 7)), torch.randint(11, (2, 5))
         y, _ = built(source, given, torch.tensor([7, 4]), torch.tensor([5, 3]))
         assert y.shape[:2] == (2, 5)

@@ -1,4 +1,4 @@
-"""Convolutions over time with a way around each: dilated (van den Oord et al. 2016), gated (Dauphin et al. 2017)."""
+"""Residual convolutions over time: dilated (van den Oord et al. 2016) and gated (Dauphin et al. 2017)."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -34,10 +34,10 @@ class Convolutional(Family):
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
-        return {"centered": use is Use.ENCODE, "dropout": 0.1}  # in every layer, on the way around it
+        return {"centered": use is Use.ENCODE, "dropout": 0.1}  # in every residual block
 
     @classmethod
-    def encoder_values(cls, longest: int) -> Values:
+    def encoder_values(cls, max_length: int) -> Values:
         return {"centered": True}
 
     def encoder_changes(self) -> Values:
@@ -46,7 +46,7 @@ class Convolutional(Family):
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
             if self.centered:
-                message = "a centred convolution sees later tokens too, so it can't write"
+                message = "a centered convolution sees later tokens too, so it can't write"
                 yield conflict("model.centered", message, f"Leave out {KeyName('model.centered')}")
             yield from norm_conflicts(self.norm)
         if self.init == "identity":

@@ -32,11 +32,11 @@ class Mixer(Family):
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
-        return {"dropout": 0.1}  # in every layer, on the way around it
+        return {"dropout": 0.1}  # in every residual block
 
     @classmethod
-    def encoder_values(cls, longest: int) -> Values:
-        return {"max_length": longest}
+    def encoder_values(cls, max_length: int) -> Values:
+        return {"max_length": max_length}
 
     @property
     def hidden_width(self) -> int:
@@ -50,19 +50,10 @@ class Mixer(Family):
         from seqloom.nn.mixer import MixerBlock
         from seqloom.nn.stack import Stack
 
-        blocks: list[Layer] = [
-            MixerBlock(
-                input_size,
-                self.max_length,
-                self.token_hidden,
-                self.hidden,
-                activation=self.activation,
-                norm=self.norm,
-                dropout=self.dropout,
-            )
-            for _ in range(self.depth)
-        ]
-        return Stack(blocks)
+        sizes = (input_size, self.max_length, self.token_hidden, self.hidden)
+        activation, norm, dropout = self.activation, self.norm, self.dropout
+        blocks = (MixerBlock(*sizes, activation=activation, norm=norm, dropout=dropout) for _ in range(self.depth))
+        return Stack(list(blocks))
 
 
 FAMILY = Mixer

@@ -7,15 +7,15 @@ from seqloom.core import names
 from seqloom.core.config.section import AllBut, Values, key
 from seqloom.core.problem import KeyName, Problem, conflict
 from seqloom.models.family import Family, Probability, Use, Width
-from seqloom.models.registry import of_family
+from seqloom.models.registry import architectures_of
 
 if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
 
 
 def recurrent_encoders() -> tuple[str, ...]:
-    """The values of `model.encoder` beside which a direction means something."""
-    return of_family(Recurrent)
+    """The encoders that have a direction: the only values of `model.encoder` with which `bidirectional` has a use."""
+    return architectures_of(Recurrent)
 
 
 class Recurrent(Family):
@@ -59,11 +59,11 @@ class Recurrent(Family):
         return {"bidirectional": use is not Use.GENERATE}  # in an encoder-decoder, of the encoder
 
     @classmethod
-    def encoder_values(cls, longest: int) -> Values:
+    def encoder_values(cls, max_length: int) -> Values:
         return {"bidirectional": True}
 
-    def decoder_changes(self, *, begins_by_itself: bool) -> Values:
-        return {"bidirectional": False, "initial_state": self.initial_state if begins_by_itself else "zero"}
+    def decoder_changes(self, *, own_initial_state: bool) -> Values:
+        return {"bidirectional": False, "initial_state": self.initial_state if own_initial_state else "zero"}
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is Use.GENERATE and self.bidirectional:
@@ -71,22 +71,17 @@ class Recurrent(Family):
             yield conflict(
                 "model.bidirectional", f"{message}, so it can't write one token after another", "Leave it out"
             )
-        if not self.has_a_way_around:
+        output = self.hidden * (2 if self.bidirectional else 1)
+        if self.connection == "residual" and self.depth == 1 and self.dim != output:  # no layer keeps its width
             message = f"{KeyName('model.connection', 'residual')} needs a layer that keeps its width"
             advice = f"Give {KeyName('model.depth')} 2 or more, or {KeyName('model.dim')} as wide as the layer's output"
             yield conflict("model.connection", message, advice)
 
-    def decoder_conflicts(self, *, begins_by_itself: bool) -> Iterator[Problem]:
-        if self.initial_state != "zero" and not begins_by_itself:
+    def decoder_conflicts(self, *, own_initial_state: bool) -> Iterator[Problem]:
+        if self.initial_state != "zero" and not own_initial_state:
             why = "since the source gives the decoder its first state"
             message = f"{KeyName('model.initial_state', self.initial_state)} has no use here, {why}"
             yield conflict("model.initial_state", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
-
-    @property
-    def has_a_way_around(self) -> bool:
-        """Whether a residual connection changes anything: there is none around a layer that changes the width."""
-        output = self.hidden * (2 if self.bidirectional else 1)
-        return self.connection != "residual" or self.depth > 1 or self.dim == output
 
     @property
     def output_width(self) -> int:

@@ -1,4 +1,4 @@
-"""The architectures by name: a line each. A family is imported when it is asked for; torch only when one is built."""
+"""The architectures by name. A family is imported when it is asked for, torch only when a model is built."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Architecture:
-    """What `model.arch` may be; one family may have several, told apart by that.
+    """A value of `model.arch`. A family may have several.
 
-    of: the family: its class, or the module that has it as `FAMILY`
-    summary: what it is, in one line
-    paper, url: who described it, and where
+    of: the family's class, or the module that has it as `FAMILY`
+    summary: one line of `seqloom list models`
+    paper, url: who described it
     kind: what `seqloom.register` calls it: cell, layer or family
     """
 
@@ -28,7 +28,7 @@ class Architecture:
 
     @property
     def family(self) -> "type[Family]":
-        """The class that is its section of the config, and that builds it."""
+        """The class of its section of the config, which builds it."""
         kind: type[Family] = import_module(self.of).FAMILY if isinstance(self.of, str) else self.of
         return kind
 
@@ -36,99 +36,50 @@ class Architecture:
 WINDOW, MIXER, CONV = "seqloom.models.window", "seqloom.models.mixer", "seqloom.models.conv"
 RECURRENT, TRANSFORMER = "seqloom.models.recurrent", "seqloom.models.transformer"
 
+# fmt: off
+BUILT_IN = {
+    "window": (WINDOW, "the fixed window of Bengio 2003: the last few tokens, one hidden layer",
+               "Bengio et al. 2003", "https://www.jmlr.org/papers/v3/bengio03a.html"),
+    "mixer": (MIXER, "MLP-Mixer over tokens: a network over positions, then one over features",
+              "Tolstikhin et al. 2021", "https://arxiv.org/abs/2105.01601"),
+    "conv": (CONV, "convolutions over time, dilated and gated, with residual connections",
+             "van den Oord et al. 2016; Dauphin et al. 2017", "https://arxiv.org/abs/1612.08083"),
+    "rnn": (RECURRENT, "the simple recurrent network of Elman 1990: h' = tanh(W x + U h + b)",
+            "Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
+    "rnn-relu": (RECURRENT, "the same with ReLU", "Le et al. 2015", "https://arxiv.org/abs/1504.00941"),
+    "rnn-sigmoid": (RECURRENT, "the same with the logistic function",
+                    "Elman 1990", "https://doi.org/10.1207/s15516709cog1402_1"),
+    "rnn-linear": (RECURRENT, "the same with no activation, as in the proof of vanishing gradients",
+                   "Pascanu et al. 2013", "https://arxiv.org/abs/1211.5063"),
+    "lstm": (RECURRENT, "long short-term memory with a forget gate",
+             "Hochreiter & Schmidhuber 1997; Gers et al. 2000", "https://doi.org/10.1162/neco.1997.9.8.1735"),
+    "lstm-no-tanh": (RECURRENT, "an LSTM whose output is o ⊙ c",
+                     "Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
+    "lstm-peephole": (RECURRENT, "an LSTM whose gates see the cell",
+                      "Gers & Schmidhuber 2000", "https://doi.org/10.1109/IJCNN.2000.861302"),
+    "lstm-coupled": (RECURRENT, "an LSTM that forgets just as much as it takes in",
+                     "Greff et al. 2015", "https://arxiv.org/abs/1503.04069"),
+    "lstm-layer-norm": (RECURRENT, "an LSTM with layer norm inside",
+                        "Ba et al. 2016", "https://arxiv.org/abs/1607.06450"),
+    "gru": (RECURRENT, "gated recurrent unit, reset gate before the product (Cho et al. 2014)",
+            "Cho et al. 2014", "https://arxiv.org/abs/1406.1078"),
+    "gru-after": (RECURRENT, "gated recurrent unit, reset gate after the product (cuDNN's, and faster)",
+                  "Cho et al. 2014, first version; cuDNN", "https://arxiv.org/abs/1406.1078v1"),
+    "transformer": (TRANSFORMER, "attention and feed-forward layers (Vaswani et al. 2017)",
+                    "Vaswani et al. 2017", "https://arxiv.org/abs/1706.03762"),
+}
+# fmt: on
 ARCHITECTURES: Registry[Architecture] = Registry(
-    "model.arch",
-    {
-        "window": Architecture(
-            WINDOW,
-            "the fixed window of Bengio 2003: the last few tokens, one hidden layer",
-            "Bengio et al. 2003",
-            "https://www.jmlr.org/papers/v3/bengio03a.html",
-        ),
-        "mixer": Architecture(
-            MIXER,
-            "MLP-Mixer over tokens: a network over positions, then one over features",
-            "Tolstikhin et al. 2021",
-            "https://arxiv.org/abs/2105.01601",
-        ),
-        "conv": Architecture(
-            CONV,
-            "convolutions over time, dilated and gated, with residual connections",
-            "van den Oord et al. 2016; Dauphin et al. 2017",
-            "https://arxiv.org/abs/1612.08083",
-        ),
-        "rnn": Architecture(
-            RECURRENT,
-            "the simple recurrent network of Elman 1990: h' = tanh(W x + U h + b)",
-            "Elman 1990",
-            "https://doi.org/10.1207/s15516709cog1402_1",
-        ),
-        "rnn-relu": Architecture(RECURRENT, "the same with ReLU", "Le et al. 2015", "https://arxiv.org/abs/1504.00941"),
-        "rnn-sigmoid": Architecture(
-            RECURRENT,
-            "the same with the logistic function",
-            "Elman 1990",
-            "https://doi.org/10.1207/s15516709cog1402_1",
-        ),
-        "rnn-linear": Architecture(
-            RECURRENT,
-            "the same with no activation, as in the proof of vanishing gradients",
-            "Pascanu et al. 2013",
-            "https://arxiv.org/abs/1211.5063",
-        ),
-        "lstm": Architecture(
-            RECURRENT,
-            "long short-term memory with a forget gate",
-            "Hochreiter & Schmidhuber 1997; Gers et al. 2000",
-            "https://doi.org/10.1162/neco.1997.9.8.1735",
-        ),
-        "lstm-no-tanh": Architecture(
-            RECURRENT, "an LSTM whose output is o ⊙ c", "Greff et al. 2015", "https://arxiv.org/abs/1503.04069"
-        ),
-        "lstm-peephole": Architecture(
-            RECURRENT,
-            "an LSTM whose gates see the cell",
-            "Gers & Schmidhuber 2000",
-            "https://doi.org/10.1109/IJCNN.2000.861302",
-        ),
-        "lstm-coupled": Architecture(
-            RECURRENT,
-            "an LSTM that forgets just as much as it takes in",
-            "Greff et al. 2015",
-            "https://arxiv.org/abs/1503.04069",
-        ),
-        "lstm-layer-norm": Architecture(
-            RECURRENT, "an LSTM with layer norm inside", "Ba et al. 2016", "https://arxiv.org/abs/1607.06450"
-        ),
-        "gru": Architecture(
-            RECURRENT,
-            "gated recurrent unit, reset gate before the product (Cho et al. 2014)",
-            "Cho et al. 2014",
-            "https://arxiv.org/abs/1406.1078",
-        ),
-        "gru-after": Architecture(
-            RECURRENT,
-            "gated recurrent unit, reset gate after the product (cuDNN's, and faster)",
-            "Cho et al. 2014, first version; cuDNN",
-            "https://arxiv.org/abs/1406.1078v1",
-        ),
-        "transformer": Architecture(
-            TRANSFORMER,
-            "attention and feed-forward layers (Vaswani et al. 2017)",
-            "Vaswani et al. 2017",
-            "https://arxiv.org/abs/1706.03762",
-        ),
-    },
+    "model.arch", {name: Architecture(*row) for name, row in BUILT_IN.items()}
 )
 
 
-def of_family(family: "type[Family]") -> tuple[str, ...]:
-    """The architectures that a family has."""
+def architectures_of(family: "type[Family]") -> tuple[str, ...]:
     return tuple(name for name, architecture in ARCHITECTURES.items() if architecture.family is family)
 
 
-def that_generate() -> tuple[str, ...]:
-    """An architecture of each family that can generate token after token."""
+def generative_architectures() -> tuple[str, ...]:
+    """One architecture of each family that can generate token by token."""
     first: dict[type[Family], str] = {}
     for name, architecture in ARCHITECTURES.items():
         first.setdefault(architecture.family, name)

@@ -1,7 +1,7 @@
-"""The Transformer (Vaswani et al. 2017): an encoder, or a decoder that writes, by the task."""
+"""The Transformer (Vaswani et al. 2017), as an encoder or a decoder."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from pydantic import model_validator
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
     from seqloom.nn.transformer import TransformerConfig
 
-# The Transformer of 2017 (https://arxiv.org/abs/1706.03762): as an encoder-decoder, `base` is that one.
+# As an encoder-decoder, `base` is the Transformer of the paper (https://arxiv.org/abs/1706.03762).
 PAPER = {"norm_order": "post", "activation": "relu"}
 PAPER_TRAINING = {
     "optimizer": "adam",
@@ -22,12 +22,11 @@ PAPER_TRAINING = {
     "epsilon": 1e-9,
     "schedule": "inverse-sqrt",
     "warmup": 4000,
-    "lr": 7e-4,  # (512 · 4000)^(−1/2): the schedule's highest point
+    "lr": 7e-4,  # (512 · 4000)^(−1/2), the peak of the schedule
 }
 
 
-def is_the_papers(size: str, use: Use) -> bool:
-    """Whether a model of this size and use is the one of the paper."""
+def is_of_paper(size: str, use: Use) -> bool:
     return use is Use.DECODE and size == "base"
 
 
@@ -66,40 +65,38 @@ class Transformer(Family):
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
-        values: Values = {"dropout": 0.1}  # in every layer, on the way around it
+        values: Values = {"dropout": 0.1}  # in every sublayer
         if use is Use.DECODE:
-            values["scale_embeddings"] = True  # else positions, of size 1, drown the tokens
-        return values | (PAPER if is_the_papers(size, use) else {})
+            values["scale_embeddings"] = True  # else positions, whose norm is larger, outweigh tokens
+        return values | (PAPER if is_of_paper(size, use) else {})
 
     @classmethod
     def train_defaults(cls, size: str, use: Use) -> Values:
-        if is_the_papers(size, use):
+        if is_of_paper(size, use):
             return dict(PAPER_TRAINING)
         return {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01, "warmup": 100}
 
     @classmethod
-    def encoder_values(cls, longest: int) -> Values:
-        return {"max_length": longest}
+    def encoder_values(cls, max_length: int) -> Values:
+        return {"max_length": max_length}
 
     @model_validator(mode="after")
-    def heads_divide_the_width(self) -> "Transformer":
-        """Each head has the same share of it."""
-        if self.dim % self.heads:
-            message = f"{KeyName('model.heads')} is {self.heads}, and does not divide {KeyName('model.dim')}"
-            raise ConfigError(f"{message}, {self.dim}", "Give a divisor of it", key="model.heads", code="heads")
-        if self.kv_heads is not None and self.heads % self.kv_heads:
-            message = f"{KeyName('model.kv_heads')} is {self.kv_heads}, and does not divide {KeyName('model.heads')}"
-            raise ConfigError(f"{message}, {self.heads}", "Give a divisor of it", key="model.kv_heads", code="heads")
+    def check_heads(self) -> "Transformer":
+        def refuse(name: str, code: str, message: str, advice: str = "") -> NoReturn:
+            raise ConfigError(message, advice, key=f"model.{name}", code=code)
+
+        for name, divided in (("heads", "dim"), ("kv_heads", "heads")):
+            count, total = getattr(self, name), getattr(self, divided)
+            if count is not None and total % count:
+                message = f"{KeyName(f'model.{name}')} is {count}, and does not divide {KeyName(f'model.{divided}')}"
+                refuse(name, "heads", f"{message}, {total}", "Give a divisor of it")
+        rotary = KeyName("model.positions", "rotary")
         if self.positions == "rotary" and self.dim // self.heads % 2:
-            message = (
-                f"{KeyName('model.positions', 'rotary')} needs an even share of {KeyName('model.dim')} in each head"
-            )
-            raise ConfigError(message, "Change width or heads", key="model.positions", code="rotary")
+            message = f"{rotary} needs an even share of {KeyName('model.dim')} in each head"
+            refuse("positions", "rotary", message, "Change dim or heads")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
-            message = (
-                f"{KeyName('model.positions', 'rotary')} goes with the scores {' and '.join(sorted(names.ROTATABLE))}"
-            )
-            raise ConfigError(f"{message}, not with {self.score}", key="model.positions", code="rotary")
+            message = f"{rotary} goes with the scores {' and '.join(sorted(names.ROTATABLE))}"
+            refuse("positions", "rotary", f"{message}, not with {self.score}")
         return self
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
@@ -139,10 +136,10 @@ class Transformer(Family):
             dropout=self.dropout,
         )
 
-    def position_layer(self, width: int, longest: int | None = None) -> "Layer | None":
+    def position_layer(self, width: int, max_length: int | None = None) -> "Layer | None":
         from seqloom.nn.positions import POSITIONS
 
-        return POSITIONS[self.positions](width, longest or self.max_length)
+        return POSITIONS[self.positions](width, max_length or self.max_length)
 
     @property
     def stem_dropout(self) -> float:
@@ -152,7 +149,7 @@ class Transformer(Family):
     def scales_embeddings(self) -> bool:
         return self.scale_embeddings
 
-    def size_words(self) -> str:
+    def describe_size(self) -> str:
         heads = f"{self.heads} head{'s' * (self.heads > 1)}"
         return f"{self.depth} layer{'s' * (self.depth > 1)} of {self.dim}, {heads}"
 

@@ -113,16 +113,16 @@ def keys_after(_changes: int) -> dict[str, Key]:
 
 def each_key() -> Iterator[Key]:
     """The keys of each task, and of each of its models; no class is composed for them."""
-    of_family: dict[type[Family], tuple[str, ...]] = {}
+    architectures_of: dict[type[Family], tuple[str, ...]] = {}
     for name, architecture in ARCHITECTURES.items():
         family = architecture.family
-        of_family[family] = (*of_family.get(family, ()), name)
+        architectures_of[family] = (*architectures_of.get(family, ()), name)
     for task, entry in TASKS.items():
         config = entry.config
         for part, kind in config.sections().items():
             if part != "model":
                 yield from (replace(key, tasks=(task,)) for key in keys_of(part, kind, config))
-        for family, archs in of_family.items():
+        for family, archs in architectures_of.items():
             for kind in (family, *config.model_keys(family)):
                 yield from (replace(key, tasks=(task,), archs=archs) for key in keys_of("model", kind, config))
 

@@ -128,7 +128,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
         part, train = self.experiment.model, self.experiment.train
         stem, target = self.source.stems(part)
         longest = self.source.longest()
-        model = encoder_decoder.build(part, stem, target, longest=longest, smoothing=train.label_smoothing)
+        model = encoder_decoder.build(part, stem, target, max_length=longest, smoothing=train.label_smoothing)
         if self._data is not None:  # a model that is to learn: a mistake is told before it does
             beginning(self.decode_options, model.max_length, self.source)
         return part.initialized(model)

@@ -8,7 +8,7 @@ import torch
 from seqloom.core.part_checks import raised_error
 from seqloom.core.problem import PartError, SeqloomError
 from seqloom.models.family import Family, Use
-from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, built, name_of
+from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, build_layer, name_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS
@@ -52,7 +52,7 @@ def check_parts(experiment: Experiment) -> None:
                 advice += f"; or declare {breach.declare} in its traits"
             raise PartError(message, advice, location=origin.location, code="part-breach")
     if isinstance(experiment.model, Custom):
-        _ = experiment.model.widths  # that its layers fit one over the other
+        _ = experiment.model.output_is_hidden  # builds every layer over the output of the one below
 
 
 def first_breach(experiment: Experiment, kind: str, name: str) -> Violation | None:
@@ -120,7 +120,7 @@ def small(experiment: Experiment, kind: str, name: str, *, causal: bool) -> Laye
     *widths, widest = (WIDTH, *WIDTHS.values())
     for width in widths:
         try:
-            return built(family.builder, width, causal=causal)
+            return build_layer(family.builder, width, causal=causal)
         except PartError:
             continue
-    return built(family.builder, widest, causal=causal)
+    return build_layer(family.builder, widest, causal=causal)

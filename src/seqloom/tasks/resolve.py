@@ -10,7 +10,7 @@ from seqloom.core.config.section import NONE, merged, section_of, spelt_out
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
 from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
-from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_of
+from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_for
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys, nearest
 from seqloom.tasks.experiment import Experiment
@@ -164,7 +164,7 @@ def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
             message = f"{KeyName('model.arch', CUSTOM)} is for a model whose layers a function builds"
             advice = "Give the function, in Python: seqloom.train(..., model=build)"
             raise ConfigError(message, f"{advice}; or register it with seqloom.register.layer", key="model.arch")
-        return config.with_family(family_of(build, Unnamed))
+        return config.with_family(family_for(build, Unnamed))
     if not isinstance(arch, str) or arch not in ARCHITECTURES:
         message, advice = unknown_name(KeyName("model.arch"), arch, ARCHITECTURES)
         if closest_name(str(arch), ARCHITECTURES) is None:

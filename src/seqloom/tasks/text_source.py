@@ -19,7 +19,7 @@ from seqloom.data.row_store import SourceFile
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenizers import Tokenizer
-from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_of
+from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_section
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import TokenEmbedding
@@ -164,10 +164,10 @@ class Texts(Source):
 
     def stems(self, part: Family) -> tuple[TokenEmbedding, TokenEmbedding]:
         longest = self.longest()
-        reads = encoder_of(part, longest) or part
-        target = part.tokens(len(self.target) + 1, longest=longest)
+        reads = encoder_section(part, longest) or part
+        target = part.tokens(len(self.target) + 1, max_length=longest)
         tied = target if self.shared and keys(part, EncoderDecoderKeys).tied else None
-        return reads.tokens(len(self.source) + 1, longest=longest, tied=tied), target
+        return reads.tokens(len(self.source) + 1, max_length=longest, tied=tied), target
 
     def lengths(self, part: Split) -> Integer[ndarray, " rows"]:
         return part["source"].lengths() + 1
@@ -223,7 +223,7 @@ class Texts(Source):
 
     def limit(self) -> int | None:
         """The most tokens of a text that the encoder can read; None for any number."""
-        reads = encoder_of(self.experiment.model, self.longest())
+        reads = encoder_section(self.experiment.model, self.longest())
         return None if reads is None or reads.length_limit is None else self.most
 
 

@@ -21,7 +21,7 @@ from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.data.tokenizers import Tokenizer
-from seqloom.models.encoder_decoder import encoder_of
+from seqloom.models.encoder_decoder import encoder_section
 from seqloom.models.family import Family
 from seqloom.nn.layer import Layer
 from seqloom.nn.positions import LearnedPositions, Sinusoidal
@@ -114,7 +114,7 @@ class Pictures(Source):
 
     def stems(self, part: Family) -> tuple[Layer | ImageStem, TokenEmbedding]:
         target = part.tokens(
-            len(self.target) + 1, longest=(keys(self.experiment.data, CaptionData).max_length or 128) + 1
+            len(self.target) + 1, max_length=(keys(self.experiment.data, CaptionData).max_length or 128) + 1
         )
         return self.stem(part), target
 
@@ -194,7 +194,7 @@ class Pictures(Source):
 
     def limit(self) -> int | None:
         """The most regions that the encoder can read; None for any number."""
-        reads = encoder_of(self.experiment.model, self.longest())
+        reads = encoder_section(self.experiment.model, self.longest())
         return self.longest() if reads is not None and reads.bounded_itself else None
 
     def check_size(self, place: str, regions: int) -> None:
