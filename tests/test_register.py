@@ -257,7 +257,7 @@ MISFITS: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "no causal": (register.layer, lambda input_size: 3, r"can't be called as build\(input_size, causal=True\)"),
     "another width": (register.layer, lambda size, *, causal: Recurrent(GRU(3, 4)), "a layer of input_size 3. Return"),
     "no family": (register.family, Mine, "the family 'mine' is the class Mine. Derive a class from"),
-    "no sizes": (register.family, NoSizes, "the family 'mine' has no depth and width for the size tiny"),
+    "no sizes": (register.family, NoSizes, "the family 'mine' has no depth and dim for the size tiny"),
     "no score": (register.score, sine, "the score 'mine' is an object of type function. Derive"),
     "no tensor": (register.activation, lambda x: 3, "the activation 'mine' returned 3 for a tensor"),
     "no function": (register.activation, 3, "the activation 'mine' is an object of type int. Give a function"),
@@ -384,7 +384,7 @@ def test_a_function_is_asked_anew_each_time() -> None:
 def test_an_object_that_builds_need_not_be_hashable() -> None:
     @dataclass
     class Build:
-        width: int
+        dim: int
 
         def __call__(self, input_size: int, *, causal: bool) -> Layer:
             return Recurrent(GRU(input_size, self.dim))

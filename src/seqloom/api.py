@@ -1,6 +1,6 @@
-"""The verbs that stand at the top: `seqloom.train`, `check`, `resume`, `load`; the command line calls them too.
+"""`seqloom.train`, `check`, `resume` and `load`, which the command line calls too.
 
-What can be refused without torch, whose import takes seconds, is refused before it is imported.
+Invalid input is refused, where possible, before torch is imported, which takes seconds.
 """
 
 import shlex
@@ -38,14 +38,16 @@ CONFIG_HEADER = """\
 
 """
 
+Files = str | Path | Sequence[str]
+
 
 def train(
     task: str,
     *files: str | Path,
     model: str | Mapping[str, object] | Build | None = None,
     size: str | None = None,
-    valid: str | Path | Sequence[str] = (),
-    test: str | Path | Sequence[str] = (),
+    valid: Files = (),
+    test: Files = (),
     seed: int = 1,
     data: Mapping[str, object] | None = None,
     train: Mapping[str, object] | None = None,
@@ -53,81 +55,42 @@ def train(
     out: str | Path | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Run:
-    """Learn a task from files (or from the task's embedded corpus), and give the run.
+    """Train a model on files, or on the task's embedded corpus, and return the run.
 
     seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
 
-    model: an architecture by name; keys of the config's `model`, as `data`, `train` and `decode` are of theirs; or a
-        function build(input_size, *, causal) that returns a layer, which keys may have as their `arch` too
-    out: the run's folder; runs/TASK-DATE-TIME unless said
+    model: the name of an architecture; or keys of the config's `model`, as `data`, `train` and `decode` are of theirs;
+        or a function build(input_size, *, causal) that returns a layer, which can also be the value of the key `arch`
+    out: the folder of the run; the default is runs/TASK-DATE-TIME
     listeners: called with each event (`seqloom.training.events`)
     """
-    said = dict(model or {}) if model is None or isinstance(model, Mapping) else {"arch": model}
-    raw = {
+    keys = dict(model or {}) if model is None or isinstance(model, Mapping) else {"arch": model}
+    raw: dict[str, object] = {
         "task": task,
         "seed": seed,
-        "data": with_files(files, valid, test, data),
-        "model": said if size is None else {"size": size, **said},
+        "data": data_section(files, valid, test, data),
+        "model": keys if size is None else {"size": size, **keys},
         "train": dict(train or {}),
     }
-    return start(experiment(raw if decode is None else {**raw, "decode": decode}), out, listeners)
+    return start(experiment(raw if decode is None else raw | {"decode": decode}), out, listeners)
 
 
 def check(
-    task: str,
-    *files: str | Path,
-    valid: str | Path | Sequence[str] = (),
-    test: str | Path | Sequence[str] = (),
-    data: Mapping[str, object] | None = None,
+    task: str, *files: str | Path, valid: Files = (), test: Files = (), data: Mapping[str, object] | None = None
 ) -> "Inspection":
-    """What training on these files would refuse, and what else there is to know about them.
+    """Errors that training on these files would stop at, and remarks on the data.
 
     seqloom.check("classify", "reviews.csv").ok
     """
-    return check_data(experiment({"task": task, "data": with_files(files, valid, test, data)}))
+    return check_data(experiment({"task": task, "data": data_section(files, valid, test, data)}))
 
 
-def with_files(
-    files: Sequence[str | Path],
-    valid: str | Path | Sequence[str],
-    test: str | Path | Sequence[str],
-    data: Mapping[str, object] | None,
-) -> dict[str, object]:
-    """The `data` section with the files of each split."""
-    splits = {"train": [str(file) for file in files], "valid": paths(valid), "test": paths(test)}
-    return merged({split: names for split, names in splits.items() if names}, data or {})
+def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
+    """Open a run to predict.
 
-
-def paths(given: str | Path | Sequence[str]) -> list[str]:
-    """One file or several, as a list."""
-    return [str(given)] if isinstance(given, str | Path) else [str(each) for each in given]
-
-
-def start(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
-    """Make a run of an experiment, and its report."""
-    named = Path(out) if out is not None else None
-    session = prepare(chosen, out, listeners)
-    folder = named or claim_folder(RUNS, chosen.task)
-    return reported(folder, lambda: session.start(folder, listeners))
-
-
-def prepare(chosen: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Session":
-    """Read the data of an experiment, for a run in the folder `out`; nothing is written.
-
-    What the run would cost, `seqloom.training.estimate.estimate` measures on what this returns.
+    model: the function that it was made with, if it was made with `model=build`
     """
-    refuse_existing(Path(out) if out is not None else free_name(RUNS, chosen.task))
-    return read(chosen, listeners)
-
-
-def read(chosen: Experiment, listeners: Sequence[Listener]) -> "Session":
-    """Resolve the data of an experiment, then read them."""
-    source = DataSource.resolve(chosen.data, chosen.data_spec)
-    from seqloom.training.session import Session
-
-    for listen in listeners:
-        listen(Reading(0, source))
-    return Session.prepare(chosen, source)
+    return Run(folder, device, build=None if model is None else as_build(model))
 
 
 def resume(
@@ -137,10 +100,10 @@ def resume(
     device: str | None = None,
     model: Build | None = None,
 ) -> Run:
-    """Continue a run from its last checkpoint, wherever it was stopped; one that is finished stays as it is.
+    """Continue a run from its last checkpoint; a finished run stays as it is.
 
     data: where moved files are now
-    device: where to compute, if not on the device that the run began with, on which it goes on bit for bit
+    device: the default is the one that the run began on, where it ends bit for bit as if it had not been interrupted
     model: the function that the run was made with, if it was made with `model=build`
     """
     folder, model = Path(folder), None if model is None else as_build(model)
@@ -153,27 +116,52 @@ def resume(
 
         with atomic_io.lock_folder(folder):
             clean_up(folder, config.train.keep_checkpoints)
-        return reported(folder, lambda: Run(folder, "cpu", manifest, config))
-    session = read(on_device(with_data(config, folder, data), folder, device), listeners)
-    return reported(folder, lambda: session.run(folder, config, listeners))
+        return with_report(folder, lambda: Run(folder, "cpu", manifest, config))
+    session = open_session(on_device(with_data(config, folder, data), folder, device), listeners)
+    return with_report(folder, lambda: session.run(folder, config, listeners))
 
 
-def reported(folder: Path, work: Callable[[], Run]) -> Run:
-    """Do the work and write the report, even if the work ends before its time."""
+def start(config: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
+    """Train as an experiment says, and write the report."""
+    session = prepare(config, out, listeners)
+    folder = Path(out) if out is not None else claim_folder(RUNS, config.task)
+    return with_report(folder, lambda: session.start(folder, listeners))
+
+
+def prepare(config: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Session":
+    """Read the data of an experiment, for a run in the folder `out`. Nothing is written.
+
+    `seqloom.training.estimate.estimate` measures what the session would cost.
+    """
+    refuse_existing(Path(out) if out is not None else free_name(RUNS, config.task))
+    return open_session(config, listeners)
+
+
+def open_session(config: Experiment, listeners: Sequence[Listener]) -> "Session":
+    source = DataSource.resolve(config.data, config.data_spec)  # errors come before torch is imported
+    from seqloom.training.session import Session
+
+    for listen in listeners:
+        listen(Reading(0, source))
+    return Session.prepare(config, source)
+
+
+def with_report(folder: Path, work: Callable[[], Run]) -> Run:
+    """Do the work, then write the report, also if the work fails."""
     try:
         run = work()
     except SeqloomError as error:
         if isinstance(error, UserError) and not isinstance(error, PartError):
-            raise  # nothing happened in the run: the folder may be another's
-        with suppress(SeqloomError):  # what ended the run is the news, not that its report has no room
+            raise  # the run did not change: the folder may be of something else
+        with suppress(SeqloomError):  # the first error matters more than one of the report
             write_report(folder)
         raise
     write_report(folder)
     return run
 
 
-def write_config(chosen: Experiment, path: str | Path) -> None:
-    """An experiment as a TOML file to edit: each key with what it means, and the data that would be read."""
+def write_config(config: Experiment, path: str | Path) -> None:
+    """Write an experiment as a TOML file to edit: its data as resolved, and a comment on each key."""
     path = Path(path)
     if path.exists():
         advice = f"Pass {KeyName('out', 'another.toml')}"
@@ -181,15 +169,19 @@ def write_config(chosen: Experiment, path: str | Path) -> None:
     if not path.parent.is_dir():
         advice = f"Make it, or pass another {KeyName('out')}"
         raise UserError(f"there is no folder {path.parent}", advice, location=path, code="no-folder")
-    source = DataSource.resolve(chosen.data, chosen.data_spec)  # with the columns that are guessed
+    source = DataSource.resolve(config.data, config.data_spec)
     data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
-    config = written(chosen.model_copy(update={"data": data}), comments=True)
-    atomic_io.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + config)
+    toml = written(config.model_copy(update={"data": data}), comments=True)
+    atomic_io.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + toml)
 
 
-def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
-    """A run, checked, ready to predict.
-
-    model: the function that it was made with, if it was made with `model=build`
-    """
-    return Run(folder, device, build=None if model is None else as_build(model))
+def data_section(
+    files: Sequence[str | Path], valid: Files, test: Files, data: Mapping[str, object] | None
+) -> dict[str, object]:
+    """The `data` section with the files of each split."""
+    splits = {"train": files, "valid": valid, "test": test}
+    paths = {
+        split: [str(names)] if isinstance(names, str | Path) else [str(name) for name in names]
+        for split, names in splits.items()
+    }
+    return merged({split: names for split, names in paths.items() if names}, data or {})

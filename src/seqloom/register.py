@@ -26,7 +26,7 @@ Options = ParamSpec("Options")
 
 
 class Register(Protocol[Options]):
-    """Registers a part that is given, and returns it; without one, it returns the decorator that does so."""
+    """Registers a part and returns it; without a part, returns the decorator that does so."""
 
     @overload
     def __call__(self, name: str, *args: Options.args, **options: Options.kwargs) -> Callable[[Part], Part]: ...
@@ -34,11 +34,11 @@ class Register(Protocol[Options]):
     def __call__(self, name: str, part: Part, *args: Options.args, **options: Options.kwargs) -> Part: ...
 
 
-def decorator_too(register: Callable[Concatenate[str, object, Options], None]) -> Register[Options]:
-    """A function that registers a part, as a decorator and as a plain call."""
+def also_decorator(register: Callable[Concatenate[str, object, Options], None]) -> Register[Options]:
+    """Let a function that registers a part be called with the part, or be used as a decorator."""
 
     @wraps(register)
-    def both(name: object, part: object = MISSING, *args: Options.args, **options: Options.kwargs) -> object:
+    def wrapper(name: object, part: object = MISSING, *args: Options.args, **options: Options.kwargs) -> object:
         if not isinstance(name, str):
             kind = register.__name__
             advice = f'Name it: @seqloom.register.{kind}("mine")'
@@ -50,48 +50,43 @@ def decorator_too(register: Callable[Concatenate[str, object, Options], None]) -
 
         return decorate if part is MISSING else decorate(part)
 
-    return both  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]
 
 
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-@decorator_too
+@also_decorator
 def cell(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A cell: a subclass of `seqloom.nn.Cell` that takes (input_size, hidden_size, *, bias); a name for `model.arch`.
 
-    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
+    summary, paper, url: for `seqloom list models`, also of layers and families; by default, the docstring's first line
     """
     from seqloom.models.register_model_parts import register_cell
 
     register_cell(name, part, summary=summary, paper=paper, url=url)
 
 
-@decorator_too
+@also_decorator
 def layer(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
     """A function or class build(input_size, *, causal) that returns a layer; a name for `model.arch`.
 
     A model has `model.depth` of them, each over the output of the one before, with dropout between.
-
-    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
     """
     from seqloom.models.register_model_parts import register_layer
 
     register_layer(name, part, summary=summary, paper=paper, url=url)
 
 
-@decorator_too
+@also_decorator
 def family(name: str, part: object = MISSING, *, summary: str = "", paper: str = "", url: str = "") -> None:
-    """A model family: a subclass of `seqloom.models.family.Family` with `sizes` and `build`; a name for `model.arch`.
-
-    summary, paper, url: for `seqloom list models`; the default is the first line of the docstring
-    """
+    """A model family: a subclass of `seqloom.models.family.Family` with `sizes` and `build`, for `model.arch`."""
     from seqloom.models.register_model_parts import register_family
 
     register_family(name, part, summary=summary, paper=paper, url=url)
 
 
-@decorator_too
+@also_decorator
 def score(name: str, part: object = MISSING) -> None:
     """A score: a subclass of `seqloom.nn.Score` that takes (query_size, key_size, *, heads, key_heads); a name for
     `model.attention` and `model.score`.
@@ -101,7 +96,7 @@ def score(name: str, part: object = MISSING) -> None:
     register_score(name, part)
 
 
-@decorator_too
+@also_decorator
 def activation(name: str, part: object = MISSING) -> None:
     """An activation: a function of one tensor, or a class of `torch.nn.Module` that is built without arguments; a name
     for `model.activation`.
@@ -111,7 +106,7 @@ def activation(name: str, part: object = MISSING) -> None:
     register_activation(name, part)
 
 
-@decorator_too
+@also_decorator
 def norm(name: str, part: object = MISSING) -> None:
     """A norm: a function or class that is called with the width and returns a layer of it; a name for `model.norm`."""
     from seqloom.models.register_model_parts import register_norm
@@ -119,7 +114,7 @@ def norm(name: str, part: object = MISSING) -> None:
     register_norm(name, part)
 
 
-@decorator_too
+@also_decorator
 def head(name: str, part: object = MISSING) -> None:
     """A head: a subclass of `seqloom.nn.heads.ClassHead` that takes (size, classes, *, smoothing); a name for
     `model.head`.
@@ -132,7 +127,7 @@ def head(name: str, part: object = MISSING) -> None:
 # Training and data ---------------------------------------------------------------------------------------------------
 
 
-@decorator_too
+@also_decorator
 def optimizer(name: str, part: object = MISSING) -> None:
     """An optimizer, for `train.optimizer`: a `torch.optim.Optimizer`, called as `part(groups, lr=train.lr)`, or a
     function of (groups, train) that returns one. Registration tries a step.
@@ -144,7 +139,7 @@ def optimizer(name: str, part: object = MISSING) -> None:
     optimization.register_optimizer(name, part)
 
 
-@decorator_too
+@also_decorator
 def schedule(name: str, part: object = MISSING) -> None:
     """A learning rate schedule, for `train.schedule`: a function of (state, train) that returns a factor of `train.lr`.
 
@@ -159,7 +154,7 @@ def schedule(name: str, part: object = MISSING) -> None:
     optimization.register_schedule(name, part)
 
 
-@decorator_too
+@also_decorator
 def metric(name: str, part: object = MISSING, *, higher_is_better: bool = True) -> None:
     """A metric, for `train.metrics`: a function of (answers, references) that returns a number for a whole split.
 
@@ -178,7 +173,7 @@ def metric(name: str, part: object = MISSING, *, higher_is_better: bool = True) 
     registry.register(name, part, higher_is_better=higher_is_better)
 
 
-@decorator_too
+@also_decorator
 def reader(
     name: str,
     part: object = MISSING,
@@ -188,16 +183,15 @@ def reader(
     separator: str = ", ",
     keyed: bool = False,
 ) -> None:
-    """A file format, for `data.format`: a function of (paths, data, on_bad_line) that yields (Location(file, line),
-    cells).
+    """A file format, for `data.format`: a function of (paths, data, on_bad_line) that yields pairs (location, cells).
 
-    Of a table it yields the cells of each row, of which the first may be a header. A line that can't be read goes to
-    `on_bad_line`, as a DataError.
+    Each pair is a row of a table; the first may be a header. A line that can't be read is passed to `on_bad_line`, as a
+    DataError.
 
-    suffixes: of the files that are written so
-    kind: which tasks can read it: those that read a table, a folder, parallel text, conll
-    separator: what stands between two cells, for messages
-    keyed: whether it yields a mapping instead, from the names of columns to values
+    suffixes: of files in this format
+    kind: of what it reads (table, folder, parallel text, conll), which decides the tasks that can use it
+    separator: between cells, in messages
+    keyed: whether it yields mappings from column names to values, instead of cells
 
     @seqloom.register.reader("bars", suffixes=(".bars",))
     def bars(paths, data, on_bad_line):
@@ -208,16 +202,16 @@ def reader(
     from seqloom.data import formats
     from seqloom.tasks.registry import TASKS
 
-    kinds = {each for entry in TASKS.values() for each in entry.data_spec.kinds}
-    several = [suffixes] if isinstance(suffixes, str) else suffixes
-    formats.register(name, part, several, kind, kinds, separator, keyed)
+    kinds = {kind for entry in TASKS.values() for kind in entry.data_spec.kinds}
+    suffixes = [suffixes] if isinstance(suffixes, str) else suffixes
+    formats.register(name, part, suffixes, kind, kinds, separator, keyed)
 
 
-@decorator_too
+@also_decorator
 def tokenizer(name: str, part: object = MISSING) -> None:
     """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokenizer`.
 
-    A run keeps its name and its state as JSON; who opens the run registers it again.
+    A run has its name and its state, as JSON: to open the run, register it again.
 
     @seqloom.register.tokenizer("blanks")
     class Blanks(Tokenizer): ...
@@ -227,7 +221,7 @@ def tokenizer(name: str, part: object = MISSING) -> None:
     registry.register(name, part)
 
 
-@decorator_too
+@also_decorator
 def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], tokenizer: str | None = None) -> None:
     """A corpus that needs no file, for `data.corpus` of one task or several: a generator of (seed, length, examples).
 
@@ -256,7 +250,7 @@ def corpus(name: str, part: object = MISSING, *, task: str | Sequence[str], toke
     register_corpus(name, part, several, tokenizer)
 
 
-@decorator_too
+@also_decorator
 def task(
     name: str,
     part: object = MISSING,

@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from seqloom.core.config.section import section_of
 from seqloom.core.problem import ConfigError, KeyName, Problem
 
-BRITISH = {
-    "data.tokeniser": "data.tokenizer",
-    "train.optimiser": "train.optimizer",
-    "model.centred": "model.centered",
-}
+BRITISH = {"data.tokeniser": "data.tokenizer", "train.optimiser": "train.optimizer", "model.centred": "model.centered"}
 
 RENAMED: dict[str, tuple[str, ...]] = {
     "data.length": ("data.corpus_length",),
