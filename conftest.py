@@ -14,7 +14,8 @@ import tests.shapes  # noqa: F401 (the hook below finds it by name)
 from tests.temporary_parts import temporary_parts
 
 jaxtyping.install_import_hook("seqloom", "tests.shapes.check")  # before anything imports seqloom
-torch.set_num_threads(1)  # a worker a core
+torch.set_num_threads(1)  # one worker per core
+os.fsync = lambda fd: None  # no test cuts the power, and tests would mostly wait for the disk
 
 
 class TorchRandom:

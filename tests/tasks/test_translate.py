@@ -21,7 +21,7 @@ from seqloom.tasks.task import Batch, StepOutput
 from seqloom.tasks.translate.task import Translate
 from seqloom.training.checkpointer import Stopped
 from tests.training.small import tiny, tiny_session
-from tests.training.test_crash import assert_same, told
+from tests.training.test_crash import assert_same, results
 from tests.training.test_keeping import signal_at
 
 CPU = torch.device("cpu")
@@ -194,7 +194,7 @@ def test_a_run_with_all_of_it_goes_on_bit_for_bit(task: str, tmp_path: Path) -> 
     with pytest.raises(Stopped):
         start(tiny(task, train=train), tmp_path / "run", [signal_at(3, 15)])
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 # Scores -----------------------------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
 from seqloom.training.checkpoints import WEIGHTS, checkpoint_path, mean_weights
 from seqloom.training.events import Average, End, Event, Listener, Saved
-from tests.training.breaking import begin_or_go_on, broken_run
+from tests.training.fault_injection import run_with_fault, start_or_resume
 from tests.training.small import lines, tiny, tiny_session
-from tests.training.test_crash import assert_same, told
+from tests.training.test_crash import assert_same, results
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -89,7 +89,7 @@ def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_say
     before = [line["scores"]["loss"] for line in lines(folder) if line["event"] == "valid"]
     assert (event["steps"], event["best"]) == ([4, 6, 8], kept)
     assert (event["scores"]["loss"] < min(before)) == kept
-    scores = told(folder)["scores"]
+    scores = results(folder)["scores"]
     assert isinstance(scores, dict)
     assert scores["averaged"] == {"steps": [4, 6, 8], "score": event["scores"]["loss"], "kept": kept}
     assert scores["valid"]["loss"] == pytest.approx(min([*before, event["scores"]["loss"]]))
@@ -114,14 +114,14 @@ def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, 
         start(experiment, ready, [break_off])
     assert not (ready / "scores.json").exists()
     shutil.copytree(ready.parent, tmp_path / "counted")
-    count, wrong = broken_run("error", -1, experiment, tmp_path / "counted" / "run")
+    count, wrong = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
     assert (wrong, count > 20) == (None, True)
     for number in range(0, count, every):
         shutil.copytree(ready.parent, tmp_path / str(number))
         broken = tmp_path / str(number) / "run"
-        if broken_run("error", number, experiment, broken)[1] is not None:
-            begin_or_go_on(experiment, broken)
-        assert_same(broken, told(folder))
+        if run_with_fault("error", number, experiment, broken)[1] is not None:
+            start_or_resume(experiment, broken)
+        assert_same(broken, results(folder))
         assert steps_kept(broken) == [8]
 
 
@@ -135,16 +135,16 @@ def test_a_failure_at_every_write_after_the_scores_loses_nothing(
     shutil.copytree(folder.parent / "before" / "checkpoints", ready / "checkpoints", dirs_exist_ok=True)
     (ready / "report.html").unlink()
     shutil.copytree(ready.parent, tmp_path / "counted")
-    count, wrong = broken_run("error", -1, experiment, tmp_path / "counted" / "run")
+    count, wrong = run_with_fault("error", -1, experiment, tmp_path / "counted" / "run")
     assert (wrong, steps_kept(tmp_path / "counted" / "run")) == (None, [8])
     failed = 0
     for number in range(count):
         shutil.copytree(ready.parent, tmp_path / str(number))
         broken = tmp_path / str(number) / "run"
-        if broken_run("error", number, experiment, broken)[1] is not None:
+        if run_with_fault("error", number, experiment, broken)[1] is not None:
             failed += 1
-            begin_or_go_on(experiment, broken)
-        assert_same(broken, told(folder))
+            start_or_resume(experiment, broken)
+        assert_same(broken, results(folder))
         assert steps_kept(broken) == [8]
         assert (broken / "scores.json").read_bytes() == (folder / "scores.json").read_bytes()
     assert failed > 5
@@ -170,7 +170,7 @@ def test_stopped_and_resumed_between_all_validations(whole: tuple[Experiment, Pa
         with pytest.raises(KeyboardInterrupt):
             resume(tmp_path / "run", listeners=[break_off])
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(folder))
+    assert_same(tmp_path / "run", results(folder))
 
 
 def test_checkpoints_by_the_clock_change_nothing(
@@ -179,7 +179,7 @@ def test_checkpoints_by_the_clock_change_nothing(
     experiment, folder = whole
     monkeypatch.setattr("seqloom.training.checkpointer.SECONDS", -1)
     start(experiment, tmp_path / "run")
-    assert_same(tmp_path / "run", told(folder))
+    assert_same(tmp_path / "run", results(folder))
 
 
 def test_one_validation_has_no_mean(tmp_path: Path) -> None:

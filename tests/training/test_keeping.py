@@ -16,7 +16,7 @@ from seqloom.training import checkpoints
 from seqloom.training.checkpointer import RunCheckpointer, Stopped
 from seqloom.training.events import Event, Saved, Tick
 from tests.training.small import lines, tiny
-from tests.training.test_crash import assert_same, told
+from tests.training.test_crash import assert_same, results
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -51,7 +51,7 @@ def test_a_stop_saves_all_and_the_run_goes_on(task: str, number: signal.Signals,
     assert '"event": "stop"' in (folder / "metrics.jsonl").read_text().splitlines()[-1]
     assert (folder / "report.html").exists()
     resume(folder)
-    assert_same(folder, told(whole))
+    assert_same(folder, results(whole))
 
 
 def test_a_stop_at_every_step_of_a_run(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_stop_at_every_step_of_a_run(tmp_path: Path) -> None:
         with pytest.raises(Stopped, match=f"at step {step};"):
             resume(tmp_path / "run", listeners=[signal_at(step, signal.SIGTERM)])
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 def test_a_stop_at_the_last_step_is_too_late_to_stop(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from seqloom.training.events import Event, Reading, Ready, Resume, Tick
 from seqloom.training.loop import Diverged
 from seqloom.training.session import Session, peak_memory
 from tests.training.small import lines, tiny, words
-from tests.training.test_crash import assert_same, told
+from tests.training.test_crash import assert_same, results
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -78,7 +78,7 @@ def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run")
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_it_goes_on_in_mid_epoch_however_it_learns(train: dict[str, Any], tmp_pa
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run", at=5)
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("content", ["{}", '{"files": []}', '{"files": {"train": [{"path": 3}]}}', "not JSON"])
@@ -119,7 +119,7 @@ def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> No
         resume(tmp_path / "run")
     moved = [tmp_path / "moved"] if named == "folder" else sorted((tmp_path / "moved").iterdir())
     resume(tmp_path / "run", [str(path) for path in moved])
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: P
     newest = max((tmp_path / "run" / "checkpoints").iterdir())
     (newest / "weights.safetensors").write_bytes(b"")
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 def test_damaged_checkpoints_are_not_among_those_that_are_kept(tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_rmsprop_goes_on_with_the_momentum_it_began_with(tmp_path: Path) -> None
     start(chosen, tmp_path / "whole")
     broken_off(chosen, tmp_path / "run")
     resume(tmp_path / "run")
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 def test_a_run_goes_on_in_another_folder(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_run_goes_on_in_another_folder(tmp_path: Path) -> None:
     broken_off(chosen, tmp_path / "run")
     shutil.copytree(tmp_path / "run", tmp_path / "elsewhere" / "copy")
     resume(tmp_path / "elsewhere" / "copy")
-    assert_same(tmp_path / "elsewhere" / "copy", told(tmp_path / "whole"))
+    assert_same(tmp_path / "elsewhere" / "copy", results(tmp_path / "whole"))
 
 
 def test_memory_is_in_bytes() -> None:

@@ -10,7 +10,7 @@ from seqloom.api import resume, start
 from seqloom.core.problem import RunError
 from seqloom.tasks.experiment import Experiment
 from tests.training.small import tiny
-from tests.training.test_crash import assert_same, told
+from tests.training.test_crash import assert_same, results
 from tests.training.test_session import NO_CORPUS, broken_off
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -44,4 +44,4 @@ def test_moved_images_are_known_by_their_content(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "data", tmp_path / "moved", copy_function=shutil.copy)  # with other times
     shutil.rmtree(tmp_path / "data")
     resume(tmp_path / "run", [str(tmp_path / "moved")])
-    assert_same(tmp_path / "run", told(tmp_path / "whole"))
+    assert_same(tmp_path / "run", results(tmp_path / "whole"))
