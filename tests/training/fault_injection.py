@@ -10,6 +10,7 @@ import errno
 import io
 import multiprocessing
 import os
+import shutil
 import signal
 import traceback
 from collections.abc import Callable
@@ -30,25 +31,25 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.training.fault_injection"])
 
 
-class FaultInjector:
-    """Counts the writes below a folder, and makes one of them fail. kind: "error", "full" or "kill"."""
+class WriteMonitor:
+    """Calls `before_write` with the index of each write below a folder, before it is made."""
 
-    def __init__(self, kind: str, index: int, below: Path) -> None:
-        self.kind, self.index, self.below, self.count = kind, index, str(below.absolute()), 0
+    def __init__(self, below: Path, before_write: Callable[[int], object]) -> None:
+        self.below, self.before_write, self.count, self.active = str(below.absolute()), before_write, 0, True
 
-    def before_write(self, path: object) -> None:
-        if not isinstance(path, int) and not str(Path(str(path)).absolute()).startswith(self.below):
+    def note(self, path: object) -> None:
+        if not self.active or not (isinstance(path, int) or str(Path(str(path)).absolute()).startswith(self.below)):
             return
-        self.count += 1
-        if self.count - 1 != self.index:
-            return
-        if self.kind == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        raise OSError(ERRORS[self.kind], os.strerror(ERRORS[self.kind]))
+        self.active = False  # `before_write` may write
+        try:
+            self.count += 1
+            self.before_write(self.count - 1)
+        finally:
+            self.active = True
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(path: Any, *args: Any, **kwargs: Any) -> Any:
-            self.before_write(path)
+            self.note(path)
             return function(path, *args, **kwargs)
 
         return wrapped
@@ -56,22 +57,34 @@ class FaultInjector:
     def install(self, patch: pytest.MonkeyPatch) -> None:
         for name in ("write", "ftruncate", "rename", "replace", "unlink", "mkdir", "rmdir"):
             patch.setattr(os, name, self.wrap(getattr(os, name)))
-        patch.setattr(os, "fsync", self.before_write)
+        patch.setattr(os, "fsync", self.note)
         os_open, io_open = os.open, io.open
 
         def open_fd(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
             if flags & (os.O_WRONLY | os.O_RDWR):
-                self.before_write(path)
+                self.note(path)
             return os_open(path, flags, *args, **kwargs)
 
         def open_file(path: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
             if any(letter in mode for letter in "wax+"):
-                self.before_write(path)
+                self.note(path)
             return io_open(path, mode, *args, **kwargs)
 
         patch.setattr(os, "open", open_fd)
         patch.setattr(io, "open", open_file)
         patch.setattr(builtins, "open", open_file)
+
+
+def fault(kind: str, at: int) -> Callable[[int], None]:
+    """Fails at one write. kind: "error", "full" or "kill"."""
+
+    def before_write(index: int) -> None:
+        if index == at and kind == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if index == at:
+            raise OSError(ERRORS[kind], os.strerror(ERRORS[kind]))
+
+    return before_write
 
 
 def start_or_resume(config: Experiment, folder: Path) -> None:
@@ -89,14 +102,23 @@ def start_or_resume(config: Experiment, folder: Path) -> None:
 
 def run_with_fault(kind: str, index: int, config: Experiment, folder: Path) -> tuple[int, str | None]:
     """How many writes were made, and the error that ended the run, in this process."""
-    injector = FaultInjector(kind, index, folder.parent)
+    try:
+        return run_monitored(fault(kind, index), config, folder), None
+    except Exception as error:
+        return index + 1, f"{type(error).__name__}: {error}"
+
+
+def run_with_snapshots(config: Experiment, folder: Path, snapshots: Path) -> int:
+    """Copy a run and its cache before each write, as a kill at that moment leaves them; how many there are."""
+    return run_monitored(lambda index: shutil.copytree(folder.parent, snapshots / str(index)), config, folder)
+
+
+def run_monitored(before_write: Callable[[int], object], config: Experiment, folder: Path) -> int:
+    monitor = WriteMonitor(folder.parent, before_write)
     with pytest.MonkeyPatch.context() as patch:
-        injector.install(patch)
-        try:
-            start_or_resume(config, folder)
-        except Exception as error:
-            return injector.count, f"{type(error).__name__}: {error}"
-    return injector.count, None
+        monitor.install(patch)
+        start_or_resume(config, folder)
+    return monitor.count
 
 
 def run_in_process(kill_at: int, config: Experiment, folder: Path, timeout: float | None = None) -> int:
@@ -121,7 +143,7 @@ def child(kill_at: int, raw: dict[str, Any], folder: str, sender: Connection) ->
     torch.set_num_threads(1)
     config = experiment(raw)
     try:
-        FaultInjector("kill", kill_at, Path(folder).parent).install(pytest.MonkeyPatch())
+        WriteMonitor(Path(folder).parent, fault("kill", kill_at)).install(pytest.MonkeyPatch())
         start_or_resume(config, Path(folder))
     except Exception:
         sender.send(traceback.format_exc())

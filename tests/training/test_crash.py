@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import signal
 import time
@@ -14,7 +15,7 @@ from torch import Tensor
 from seqloom.api import resume, start
 from seqloom.tasks.experiment import Experiment
 from seqloom.training import checkpoints
-from tests.training.fault_injection import run_in_process, run_with_fault, start_or_resume
+from tests.training.fault_injection import run_in_process, run_with_fault, run_with_snapshots, start_or_resume
 from tests.training.small import lines, tiny
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # hundreds of runs
@@ -79,7 +80,7 @@ def test_a_failure_at_any_write_loses_nothing(
     Writes fail in turn with an I/O error and with a full disk.
     """
     config, expected = uninterrupted
-    count, _ = run_with_fault("error", -1, config, run_folder(tmp_path, "count"))
+    count, _ = run_with_fault("error", -1, config, run_folder(tmp_path, "counted"))
     failures = 0
     for index in range(count):
         folder = run_folder(tmp_path, str(index))
@@ -94,16 +95,32 @@ def test_a_failure_at_any_write_loses_nothing(
     assert failures > 50
 
 
-def test_sigkill_at_any_write_loses_nothing(uninterrupted: Uninterrupted, tmp_path: Path) -> None:
+def test_a_kill_at_any_write_loses_nothing(uninterrupted: Uninterrupted, tmp_path: Path) -> None:
+    """A kill leaves the files as they are before the write that it prevents."""
     config, expected = uninterrupted
-    count, _ = run_with_fault("kill", -1, config, run_folder(tmp_path, "count"))
+    count = run_with_snapshots(config, run_folder(tmp_path, "copied"), tmp_path / "snapshots")
     assert count > 50
     for index in range(count):
-        folder = run_folder(tmp_path, str(index))
-        assert run_in_process(index, config, folder) == -signal.SIGKILL
+        folder = tmp_path / "snapshots" / str(index) / "run"
         start_or_resume(config, folder)
         assert_same(folder, expected)
-        shutil.rmtree(folder.parent)
+
+
+@pytest.mark.parametrize("stride", [16, pytest.param(1, marks=pytest.mark.slow)])
+def test_sigkill_at_a_write_loses_nothing(stride: int, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
+    config, expected = uninterrupted
+    count = run_with_snapshots(config, run_folder(tmp_path, "copied"), tmp_path / "snapshots")
+    for index in range(0, count, stride):
+        folder = run_folder(tmp_path, str(index))
+        assert run_in_process(index, config, folder) == -signal.SIGKILL
+        assert files(folder.parent) == files(tmp_path / "snapshots" / str(index))
+        start_or_resume(config, folder)
+        assert_same(folder, expected)
+
+
+def files(folder: Path) -> list[str]:
+    """The files below a folder, without the random part of temporary names."""
+    return sorted(re.sub(r"making-[0-9a-f]{16}", "making", str(path.relative_to(folder))) for path in folder.rglob("*"))
 
 
 @pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 55))])
