@@ -13,7 +13,7 @@ from seqloom.training.session import Session
 TINY: dict[str, dict[str, Any]] = {
     "language": {
         "data": {"corpus": "brackets", "examples": 100, "corpus_length": 4},
-        "train": {"steps": 12, "batch_tokens": 4, "bptt": 8, "validate_every": 4, "log_every": 3, "samples": 1},
+        "train": {"steps": 12, "batch_size": 4, "bptt": 8, "validate_every": 4, "log_every": 3, "samples": 1},
         "decode": {"max_length": 5},
     },
     "classify": {

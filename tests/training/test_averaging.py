@@ -151,7 +151,7 @@ def test_a_failure_at_every_write_after_the_scores_loses_nothing(
 
 
 def test_more_than_one_is_kept_if_asked(tmp_path: Path) -> None:
-    start(chosen(keep=2), tmp_path / "run")
+    start(chosen(keep_checkpoints=2), tmp_path / "run")
     assert steps_kept(tmp_path / "run") == [6, 8]
 
 

@@ -99,7 +99,7 @@ def test_another_thread_leaves_signals_alone(tmp_path: Path) -> None:
 def test_checkpoints_come_every_so_many_steps_and_at_validations(tmp_path: Path) -> None:
     saved: list[int] = []
     listen = lambda event: saved.append(event.step) if isinstance(event, Saved) else None  # noqa: E731
-    start(chosen(checkpoint_every=3, keep=3), tmp_path / "run", [listen])
+    start(chosen(checkpoint_every=3, keep_checkpoints=3), tmp_path / "run", [listen])
     assert saved == [3, 4, 6]
     assert [path.name for path in checkpoints.list_checkpoints(tmp_path / "run")] == [
         f"step-00000000{n}" for n in (3, 4, 6)

@@ -88,7 +88,7 @@ def adam(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Arra
 
 
 def adamw(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
-    decay = p.decay if w.ndim > 1 else 0.0
+    decay = p.weight_decay if w.ndim > 1 else 0.0
     return adam(w, g, memory, t, p) - p.lr * decay * w
 
 
@@ -154,7 +154,7 @@ def test_decay_is_for_matrices_alone() -> None:
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
-    build_optimizer(model, part(optimizer="adamw", decay=0.5)).step()
+    build_optimizer(model, part(optimizer="adamw", weight_decay=0.5)).step()
     for name, weight in model.named_parameters():
         factor = 1 - 0.1 * 0.5 if name in ("linear.weight", "conv.weight") else 1.0
         torch.testing.assert_close(weight.detach(), before[name] * factor)
@@ -167,7 +167,7 @@ def test_each_weight_is_in_one_group() -> None:
 
 
 def test_a_model_without_vectors_has_one_group() -> None:
-    groups = build_optimizer(nn.Linear(3, 2, bias=False), part(optimizer="adamw", decay=0.1)).param_groups
+    groups = build_optimizer(nn.Linear(3, 2, bias=False), part(optimizer="adamw", weight_decay=0.1)).param_groups
     assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.1)]
 
 

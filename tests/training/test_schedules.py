@@ -37,7 +37,7 @@ def test_plateau_goes_by_plateaus_met() -> None:
 
 
 def test_cosine_ends_at_its_floor() -> None:
-    chosen = part("cosine", floor=0.1)
+    chosen = part("cosine", min_lr_ratio=0.1)
     assert [learning_rate(at(step), chosen) for step in (0, 25, 50, 100)] == pytest.approx(
         [0.4, 0.04 + 0.36 * (1 + math.sqrt(0.5)) / 2, 0.22, 0.04]
     )

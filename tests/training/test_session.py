@@ -28,7 +28,7 @@ class Enough(Exception):
     """Whatever ends a process."""
 
 
-NO_CORPUS = {"examples": None, "length": None}  # which are of embedded ones
+NO_CORPUS = {"examples": None, "corpus_length": None}  # which are of embedded ones
 
 
 def of_files(folder: Path, **more: Any) -> Experiment:
@@ -37,7 +37,7 @@ def of_files(folder: Path, **more: Any) -> Experiment:
     for number, name in enumerate(("train", "valid", "test")):
         (folder / f"{name}.txt").write_text(words(800 if name == "train" else 300, number), encoding="utf-8")
     data = {name: str((folder / f"{name}.txt").absolute()) for name in ("train", "valid", "test")}
-    train = {"steps": 4, "batch_tokens": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
+    train = {"steps": 4, "batch_size": 4, "bptt": 8, "validate_every": 2, "samples": 1, "device": "cpu"}
     model = {"arch": "gru", "size": "tiny"}
     return experiment(
         {"task": "language", "model": model, "data": data, "train": train, "decode": {"max_length": 5}, **more}
