@@ -16,7 +16,7 @@ from seqloom.tasks.translate.task import Translate
 from seqloom.training.checkpointer import Stopped
 from tests.tasks.test_sources import PAIRS, made, texts
 from tests.training.small import tiny
-from tests.training.test_keeping import signal_at
+from tests.training.test_checkpointer import signal_at
 
 KINDS = ["bpe", "byte", "word", "character"]
 

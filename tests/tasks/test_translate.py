@@ -21,8 +21,8 @@ from seqloom.tasks.task import Batch, StepOutput
 from seqloom.tasks.translate.task import Translate
 from seqloom.training.checkpointer import Stopped
 from tests.training.small import tiny, tiny_session
+from tests.training.test_checkpointer import signal_at
 from tests.training.test_crash import assert_same, results
-from tests.training.test_keeping import signal_at
 
 CPU = torch.device("cpu")
 NUMBERS = {"corpus": "numbers", "examples": 90, "corpus_length": 2, "valid_share": 0.3, "test_share": 0.1}

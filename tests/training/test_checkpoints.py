@@ -1,7 +1,6 @@
 """Checkpoints: all comes back bit for bit; what is damaged is passed over; nothing but safetensors and JSON."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from seqloom.core.run_format import sha256
 from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.optimization import state_tensors
-from seqloom.training.trainer_state import Progress
 from tests.training.small import tiny_session
 
 CPU = torch.device("cpu")
@@ -185,13 +183,6 @@ def test_a_weight_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(b"not tensors at all")
     with pytest.raises(RunError, match=r"weights\.safetensors: can't be read .*Restore the file from a copy\."):
         checkpoints.read_tensors(path, CPU)
-
-
-def test_progress_reads_what_it_told_and_leaves_out_what_it_does_not_know() -> None:
-    progress = Progress(epoch=2, step=7, best=0.5, validations=[4, 6])
-    progress.recent.loss = 1.5
-    assert Progress.from_json(json.loads(json.dumps(asdict(progress)))) == progress
-    assert Progress.from_json({**asdict(progress), "of_a_later_version": 1}) == progress
 
 
 CRAFTED: dict[str, Any] = {

@@ -1,0 +1,365 @@
+"""Schedules at chosen steps, clipping against torch's functions, optimizers against their equations in float64."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from seqloom.core.config.applicability import holds
+from seqloom.core.config.section import info_of
+from seqloom.core.config.train import Train
+from seqloom.core.names import OPTIMIZERS, SCHEDULES
+from seqloom.nn.heads.head import Loss
+from seqloom.training.optimization import (
+    ScheduleState,
+    average_and_clip,
+    build_optimizer,
+    learning_rate,
+    loss_and_norm,
+)
+from tests.training.small import tiny
+
+# Schedules ------------------------------------------------------------------------------------------------------------
+
+
+def schedule_config(schedule: str, **more: Any) -> Train:
+    return tiny("language", train={"schedule": schedule, "lr": 0.4, "warmup": 0, **more}).train
+
+
+def at(step: int = 0, total: int = 100, epoch: int = 0, plateaus: int = 0) -> ScheduleState:
+    return ScheduleState(step, total, epoch, plateaus)
+
+
+def test_constant_is_constant() -> None:
+    assert [learning_rate(at(step, epoch=step), schedule_config("constant")) for step in (0, 7, 99)] == [0.4, 0.4, 0.4]
+
+
+def test_halve_goes_by_epochs() -> None:
+    chosen = schedule_config("halve", halve_every=2)
+    rates = [learning_rate(at(epoch=epoch, step=50), chosen) for epoch in range(6)]
+    assert rates == pytest.approx([0.4, 0.4, 0.2, 0.2, 0.1, 0.1])
+
+
+def test_plateau_goes_by_plateaus_met() -> None:
+    chosen = schedule_config("plateau", halve_every=3)
+    assert [learning_rate(at(plateaus=n, epoch=9), chosen) for n in range(3)] == pytest.approx([0.4, 0.2, 0.1])
+
+
+def test_cosine_ends_at_its_floor() -> None:
+    chosen = schedule_config("cosine", min_lr_ratio=0.1)
+    assert [learning_rate(at(step), chosen) for step in (0, 25, 50, 100)] == pytest.approx(
+        [0.4, 0.04 + 0.36 * (1 + math.sqrt(0.5)) / 2, 0.22, 0.04]
+    )
+    assert learning_rate(at(140), chosen) == pytest.approx(
+        0.04
+    )  # epochs may have a few batches more than the first one
+    assert learning_rate(at(100), schedule_config("cosine")) == pytest.approx(0.0)
+
+
+def test_cosine_falls_over_the_steps_after_the_warm_up() -> None:
+    chosen = schedule_config("cosine", warmup=20)
+    assert learning_rate(at(20), chosen) == pytest.approx(0.4)
+    assert learning_rate(at(60), chosen) == pytest.approx(0.2)
+    assert learning_rate(at(100), chosen) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_warm_up_rises_in_equal_steps_to_all_of_the_rate(schedule: str) -> None:
+    chosen = schedule_config(schedule, warmup=10)
+    assert [learning_rate(at(step), chosen) for step in (0, 4, 9)] == pytest.approx([0.04, 0.2, 0.4])
+
+
+@given(st.integers(1, 5000), st.integers(1, 20_000))
+def test_inverse_sqrt_is_that_of_2017(warmup: int, step: int) -> None:
+    """lr = d^−½ min(step^−½, step · warmup^−1.5), up to its constant, step from 1; the constant makes its peak `lr`."""
+    paper = min(step**-0.5, step * warmup**-1.5)
+    assert learning_rate(at(step - 1), schedule_config("inverse-sqrt", warmup=warmup)) == pytest.approx(
+        0.4 * paper * warmup**0.5
+    )
+
+
+def test_inverse_sqrt_without_a_warm_up() -> None:
+    assert [learning_rate(at(step), schedule_config("inverse-sqrt")) for step in (0, 3, 8)] == pytest.approx(
+        [0.4, 0.2, 0.4 / 3]
+    )
+
+
+@given(st.sampled_from(list(SCHEDULES)), st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
+def test_a_rate_is_between_nothing_and_lr(schedule: str, step: int, warmup: int, floor: float) -> None:
+    chosen = schedule_config(schedule, warmup=warmup, **({"min_lr_ratio": floor} if schedule == "cosine" else {}))
+    assert 0 <= learning_rate(at(step, total=200, epoch=step // 50), chosen) <= 0.4 * (1 + 1e-12)
+
+
+# Gradients ------------------------------------------------------------------------------------------------------------
+
+
+def clip_config(clip_norm: float | str = "none", clip_value: float | None = None) -> Train:
+    return tiny("language", train={"clip_norm": clip_norm, "clip_value": clip_value}).train
+
+
+def weights(seed: int = 0, scale: float = 1.0) -> list[Tensor]:
+    """Weights with gradients, one without."""
+    generator = torch.Generator().manual_seed(seed)
+    made = [nn.Parameter(torch.zeros(size)) for size in ((3, 2), (4,), (2,))]
+    for weight in made[:2]:
+        weight.grad = scale * torch.randn(weight.shape, generator=generator)
+    return list(made)
+
+
+def norm(of: list[Tensor]) -> float:
+    return loss_and_norm([Loss(torch.tensor(0.0), torch.tensor(1))], of)[2]
+
+
+def clip(of: list[Tensor], count: int, train: Train) -> tuple[float, bool]:
+    """As a step does it."""
+    length = norm(gradients(of)) / max(count, 1)
+    return length, average_and_clip(gradients(of), length, count, train)
+
+
+def gradients(of: list[Tensor]) -> list[Tensor]:
+    return [weight.grad for weight in of if weight.grad is not None]
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 10), st.integers(1, 500), st.floats(0.1, 1000))
+def test_clip_by_norm_equals_torchs_on_the_mean(seed: int, most: float, count: int, scale: float) -> None:
+    came, expected = weights(seed, scale), weights(seed, scale)
+    length, clipped = clip(came, count, clip_config(most))
+    for weight in expected:
+        if weight.grad is not None:
+            weight.grad /= count
+    theirs = float(nn.utils.clip_grad_norm_(expected, most))
+    assert length == pytest.approx(theirs, rel=1e-5)
+    assert clipped == (length > most)
+    for one, other in zip(gradients(came), gradients(expected), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-7)
+    assert norm(gradients(came)) <= most * (1 + 1e-5)
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 2))
+def test_clip_by_value_equals_torchs(seed: int, most: float) -> None:
+    came, expected = weights(seed), weights(seed)
+    length, clipped = clip(came, 1, clip_config(clip_value=most))
+    nn.utils.clip_grad_value_(expected, most)
+    assert not clipped  # which is told of the norm
+    assert length == pytest.approx(norm(gradients(weights(seed))))
+    for one, other in zip(gradients(came), gradients(expected), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_by_norm_first_then_by_value() -> None:
+    weight = nn.Parameter(torch.zeros(2))
+    weight.grad = torch.tensor([30.0, -40.0])
+    assert clip([weight], 10, clip_config(1.0, 0.7)) == (pytest.approx(5.0), True)
+    torch.testing.assert_close(weight.grad, torch.tensor([0.6, -0.7]), rtol=1e-5, atol=0)
+
+
+def test_without_clipping_it_is_the_mean() -> None:
+    came, before = weights(), gradients(weights())
+    assert clip(came, 4, clip_config()) == (pytest.approx(norm(before) / 4), False)
+    for one, other in zip(gradients(came), before, strict=True):
+        torch.testing.assert_close(one, other / 4)
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_left_as_it_is(wrong: float) -> None:
+    came = weights()
+    gradients(came)[1][2] = wrong
+    before = [gradient.clone() for gradient in gradients(came)]
+    length, clipped = clip(came, 3, clip_config(0.1, 0.1))
+    assert not math.isfinite(length)
+    assert not clipped
+    for one, other in zip(gradients(came), before, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
+
+
+def test_nothing_to_make_ready() -> None:
+    assert clip([nn.Parameter(torch.zeros(2))], 3, clip_config(1.0, 1.0)) == (0.0, False)
+    assert clip(weights(), 0, clip_config())[0] == pytest.approx(
+        norm(gradients(weights()))
+    )  # no item: nothing to divide by
+
+
+def test_sums_over_batches_are_read_together() -> None:
+    losses = [Loss(torch.tensor(0.1), torch.tensor(3)), Loss(torch.tensor(2.0), torch.tensor(16_777_216))]
+    total, count, length = loss_and_norm(losses, [torch.tensor([[3.0]]), torch.tensor([4.0])])
+    assert total == float(torch.tensor(0.1)) + 2.0  # in double, as a person would add them
+    assert count == 16_777_219
+    assert length == 5.0
+
+
+# Optimizers -----------------------------------------------------------------------------------------------------------
+
+
+STEPS = 5
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def optimizer_config(optimizer: str = "sgd", **more: Any) -> Train:
+    """With a momentum and an epsilon of its own where the optimizer has them."""
+    own = {"momentum": 0.7, "epsilon": 1e-6}
+    used = {name: info_of(Train.model_fields[name]).only_with["train.optimizer"] for name in own}
+    has = {name: value for name, value in own.items() if holds(used[name], optimizer)}
+    return tiny("language", train={"optimizer": optimizer, "lr": 0.1, **has, **more}).train
+
+
+class Problem(nn.Module):
+    """½ ‖A w + b − y‖², a matrix and a vector to learn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.w = nn.Parameter(torch.randn(3, 2, dtype=torch.float64))
+        self.b = nn.Parameter(torch.randn(2, dtype=torch.float64))
+        self.A = torch.randn(4, 3, dtype=torch.float64)
+        self.y = torch.randn(4, 2, dtype=torch.float64)
+
+    def forward(self) -> torch.Tensor:
+        return 0.5 * (self.A @ self.w + self.b - self.y).square().sum()
+
+
+def by_package(chosen: Train) -> list[Array]:
+    problem = Problem()
+    steps = build_optimizer(problem, chosen)
+    for _ in range(STEPS):
+        steps.zero_grad()
+        problem().backward()
+        steps.step()
+    return [problem.w.detach().numpy(), problem.b.detach().numpy()]
+
+
+Update = Callable[[Array, Array, dict[str, Array], int, Train], Array]
+
+
+def zeros(memory: dict[str, Array], name: str, like: Array) -> Array:
+    return memory.setdefault(name, np.zeros_like(like))
+
+
+def sgd(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    return w - p.lr * g
+
+
+def momentum(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    memory["v"] = p.momentum * zeros(memory, "v", w) + g
+    return w - p.lr * memory["v"]
+
+
+def adagrad(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    memory["s"] = zeros(memory, "s", w) + g**2
+    return w - p.lr * g / (np.sqrt(memory["s"]) + p.epsilon)
+
+
+def rmsprop(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    memory["s"] = p.beta2 * zeros(memory, "s", w) + (1 - p.beta2) * g**2
+    memory["v"] = p.momentum * zeros(memory, "v", w) + g / (np.sqrt(memory["s"]) + p.epsilon)
+    return w - p.lr * memory["v"]
+
+
+def adam(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    memory["m"] = p.beta1 * zeros(memory, "m", w) + (1 - p.beta1) * g
+    memory["s"] = p.beta2 * zeros(memory, "s", w) + (1 - p.beta2) * g**2
+    m, s = memory["m"] / (1 - p.beta1**t), memory["s"] / (1 - p.beta2**t)
+    return w - p.lr * m / (np.sqrt(s) + p.epsilon)
+
+
+def adamw(w: Array, g: Array, memory: dict[str, Array], t: int, p: Train) -> Array:
+    decay = p.weight_decay if w.ndim > 1 else 0.0
+    return adam(w, g, memory, t, p) - p.lr * decay * w
+
+
+EQUATIONS: dict[str, Update] = {
+    "sgd": sgd,
+    "momentum": momentum,
+    "adagrad": adagrad,
+    "rmsprop": rmsprop,
+    "adam": adam,
+    "adamw": adamw,
+}
+
+
+def by_hand(chosen: Train) -> list[Array]:
+    problem = Problem()
+    A, y = problem.A.numpy(), problem.y.numpy()
+    w, b = problem.w.detach().numpy().copy(), problem.b.detach().numpy().copy()
+    memories: list[dict[str, Array]] = [{}, {}]
+    for t in range(1, STEPS + 1):
+        error = A @ w + b - y
+        gradients = [A.T @ error + chosen.l2 * w, error.sum(axis=0) + chosen.l2 * b]
+        update = EQUATIONS[chosen.optimizer]
+        w, b = (update(v, g, m, t, chosen) for v, g, m in zip((w, b), gradients, memories, strict=True))
+    return [w, b]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+def test_the_equation(name: str, l2: float) -> None:
+    chosen = optimizer_config(optimizer=name, **({"weight_decay": l2} if name == "adamw" else {"l2": l2}))
+    for came, expected in zip(by_package(chosen), by_hand(chosen), strict=True):
+        np.testing.assert_allclose(came, expected, rtol=1e-9, atol=1e-12)
+
+
+TORCH: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
+    "sgd": lambda weights: torch.optim.SGD(weights, 0.1, weight_decay=0.2),
+    "momentum": lambda weights: torch.optim.SGD(weights, 0.1, momentum=0.7, weight_decay=0.2),
+    "adagrad": lambda weights: torch.optim.Adagrad(weights, 0.1, eps=1e-6, weight_decay=0.2),
+    "rmsprop": lambda weights: torch.optim.RMSprop(weights, 0.1, alpha=0.999, eps=1e-6, momentum=0.7, weight_decay=0.2),
+    "adam": lambda weights: torch.optim.Adam(weights, 0.1, eps=1e-6, weight_decay=0.2),
+    "adamw": lambda weights: torch.optim.AdamW(
+        [{"params": weights[:1]}, {"params": weights[1:], "weight_decay": 0.0}], 0.1, eps=1e-6, weight_decay=0.2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_equals_torchs_own(name: str) -> None:
+    problem = Problem()
+    steps = TORCH[name]([problem.w, problem.b])
+    for _ in range(STEPS):
+        steps.zero_grad()
+        problem().backward()
+        steps.step()
+    came = by_package(optimizer_config(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
+    for ours, theirs in zip(came, (problem.w, problem.b), strict=True):
+        np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+
+
+def test_decay_is_for_matrices_alone() -> None:
+    """With no gradient, what is left of a weight after a step is what decay left of it."""
+    model = nn.ModuleDict({"linear": nn.Linear(3, 2), "norm": nn.LayerNorm(3), "conv": nn.Conv1d(2, 2, 3)})
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    build_optimizer(model, optimizer_config(optimizer="adamw", weight_decay=0.5)).step()
+    for name, weight in model.named_parameters():
+        factor = 1 - 0.1 * 0.5 if name in ("linear.weight", "conv.weight") else 1.0
+        torch.testing.assert_close(weight.detach(), before[name] * factor)
+
+
+def test_each_weight_is_in_one_group() -> None:
+    matrices, vectors = build_optimizer(nn.LSTM(3, 4), optimizer_config(optimizer="adamw")).param_groups
+    assert [weight.dim() for weight in matrices["params"]] == [2, 2]
+    assert [weight.dim() for weight in vectors["params"]] == [1, 1]
+
+
+def test_a_model_without_vectors_has_one_group() -> None:
+    groups = build_optimizer(
+        nn.Linear(3, 2, bias=False), optimizer_config(optimizer="adamw", weight_decay=0.1)
+    ).param_groups
+    assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.1)]
+
+
+def test_what_the_config_says_is_what_steps_with_or_without_saying_it() -> None:
+    """A resolved config, read back with every key spelt out, must give the same optimizer."""
+    for name in OPTIMIZERS:
+        chosen = tiny("language", train={"optimizer": name}).train
+        told = type(chosen).model_validate(chosen.model_dump())
+        first, second = (build_optimizer(Problem(), each).param_groups for each in (chosen, told))
+        for one, other in zip(first, second, strict=True):
+            settings = {key: value for key, value in one.items() if key != "params"}
+            assert settings == {key: value for key, value in other.items() if key != "params"}
+            assert all(math.isfinite(value) for value in settings.values() if isinstance(value, float))

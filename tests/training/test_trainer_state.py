@@ -1,0 +1,25 @@
+"""The progress of a run as JSON."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+
+from seqloom.training.trainer_state import Progress
+
+
+def test_progress_is_read_back_and_unknown_keys_are_ignored() -> None:
+    progress = Progress(epoch=2, step=7, best=0.5, validations=[4, 6])
+    progress.recent.loss = 1.5
+    assert Progress.from_json(json.loads(json.dumps(asdict(progress)))) == progress
+    assert Progress.from_json({**asdict(progress), "of_a_later_version": 1}) == progress
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("step", "x"), ("step", 1.5), ("step", -1), ("step", True), ("step", None), ("validations", 3)]
+    + [("validations", ["x"]), ("seconds", "1"), ("log_bytes", -1), ("recent", 3)],
+)
+def test_a_wrong_value_is_named(key: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{key} is "):
+        Progress.from_json({key: value})
