@@ -178,7 +178,7 @@ def test_what_is_not_finite_is_left_as_it_is(wrong: float) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
-def test_nothing_to_make_ready() -> None:
+def test_no_gradients_and_no_items() -> None:
     assert clip([nn.Parameter(torch.zeros(2))], 3, clip_config(1.0, 1.0)) == (0.0, False)
     assert clip(weights(), 0, clip_config())[0] == pytest.approx(
         norm(gradients(weights()))

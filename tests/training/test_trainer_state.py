@@ -15,11 +15,16 @@ def test_progress_is_read_back_and_unknown_keys_are_ignored() -> None:
     assert Progress.from_json({**asdict(progress), "of_a_later_version": 1}) == progress
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("step", "x"), ("step", 1.5), ("step", -1), ("step", True), ("step", None), ("validations", 3)]
-    + [("validations", ["x"]), ("seconds", "1"), ("log_bytes", -1), ("recent", 3)],
-)
+WRONG = {
+    "step": ["x", 1.5, -1, True, None],
+    "validations": [3, ["x"]],
+    "seconds": ["1"],
+    "log_bytes": [-1],
+    "recent": [3],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in WRONG.items() for value in values])
 def test_a_wrong_value_is_named(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^{key} is "):
         Progress.from_json({key: value})
