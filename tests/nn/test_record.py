@@ -1,6 +1,9 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
 
 import pytest
 import torch
@@ -107,7 +110,7 @@ def test_zoneout_shows_the_states_that_were_kept() -> None:
     assert_close(seen["states"][""]["hidden"], y)
 
 
-def test_gradients_reach_what_is_seen() -> None:
+def test_gradients_flow_through_a_recording() -> None:
     layer, x = random_layer(GRU)
     with record("gates") as seen:
         layer(x)
@@ -115,10 +118,10 @@ def test_gradients_reach_what_is_seen() -> None:
     assert layer.cell.input_weight.grad.abs().sum() > 0
 
 
-# Time and place --------------------------------------------------------------------------------------------------
+# Time and path --------------------------------------------------------------------------------------------------
 
 
-def test_the_backward_direction_is_seen_in_the_order_of_the_sequence() -> None:
+def test_the_backward_direction_is_recorded_in_the_order_of_the_sequence() -> None:
     layer, x = random_layer(GRU)
     with record("gates") as seen:
         Backwards(layer)(x, LENGTHS)
@@ -136,17 +139,17 @@ def test_calls_are_joined_over_time() -> None:
     layer, x = random_layer(LSTM)
     with record("gates", "states") as whole:
         layer(x)
-    with record("gates", "states") as pieces:
+    with record("gates", "states") as chunked:
         _, state = layer(x[:, :2])
         for step in x[:, 2:].split(1, dim=1):
             _, state = layer(step, state=state)
-    assert len(pieces.records["gates"]) == 4
+    assert len(chunked.records["gates"]) == 4
     for kind in ("gates", "states"):
         for name, values in whole[kind][""].items():
-            assert_close(pieces[kind][""][name], values)
+            assert_close(chunked[kind][""][name], values)
 
 
-def test_every_layer_has_its_place() -> None:
+def test_every_layer_has_its_path() -> None:
     both = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))
     deep = Stack({"lower": both, "upper": Recurrent(RNN(8, 2))})
     with record("gates", "states") as seen:
@@ -156,14 +159,14 @@ def test_every_layer_has_its_place() -> None:
     assert seen["states"]["upper"]["hidden"].shape == (2, 5, 2)
 
 
-def test_offers_of_our_own() -> None:
+def test_user_defined_offers() -> None:
     with record("attention") as seen, scope("outer"), scope("inner"):
         offer("attention", weights=torch.ones(2, 3))
         offer("attention", weights=torch.zeros(2, 3))
     assert seen["attention"]["outer.inner"]["weights"].shape == (2, 2, 3)  # two steps, without a time axis of their own
 
 
-def test_pieces_of_unequal_size_are_padded() -> None:
+def test_records_of_unequal_size_are_padded() -> None:
     """The weights of one step over the keys so far: each step has one key more."""
     with record("attention") as seen:
         for keys in (1, 2, 3):
@@ -174,7 +177,7 @@ def test_pieces_of_unequal_size_are_padded() -> None:
 # Recorders -------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_is_computed_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_computed_without_a_recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, x = random_layer(LSTM)
 
     def step(self, projected, state):
@@ -183,7 +186,7 @@ def test_nothing_is_computed_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LSTM, "step", step)
     layer(x)  # on the vendor's kernel
     with record("attention"):
-        layer(x)  # nor for somebody who looks at something else
+        layer(x)  # of another kind
     with pytest.raises(AssertionError, match="the loop ran"), record("gates"):
         layer(x)
     assert not recording("gates")
@@ -237,12 +240,31 @@ def test_unknown_kinds() -> None:
         seen["attention"]
 
 
-def test_the_verb_stands_at_the_top() -> None:
+def test_record_is_exported_at_the_top() -> None:
     assert seqloom.record is record
 
 
-def test_a_compiled_model_is_recorded_as_it_was_written() -> None:
-    """In a process of its own, since the run-time shape checks break compiled graphs."""
+def test_compiled_models_run_eagerly_while_any_recorder_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    stances = []
+
+    @contextmanager
+    def set_stance(stance: str) -> Iterator[None]:
+        stances.append(stance)
+        yield
+        stances.append("default")
+
+    monkeypatch.setitem(sys.modules, "torch._dynamo", sys.modules.get("torch._dynamo", ModuleType("torch._dynamo")))
+    monkeypatch.setattr(torch.compiler, "set_stance", set_stance)
+    with record("gates"):
+        with record("states"):
+            assert stances == ["force_eager"]
+        assert stances == ["force_eager"]
+    assert stances == ["force_eager", "default"]
+
+
+@pytest.mark.slow
+def test_a_compiled_model_is_recorded() -> None:
+    """In a process of its own, because the shape checks of the tests break compiled graphs."""
     program = """
 import torch, seqloom
 from seqloom.nn import SelfAttention

@@ -303,8 +303,7 @@ def check_empty_rows(trial: Trial) -> Violation | None:
     _, after = trial.layer(trial.x, torch.zeros_like(trial.lengths), initial)
     if states_close(after, before, trial.layer, atol=0):
         return None
-    advice = "Keep the state of rows that have ended: see `lengths`"
-    return Violation("changed the state of a row of length 0", advice)
+    return Violation("changed the state of a row of length 0", "Keep the state of rows that have ended: see `lengths`")
 
 
 def check_gradients(trial: Trial) -> Violation | None:

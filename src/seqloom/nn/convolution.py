@@ -73,8 +73,8 @@ class CausalConvolution(Convolution):
 class CenteredConvolution(Convolution):
     """y_t = φ(Σ_{k=0}^{K−1} W_k x_{t+kd−c} + b), with c = ⌊(K − 1) d / 2⌋ and zeros outside a row
 
-    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, whole: it
-    looks ahead, so it can't step.
+    W_k is `convolution.weight[:, :, k]`; torch calls it `padding="same"`. Takes sequences of any length, in one
+    call: it looks ahead, so it can't step.
 
     >>> CenteredConvolution(3, 4, kernel_size=5)(torch.randn(2, 7, 3))[0].shape
     torch.Size([2, 7, 4])

@@ -43,11 +43,26 @@ class DenseOverFeatures(Pointwise):
         return y
 
 
-class DenseOverTokens(Layer):
+class FixedLengthLayer(Layer):
+    """A layer with weights for each of `length` positions, so for at most that many steps, in one call."""
+
+    needs_zeros = True
+
+    def __init__(self, input_size: int, output_size: int, length: int) -> None:
+        super().__init__()
+        check_count(type(self).__name__, "length", length)
+        self.input_size, self.output_size, self.length = input_size, output_size, length
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(causal=False, max_length=self.length)
+
+
+class DenseOverTokens(FixedLengthLayer):
     """Y = φ(W X + b 1ᵀ), that is y_t = φ(Σ_s W_ts x_s + b_t)
 
-    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, whole. A shorter one uses the first rows
-    and columns of W, so padding contributes nothing.
+    W: [length, length]; b: [length]. Takes sequences of up to `length` steps, in one call. A shorter one uses the
+    first rows and columns of W, so padding contributes nothing.
 
     >>> layer = DenseOverTokens(3, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -55,29 +70,20 @@ class DenseOverTokens(Layer):
     (torch.Size([2, 5, 3]), 8)
     """
 
-    needs_zeros = True
-
     def __init__(self, size: int, length: int, *, activation: str = "identity", bias: bool = True) -> None:
-        super().__init__()
-        check_count("DenseOverTokens", "length", length)
-        self.input_size = self.output_size = size
-        self.length = length
+        super().__init__(size, size, length)
         self.linear = nn.Linear(length, length, bias=bias)
         self.activation = build_activation(activation)
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False, max_length=self.length)
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         return self.activation(over_tokens(x, self.linear, steps=x.shape[1])), State()
 
 
-class DenseOverBoth(Layer):
+class DenseOverBoth(FixedLengthLayer):
     """vec(Y) = φ(W vec(X) + b), with vec(X) = [x_1; …; x_T]
 
-    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, whole. A shorter one uses
-    the first rows and columns of W, so padding contributes nothing.
+    W: [length · output_size, length · input_size]. Takes sequences of up to `length` steps, in one call. A shorter
+    one uses the first rows and columns of W, so padding contributes nothing.
 
     >>> layer = DenseOverBoth(3, 4, length=8)
     >>> y, _ = layer(torch.randn(2, 5, 3))
@@ -85,21 +91,12 @@ class DenseOverBoth(Layer):
     (torch.Size([2, 5, 4]), torch.Size([32, 24]))
     """
 
-    needs_zeros = True
-
     def __init__(
         self, input_size: int, output_size: int, length: int, *, activation: str = "identity", bias: bool = True
     ) -> None:
-        super().__init__()
-        check_count("DenseOverBoth", "length", length)
-        self.input_size, self.output_size = input_size, output_size
-        self.length = length
+        super().__init__(input_size, output_size, length)
         self.linear = nn.Linear(length * input_size, length * output_size, bias=bias)
         self.activation = build_activation(activation)
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False, max_length=self.length)
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         time = x.shape[1]

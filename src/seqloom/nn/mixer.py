@@ -5,20 +5,19 @@ one over features, without convolution or attention.
 from torch import nn
 
 from seqloom.nn.activations import activation as build_activation
-from seqloom.nn.dense import over_tokens
+from seqloom.nn.dense import FixedLengthLayer, over_tokens
 from seqloom.nn.feed_forward import FeedForward
-from seqloom.nn.layer import Layer, Lengths, Output, Traits, Vectors
+from seqloom.nn.layer import Layer, Lengths, Output, Vectors
 from seqloom.nn.residual import PreNorm
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.validation import check_count
 
 
-class TokenMixing(Layer):
+class TokenMixing(FixedLengthLayer):
     """Y = W_2 φ(W_1 X + b_1 1ᵀ) + b_2 1ᵀ: a network over positions, the same for each feature.
 
-    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, whole. A shorter
-    one uses the first columns of W_1 and the first rows of W_2, so padding contributes nothing.
+    W_1: [hidden_size, length]; W_2: [length, hidden_size]. Takes sequences of up to `length` steps, in one call.
+    A shorter one uses the first columns of W_1 and the first rows of W_2, so padding contributes nothing.
 
     >>> import torch
     >>> layer = TokenMixing(3, length=8, hidden_size=16)
@@ -27,22 +26,14 @@ class TokenMixing(Layer):
     (torch.Size([2, 5, 3]), 8)
     """
 
-    needs_zeros = True
-
     def __init__(
         self, size: int, length: int, hidden_size: int, *, activation: str = "gelu", bias: bool = True
     ) -> None:
-        super().__init__()
-        check_count("TokenMixing", "length", length)
-        self.input_size = self.output_size = size
-        self.length, self.hidden_size = length, hidden_size
+        super().__init__(size, size, length)
+        self.hidden_size = hidden_size
         self.widen = nn.Linear(length, hidden_size, bias=bias)
         self.activation = build_activation(activation)
         self.narrow = nn.Linear(hidden_size, length, bias=bias)
-
-    @property
-    def traits(self) -> Traits:
-        return Traits(causal=False, max_length=self.length)
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         hidden = self.activation(over_tokens(x, self.widen, steps=self.hidden_size))
@@ -55,8 +46,8 @@ class MixerBlock(Stack):
         U = X + TokenMixing(norm(X))
         Y = U + FeedForward(norm(U))
 
-    Takes sequences of up to `length` steps, whole. A Mixer is a `Stack` of these over patches or tokens. It needs no
-    position embeddings, because token mixing has weights for each position.
+    Takes sequences of up to `length` steps, in one call. A Mixer is a `Stack` of these over patches or tokens. It needs
+    no position embeddings, because token mixing has weights for each position.
 
     >>> import torch
     >>> mixer = Stack([MixerBlock(4, length=9, token_hidden_size=8, hidden_size=16) for _ in range(2)])
