@@ -18,17 +18,17 @@ from seqloom.core.problem import ConfigError
 from seqloom.data.tokenizers import Tokenizer, train_tokenizer
 from seqloom.data.vocabulary import UNKNOWN, Vocabulary
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.caption.image_source import Pictures
 from seqloom.tasks.caption.task import Caption
 from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
+from seqloom.tasks.known_characters import KnownCharacters
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.tag.data import LETTERS_FILE, NO_LETTER, TAGS_FILE, WORDS_FILE
 from seqloom.tasks.tag.task import Tag
 from seqloom.tasks.task import Task
-from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, Texts
 from seqloom.tasks.translate.task import Translate
 
 PAGE = Path(__file__).resolve().parent / "models.md"
@@ -69,16 +69,15 @@ def opened(chosen: Experiment) -> Task:
     if chosen.task == "language":
         return Language(chosen, characters())
     if chosen.task == "classify":
-        return Classify(chosen, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, usual="0")
+        return Classify(chosen, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, baseline="0")
     if chosen.task == "translate":
-        source = target = words(PIECES)
-        return Translate(chosen, {SOURCE_FILE: source, TARGET_FILE: target}, reads=Texts(chosen, source, target))
+        both = words(PIECES)
+        return Translate(chosen, {SOURCE_FILE: both, TARGET_FILE: both}, known=KnownCharacters())
     if chosen.task == "caption":
-        pictures = Pictures(chosen, words(PIECES), features=0, regions=0)
-        return Caption(chosen, {TARGET_FILE: pictures.target}, reads=pictures)
+        return Caption(chosen, {TARGET_FILE: words(PIECES)}, known=KnownCharacters(), features=0, regions=0)
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     forms = Vocabulary([UNKNOWN, *names(WORDS - 1)])
-    return Tag(chosen, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, usual="0")
+    return Tag(chosen, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, baseline="0")
 
 
 def parameters(chosen: Experiment) -> int:

@@ -75,8 +75,8 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
     assert shown.confusion is not None
     assert shown.confusion.counts == ((371, 57), (49, 395))
     assert [one.label for one in shown.per_class] == ["neg", "pos"]
-    assert shown.worst[0].place == "dev.tsv:4"
-    assert sum(one.count for one in shown.calibration) == 872
+    assert shown.worst[0].location == "dev.tsv:4"
+    assert sum(one.predictions for one in shown.calibration) == 872
     assert told.cost["peak_memory_bytes"] == 734003200
     assert [skip.step for skip in told.history.skipped] == [17, 612]
     assert len(told.history.curves["loss"]) == 200
@@ -206,7 +206,7 @@ def test_files_with_anything_in_them(
     read(told.html()).said.encode("utf-8")
     assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in told.lines(60))
     shown = told.details
-    for each in (*shown.examples_shown(), *shown.remarks(), *shown.evaluation()):
+    for each in (*shown.example_lines(), *shown.remarks(), *shown.evaluation_lines()):
         if not isinstance(each, Remark | Text):
             assert all(cell_len(line) <= 60 for line in terminal.draw(each, 60))
 

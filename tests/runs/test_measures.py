@@ -40,8 +40,8 @@ def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
 
 def test_evaluate_says_what_it_read(run: Run) -> None:
     told = run.evaluate(data_of(run, "test")).details["data"]
-    assert "to test on" in told
-    assert "to learn from" not in told
+    assert " test (" in told
+    assert " training" not in told
 
 
 def test_a_text_that_is_cut_is_counted(run: Run, copy: Path) -> None:

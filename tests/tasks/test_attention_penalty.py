@@ -11,17 +11,17 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 3)), min_size=1, max
 
 
 @given(ROWS, st.integers(1, 3), st.integers(1, 2))
-def test_a_plain_loop(rows: list[tuple[int, int]], heads: int, places: int) -> None:
-    written, read = (torch.tensor(lengths) for lengths in zip(*rows, strict=True))
-    attention = [torch.randn(len(rows), heads, 4, 3).softmax(dim=3).requires_grad_() for _ in range(places)]
+def test_a_plain_loop(rows: list[tuple[int, int]], heads: int, layers: int) -> None:
+    target_lengths, source_lengths = (torch.tensor(lengths) for lengths in zip(*rows, strict=True))
+    attention = [torch.randn(len(rows), heads, 4, 3).softmax(dim=3).requires_grad_() for _ in range(layers)]
     expected = 0.0
     for weights in attention:
         for row, (steps, regions) in enumerate(rows):
             for head in range(heads):
                 for i in range(regions):
                     looked = sum(weights[row, head, t, i].item() for t in range(steps))
-                    expected += (1 - looked) ** 2 / heads / places
-    found = doubly_stochastic(attention, written, read)
+                    expected += (1 - looked) ** 2 / heads / layers
+    found = doubly_stochastic(attention, target_lengths, source_lengths)
     assert found.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
     found.backward()
     for weights in attention:

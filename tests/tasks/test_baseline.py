@@ -12,33 +12,32 @@ from hypothesis import strategies as st
 import seqloom
 from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.tasks import baseline as room
-from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
+from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
 
 NAMES = Vocabulary(list("abcde"))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=50), st.integers(1, 60))
-def test_it_is_the_most_frequent_of_all(answers: list[int], at_once: int) -> None:
+def test_it_is_the_most_frequent_of_all(answers: list[int], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(room, "AT_ONCE", at_once)
-        usual = most_frequent(np.array(answers, dtype=np.uint8), NAMES)
+        patch.setattr("seqloom.tasks.baseline.CHUNK", chunk)
+        label = most_frequent(np.array(answers, dtype=np.uint8), NAMES)
     counts = Counter(NAMES[answer] for answer in answers)
-    assert counts[usual] == max(counts.values())
+    assert counts[label] == max(counts.values())
 
 
-def test_it_is_saved_and_restored() -> None:
-    assert restored({USUAL: saved("d")}, NAMES) == "d"
+def test_it_is_loaded_from_its_file() -> None:
+    assert load_baseline({BASELINE_FILE: '"d"'}, NAMES) == "d"
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", '"z"', "[1]", "3", "[" * 9999])
 def test_a_damaged_file_is_a_sentence(text: str) -> None:
     with pytest.raises(RunError, match=r"^usual\.json: not one of the run's answers, so it is damaged\. Restore"):
-        restored({USUAL: text}, NAMES)
+        load_baseline({BASELINE_FILE: text}, NAMES)
 
 
 def test_of_nothing_it_is_never_right() -> None:
-    assert baseline("a", NAMES, np.zeros((5, 5), dtype=np.int64)) == {"says": "a", "accuracy": 0.0}
+    assert baseline_details("a", NAMES, np.zeros((5, 5), dtype=np.int64)) == {"says": "a", "accuracy": 0.0}
 
 
 def reviews(path: Path, labels: list[str]) -> str:

@@ -104,7 +104,7 @@ def test_bins_without_sentences_or_an_end() -> None:
 
 def examples_of(kind: type[GenerationReport], example: dict[str, object]) -> list[str]:
     """As they stand in the terminal."""
-    shown = kind({}, {"examples": [example]}).examples_shown()
+    shown = kind({}, {"examples": [example]}).example_lines()
     return [str(remark.text) for remark in shown if isinstance(remark, Remark)]
 
 
@@ -137,13 +137,13 @@ def test_what_evaluate_says_of_answers() -> None:
     scores = {"bleu": 0.0, "exact_match": 0.5}
     bins = [{"from": 3, "to": 7, "sentences": 2, "bleu": 0.0, "chrf": 50.0, "exact_match": 0.5}]
     details = {"cut": 2, "signatures": {"bleu": "nrefs:1"}, "by_length": bins}
-    cut, note, signature, table = TranslateReport(scores, details).evaluation()
+    cut, note, signature, table = TranslateReport(scores, details).evaluation_lines()
     assert isinstance(cut, Remark)
     assert cut.text == "2 answers did not end: --length, or the model, allows no more tokens"
     assert isinstance(note, Remark)
-    assert note.word == "note"
+    assert note.label == "note"
     assert signature == Remark("bleu", "nrefs:1")
     assert isinstance(table, Table)
     assert table.header == ("source tokens", "sentences", "BLEU", "chrF", "exact match")
     assert table.rows == (("3 to 7", 2, 0.0, 50.0, 0.5),)
-    assert list(TranslateReport({"bleu": 3.0}, {}).evaluation()) == []
+    assert list(TranslateReport({"bleu": 3.0}, {}).evaluation_lines()) == []

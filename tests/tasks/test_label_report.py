@@ -5,7 +5,7 @@ from rich.text import Text
 
 from seqloom.core.problem import KeyName
 from seqloom.tasks.classify.report import ClassifyReport
-from seqloom.tasks.label_report import LISTED, LabelReport
+from seqloom.tasks.label_report import TERMINAL_CLASSES, LabelReport
 from seqloom.tasks.report import Remark
 from seqloom.tasks.tag.report import TagReport
 from seqloom.views.figure import Table
@@ -14,7 +14,7 @@ from seqloom.views.figure import Table
 def test_a_model_is_compared_with_the_simplest_answer() -> None:
     details, lr = {"baseline": {"says": "pos", "accuracy": 0.5}}, KeyName("train.lr")
     said = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
-    assert [(remark.word, remark.text) for remarks in said for remark in remarks] == [
+    assert [(remark.label, remark.text) for remarks in said for remark in remarks] == [
         ("baseline", "always saying pos would give accuracy 0.5"),
         ("baseline", "always saying pos would give accuracy 0.5"),
         ("warning", f"this model is no better than that. More steps, another {lr} or more data may help"),
@@ -46,7 +46,7 @@ def test_a_classifier_answers_with_what_else_it_might_be() -> None:
     ],
 )
 def test_what_a_class_is_called(kind: type[LabelReport], details: dict[str, object], name: str) -> None:
-    (table,) = kind({}, details).evaluation()
+    (table,) = kind({}, details).evaluation_lines()
     assert isinstance(table, Table)
     assert table.header[0] == name
     assert len(table.rows) == 1
@@ -55,9 +55,9 @@ def test_what_a_class_is_called(kind: type[LabelReport], details: dict[str, obje
 def test_of_many_classes_the_first_are_shown() -> None:
     figures = {"precision": 1.0, "recall": 0.5, "f1": 0.67, "support": 3}
     details = {"per_class": {str(number): figures for number in range(300)}, "baseline": {"says": "0", "accuracy": 0.1}}
-    table, more, baseline = ClassifyReport({"accuracy": 0.5}, details).evaluation()
+    table, more, baseline = ClassifyReport({"accuracy": 0.5}, details).evaluation_lines()
     assert isinstance(table, Table)
-    assert len(table.rows) == LISTED
+    assert len(table.rows) == TERMINAL_CLASSES
     assert table.rows[1] == ("1", 1.0, 0.5, 0.67, 3)
     assert isinstance(more, Text)
     assert more.plain == "and 260 more, with --json"

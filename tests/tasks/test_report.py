@@ -16,7 +16,7 @@ from seqloom.tasks.report import TaskReport
 def test_a_task_says_how_it_is_shown_without_torch(name: str) -> None:
     code = (
         "import sys; from seqloom.tasks.registry import TASKS; entry = TASKS[sys.argv[1]]; "
-        "kind = entry.report; entry.config; kind({}, {}).sections(); list(kind({}, {}).evaluation()); "
+        "kind = entry.report; entry.config; kind({}, {}).sections(); list(kind({}, {}).evaluation_lines()); "
         "print(kind.__module__, [module for module in ('torch', 'numpy', 'matplotlib') if module in sys.modules])"
     )
     made = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
@@ -36,7 +36,7 @@ def test_a_task_without_a_report_shows_its_scores_alone(monkeypatch: pytest.Monk
     assert entry.config is Experiment
     shown = entry.report({"accuracy": 1.0}, {"anything": [1]})
     assert (shown.sections(), shown.score_notes(), shown.drawings()) == ((), (), {})
-    assert [*shown.examples_shown(), *shown.remarks(), *shown.evaluation()] == []
+    assert [*shown.example_lines(), *shown.remarks(), *shown.evaluation_lines()] == []
 
 
 def test_a_task_may_be_one_module(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def task(name: str, seed: int = 1) -> Classify | Tag:
 def test_an_epoch_reads_every_row_once_within_the_budget(name: str) -> None:
     some = task(name)
     part = some.data.splits["train"]
-    lengths = part[some.rows].lengths()
+    lengths = part[some.length_column].lengths()
     batches = [batch.tolist() for batch in some.epoch(0)]
     assert sorted(row for batch in batches for row in batch) == list(range(len(part)))
     assert all(max(lengths[batch]) * len(batch) <= 40 or len(batch) == 1 for batch in batches)
@@ -35,6 +35,6 @@ def test_the_order_is_a_pure_function_of_seed_and_epoch(name: str) -> None:
 def test_a_score_reads_every_row_once(name: str) -> None:
     some = task(name)
     part = some.data.splits["valid"]
-    rows = [row for batch in some.all_of(part) for row in batch.rows]
+    rows = [row for batch in some.batches(part) for row in batch.rows]
     assert sorted(rows) == list(range(len(part)))
-    assert some.place(part, 0).partition(":")[0] in ("numbers", "copy")
+    assert some.location(part, 0).partition(":")[0] in ("numbers", "copy")

@@ -1,4 +1,4 @@
-"""Texts scored together: each as if it were alone."""
+"""Texts scored scores: each as if it were alone."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.model import Model
 from seqloom.tasks import scoring
-from seqloom.tasks.scoring import scored
+from seqloom.tasks.scoring import score_texts
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 CPU = torch.device("cpu")
@@ -35,15 +35,15 @@ def alone(model: Model, tokens: list[int]) -> tuple[float, Tensor]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(TEXTS, st.sampled_from([1, 5, 16, 1024]), st.sampled_from([None, 1, 4]))
 def test_each_text_is_scored_as_if_it_were_alone(
-    model: Model, texts: list[list[int]], at_once: int, most: int | None
+    model: Model, texts: list[list[int]], chunk_size: int, max_length: int | None
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, torch.inference_mode():
-        patch.setattr(scoring, "AT_ONCE", at_once)
-        together = scored(model, texts, most, CPU)
-        for text, told in zip(texts, together, strict=True):
-            size = most or len(text)
-            pieces = [text[i : i + size] for i in range(0, len(text), size)]
-            expected = [alone(model, piece) for piece in pieces]
-            assert told.nats == pytest.approx(sum(nats for nats, _ in expected), abs=1e-6)
-            assert sorted(told.given) == sorted(piece[0] for piece in pieces)
-            torch.testing.assert_close(told.following, expected[-1][1], rtol=0, atol=1e-6)
+        patch.setattr(scoring, "CHUNK", chunk_size)
+        scores = score_texts(model, texts, max_length, CPU)
+        for text, score in zip(texts, scores, strict=True):
+            size = max_length or len(text)
+            chunks = [text[i : i + size] for i in range(0, len(text), size)]
+            expected = [alone(model, chunk) for chunk in chunks]
+            assert score.nats == pytest.approx(sum(nats for nats, _ in expected), abs=1e-6)
+            assert sorted(score.first_tokens) == sorted(chunk[0] for chunk in chunks)
+            torch.testing.assert_close(score.next_logits, expected[-1][1], rtol=0, atol=1e-6)

@@ -22,9 +22,8 @@ from seqloom.nn.heads import Pooled, SquaredError
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment, Help
-from seqloom.tasks.padding import padded
 from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.task import Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Batch, Evaluation, StepOutput, pad_rows
 
 TEXT, COUNT = 0, 1  # which value of an example
 TOKENIZER_FILE = "tokenizer.json"
@@ -77,9 +76,9 @@ class Config(Experiment):
 class CountWords(RowTask[Model]):
     """ŷ = w · mean(y) + b; the loss is (ŷ − words)²."""
 
-    items: ClassVar[str] = "texts"
-    made_of: ClassVar[str] = "tokens"
-    rows: ClassVar[str] = "tokens"
+    row_noun: ClassVar[str] = "texts"
+    length_unit: ClassVar[str] = "tokens"
+    length_column: ClassVar[str] = "tokens"
     chosen_by, higher_is_better = "error", False
 
     @classmethod
@@ -90,7 +89,7 @@ class CountWords(RowTask[Model]):
         return Schema(columns, {TOKENIZER_FILE: tokenizer_learner((TEXT,), data, "word")})
 
     def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        source, lengths = padded([part["tokens"][row] for row in rows])
+        source, lengths = pad_rows([part["tokens"][row] for row in rows])
         target = torch.tensor([[float(part["count"][row][0])] for row in rows])
         return Batch(source, target, lengths, rows=tuple(map(int, rows)))
 
@@ -107,12 +106,12 @@ class CountWords(RowTask[Model]):
     def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
         errors = [
             model.head.predict(model(batch.source, batch.lengths)[0], batch.lengths) - batch.target
-            for batch in (each.to(device) for each in self.all_of(self.data.splits[part]))
+            for batch in (each.to(device) for each in self.batches(self.data.splits[part]))
         ]
         return Evaluation({"error": float(torch.cat(errors).abs().mean())})
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Mapping[str, Any]]:
-        source, lengths = padded(self.encoders[TOKENIZER_FILE].encode_batch(list(texts)))
+        source, lengths = pad_rows(self.encoders[TOKENIZER_FILE].encode_batch(list(texts)))
         counts = model.head.predict(model(source.to(device), lengths)[0], lengths)
         return [{"text": text, "words": float(count)} for text, count in zip(texts, counts, strict=True)]
 

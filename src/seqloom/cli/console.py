@@ -21,7 +21,7 @@ from seqloom.cli.errors import usual_naming
 from seqloom.core.problem import render
 
 if TYPE_CHECKING:
-    from seqloom.tasks.report import Shown
+    from seqloom.tasks.report import TerminalItem
 
 PROGRAM = "seqloom"
 CODE = "--code"
@@ -74,7 +74,7 @@ def block(console: Console, text: Text) -> None:
     console.print(Padding(text, (0, 0, 0, INDENT)) if console.is_terminal else text)
 
 
-def show(console: Console, shown: "Shown", max_width: int = 120) -> None:
+def show(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
     """Print what a task's report has for the terminal: a labelled line, a line, or a figure."""
     from seqloom.tasks.report import Remark
     from seqloom.views.terminal import draw

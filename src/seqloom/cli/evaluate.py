@@ -77,5 +77,5 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     say(console, "data", str(evaluation.details["data"]))
     rows = tuple((readable(name), value) for name, value in evaluation.scores.items())
     report = TASKS[loaded.manifest.task].report(scores, details)
-    for shown in (Table("", ("score", "value"), rows), *report.evaluation()):
+    for shown in (Table("", ("score", "value"), rows), *report.evaluation_lines()):
         show(console, shown, max_width=100)

@@ -131,7 +131,7 @@ class UnknownSymbols:
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
-            new = [symbol for symbol in self.task.unknown(text) if symbol not in self.symbols]
+            new = [symbol for symbol in self.task.unknown_tokens(text) if symbol not in self.symbols]
             free = MAX_UNKNOWN - len(self.symbols)
             self.more = self.more or len(new) > free
             self.symbols.update(dict.fromkeys(new[:free]))

@@ -79,7 +79,7 @@ def show_ending(console: Console, run: Run, progress: Progress) -> None:
         text = truncate(visible(sample.prompt + sample.text), MAX_SAMPLE)
         say(console, "sample", "")
         block(console, Text(text.strip("\n"), "bold"))
-    for example in records.details.examples_shown():
+    for example in records.details.example_lines():
         show(console, example)
         if not isinstance(example, Remark | Text):  # an empty line below a figure
             console.print()

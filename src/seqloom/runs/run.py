@@ -153,7 +153,7 @@ class Run:
         task = self.task
         if self.experiment.use is Use.DECODE:
             decode = self.decode_options(options)
-            return lambda texts: task.answer(self.model, texts, decode, self.device, attention=attention)
+            return lambda texts: task.generate(self.model, texts, decode, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
             message = f"{name} is for runs that generate their answers, and this is one of {task.name}"
@@ -210,7 +210,7 @@ class Run:
             torch.inference_mode(),
             part_errors(self.experiment),
         ):
-            task.read(names, Path(folder))
+            task.read_test_files(names, Path(folder))
             evaluation = task.evaluate(self.model, "test", self.device)
             return Evaluation(evaluation.scores, {**evaluation.details, "data": task.describe()})
 

@@ -1,4 +1,4 @@
-"""The simplest answer there is, to compare with: always the one that is most frequent in the training part."""
+"""The majority baseline: always the most frequent label of the training split."""
 
 import json
 from collections.abc import Mapping
@@ -11,43 +11,41 @@ from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
 from seqloom.tasks.metrics.counts import ratio
 
-USUAL = "usual.json"  # saved with the vocabularies: a run is measured long after its training data are gone
-AT_ONCE = 1 << 20  # answers counted together
+BASELINE_FILE = "usual.json"  # saved with the vocabularies: a run is evaluated long after its training data are gone
+CHUNK = 1 << 20  # labels counted together
 
 
-def most_frequent(answers: Integer[ndarray, " n"], names: Vocabulary) -> str:
-    """The name that most of these numbers stand for; of equals the first.
+def most_frequent(labels: Integer[ndarray, " n"], names: Vocabulary) -> str:
+    """The name of the most frequent number; the first if several are equally frequent.
 
     >>> most_frequent(np.array([2, 1, 2]), Vocabulary(["DET", "NOUN", "VERB"]))
     'VERB'
     """
     counts = np.zeros(len(names), dtype=np.int64)
-    for start in range(0, len(answers), AT_ONCE):
-        counts += np.bincount(answers[start : start + AT_ONCE], minlength=len(names))
+    for start in range(0, len(labels), CHUNK):
+        counts += np.bincount(labels[start : start + CHUNK], minlength=len(names))
     return names[int(counts.argmax())]
 
 
-def saved(usual: str) -> str:
-    """As it stands in the run folder."""
-    return json.dumps(usual, ensure_ascii=False)
-
-
-def restored(files: Mapping[str, str], names: Vocabulary) -> str:
-    """As it was saved; a sentence if it is none of the names."""
+def load_baseline(files: Mapping[str, str], names: Vocabulary) -> str:
+    """The most frequent label of a finished run."""
     try:
-        usual = json.loads(files[USUAL])
+        label = json.loads(files[BASELINE_FILE])
     except (ValueError, RecursionError):
-        usual = None
-    if not isinstance(usual, str) or usual not in names:
-        raise RunError("not one of the run's answers, so it is damaged", "Restore the file from a copy", location=USUAL)
-    return usual
+        label = None
+    if not isinstance(label, str) or label not in names:
+        message = "not one of the run's answers, so it is damaged"
+        raise RunError(message, "Restore the file from a copy", location=BASELINE_FILE)
+    return label
 
 
-def baseline(usual: str, names: Vocabulary, confusion: Integer[ndarray, "gold predicted"]) -> dict[str, str | float]:
-    """What always giving the usual answer says, and how often that is right where these answers are the right ones.
+def baseline_details(
+    label: str, names: Vocabulary, confusion: Integer[ndarray, "gold predicted"]
+) -> dict[str, str | float]:
+    """The label that the baseline predicts, and its accuracy on the gold labels of a confusion matrix.
 
-    >>> baseline("b", Vocabulary(["a", "b"]), np.array([[2, 1], [0, 1]]))
+    >>> baseline_details("b", Vocabulary(["a", "b"]), np.array([[2, 1], [0, 1]]))
     {'says': 'b', 'accuracy': 0.25}
     """
     gold = confusion.sum(axis=1)
-    return {"says": usual, "accuracy": ratio(int(gold[names.names.index(usual)]), int(gold.sum()))}
+    return {"says": label, "accuracy": ratio(int(gold[names.names.index(label)]), int(gold.sum()))}

@@ -1,4 +1,4 @@
-"""Long rows in pieces: each piece is read by itself, so that all of a row is answered for."""
+"""Long rows in chunks: each chunk is read by itself, so that every step of a row gets an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,36 +8,36 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-Step = TypeVar("Step")
+StepT = TypeVar("StepT")
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """Rows cut into pieces of at most `most` steps: of each piece its row, where it begins there, and its length.
+class Chunks:
+    """Rows cut into chunks of at most `max_length` steps: each chunk's row, its start in the row, and its length.
 
-    >>> pieces = Pieces.of(np.array([5, 2]), most=3)
-    >>> pieces.rows.tolist(), pieces.starts.tolist(), pieces.lengths.tolist()
+    >>> chunks = Chunks.cut(np.array([5, 2]), max_length=3)
+    >>> chunks.rows.tolist(), chunks.starts.tolist(), chunks.lengths.tolist()
     ([0, 0, 1], [0, 3, 0], [3, 2, 2])
     """
 
-    rows: Integer[ndarray, " pieces"]
-    starts: Integer[ndarray, " pieces"]
-    lengths: Integer[ndarray, " pieces"]
+    rows: Integer[ndarray, " chunks"]
+    starts: Integer[ndarray, " chunks"]
+    lengths: Integer[ndarray, " chunks"]
 
     @staticmethod
-    def of(lengths: Integer[ndarray, " rows"], most: int | None) -> "Pieces":
-        """All pieces of all rows, in order; whole rows if there is no `most`. An empty row has none."""
-        size = most or max(1, int(lengths.max(initial=0)))
+    def cut(lengths: Integer[ndarray, " rows"], max_length: int | None) -> "Chunks":
+        """The chunks of all rows, in order; whole rows without a `max_length`. An empty row has none."""
+        size = max_length or max(1, int(lengths.max(initial=0)))
         counts = -(-lengths // size)
         rows = np.repeat(np.arange(len(lengths)), counts)
         starts = size * (np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts))
-        return Pieces(rows, starts, np.minimum(size, lengths[rows] - starts))
+        return Chunks(rows, starts, np.minimum(size, lengths[rows] - starts))
 
 
-class Joined(Generic[Step]):
-    """Rows whose pieces come in any order; only those that are not yet whole are held.
+class ChunkJoiner(Generic[StepT]):
+    """Joins rows whose chunks come in any order; holds incomplete rows only.
 
-    >>> rows = Joined([5, 2])
+    >>> rows = ChunkJoiner([5, 2])
     >>> rows.add(0, 3, "de")
     >>> rows.add(0, 0, "abc")
     ['a', 'b', 'c', 'd', 'e']
@@ -45,13 +45,13 @@ class Joined(Generic[Step]):
 
     def __init__(self, lengths: Sequence[int] | Integer[ndarray, " rows"]) -> None:
         self.lengths = lengths
-        self.waiting: dict[int, dict[int, Sequence[Step]]] = {}
+        self.incomplete: dict[int, dict[int, Sequence[StepT]]] = {}
 
-    def add(self, row: int, start: int, steps: Sequence[Step]) -> list[Step] | None:
-        """One more piece: the whole row if it was the last one to come, else None."""
-        came = self.waiting.setdefault(row, {})
-        came[start] = steps
-        if sum(map(len, came.values())) < self.lengths[row]:
+    def add(self, row: int, start: int, steps: Sequence[StepT]) -> list[StepT] | None:
+        """Add a chunk; the whole row if this completes it, else None."""
+        chunks = self.incomplete.setdefault(row, {})
+        chunks[start] = steps
+        if sum(map(len, chunks.values())) < self.lengths[row]:
             return None
-        del self.waiting[row]
-        return [step for begin in sorted(came) for step in came[begin]]
+        del self.incomplete[row]
+        return [step for begin in sorted(chunks) for step in chunks[begin]]

@@ -1,18 +1,17 @@
-"""What people see of tasks that generate a text about a source: quality by length, examples, where the model looked."""
+"""The report of tasks that generate a text from a source: quality by length, examples, attention."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.text import Text
 
 from seqloom.core.problem import SeqloomError
 from seqloom.core.run_format import ATTENTION
 from seqloom.tasks.metrics.registry import readable
-from seqloom.tasks.report import Answer, Remark, Shown, TaskReport, clipped
+from seqloom.tasks.report import Answer, Remark, TaskReport, TerminalItem, clip
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
 from seqloom.views.format import one_line, short
@@ -34,9 +33,8 @@ WHY_CUT = {
 }
 
 
-@dataclass(frozen=True)
-class Length:
-    """How good answers to sources of about one length, in tokens, were."""
+class LengthBin(NamedTuple):
+    """The scores of sources of similar length, in tokens."""
 
     low: float
     high: float
@@ -44,70 +42,89 @@ class Length:
     scores: Mapping[str, float]
 
     @property
-    def span(self) -> str:
+    def range(self) -> str:
         """
-        >>> Length(3, 7, 10, {}).span, Length(3, 3, 10, {}).span
+        >>> LengthBin(3, 7, 10, {}).range, LengthBin(3, 3, 10, {}).range
         ('3 to 7', '3')
         """
         return short(self.low) if self.high <= self.low else f"{short(self.low)} to {short(self.high)}"
 
 
-@dataclass(frozen=True)
-class Generated:
-    """What was generated for a source, beside what would have been right; `picture` is a data URI."""
+class GeneratedText(NamedTuple):
+    """A generated text with its source and references; `picture` is a data URI."""
 
     source: str
     references: tuple[str, ...]
-    written: str
-    place: str
-    right: bool  # one of the references, word for word
+    text: str
+    location: str
+    exact: bool  # equal to a reference
     picture: str = ""
 
 
 class GenerationReport(TaskReport):
-    """Texts about sources."""
+    """Texts generated from sources.
 
-    source_key: ClassVar[str]  # of an answer and of an example
+    source_key, answer_key: of an answer and of an example
+    source_name: on a page
+    """
+
+    source_key: ClassVar[str]
     answer_key: ClassVar[str]
-    source_name: ClassVar[str]  # on a page
+    source_name: ClassVar[str] = "source"
 
     # Data ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def signatures(self) -> dict[str, str]:
         """How sacreBLEU computed its scores: what others need to compare theirs with."""
-        written = list(mapping(self.details.get("signatures")).items())[:10]
-        return {string(name, 60): signature for name, text in written if (signature := string(text, 300))}
+        entries = list(mapping(self.details.get("signatures")).items())[:10]
+        return {string(name, 60): signature for name, text in entries if (signature := string(text, 300))}
 
     @cached_property
-    def by_length(self) -> tuple[Length, ...]:
+    def by_length(self) -> tuple[LengthBin, ...]:
         """Scores by the length of the source."""
-        bins = items(self.details.get("by_length"), BINS)
-        return tuple(length for written in bins if (length := _length(mapping(written))) is not None)
+        bins = []
+        for entry in map(mapping, items(self.details.get("by_length"), BINS)):
+            low, high, sentences = finite(entry.get("from")), finite(entry.get("to")), integer(entry.get("sentences"))
+            if low is not None and sentences:
+                scores = {name: score for name in SCORES if (score := finite(entry.get(name))) is not None}
+                bins.append(LengthBin(low, low if high is None else max(low, high), sentences, scores))
+        return tuple(bins)
 
-    @cached_property
-    def examples(self) -> tuple[Generated, ...]:
-        """Some sources, and what was generated for them."""
-        return self.examples_cut(TEXT)
+    def examples(self, limit: int = TEXT) -> tuple[GeneratedText, ...]:
+        """Some generated texts, with at most about so many characters of each text."""
+        entries = map(mapping, items(self.details.get("examples"), EXAMPLES))
+        return tuple(self._example(entry, limit) for entry in entries if entry)
 
-    def examples_cut(self, limit: int) -> tuple[Generated, ...]:
-        """The same, with at most about so many characters of a text."""
-        return tuple(
-            self._example(mapping(one), limit) for one in items(self.details.get("examples"), EXAMPLES) if mapping(one)
-        )
-
-    def _example(self, one: Mapping[str, object], limit: int) -> Generated:
-        source, written = string(one.get(self.source_key), limit), string(one.get(self.answer_key), limit)
-        references = tuple(string(text, limit) for text in items(one.get("references"), 10))
-        place, picture, right = string(one.get("place"), 200), thumbnail(one.get("thumbnail")), one.get("right")
-        if not isinstance(right, bool):  # runs of old don't say
-            right = written.strip() in {reference.strip() for reference in references}
-        return Generated(source, references, written, place, right, picture)
+    def _example(self, entry: Mapping[str, object], limit: int) -> GeneratedText:
+        source, text = string(entry.get(self.source_key), limit), string(entry.get(self.answer_key), limit)
+        references = tuple(string(reference, limit) for reference in items(entry.get("references"), 10))
+        exact = entry.get("right")
+        if not isinstance(exact, bool):  # older runs do not have it
+            exact = text.strip() in {reference.strip() for reference in references}
+        location, picture = string(entry.get("place"), 200), thumbnail(entry.get("thumbnail"))
+        return GeneratedText(source, references, text, location, exact, picture)
 
     @cached_property
     def attention(self) -> Alignment | None:
-        """Where the model looked while it wrote one of the answers."""
-        return _attention(mapping(self.details.get("attention")))
+        """The attention weights of one of the examples, if they fit its tokens."""
+        entry = mapping(self.details.get("attention"))
+        values: dict[str, object] = {}
+        across, down = SOURCE, TOKENS
+        if isinstance(entry.get("regions"), list):
+            values["regions"] = sides = [max(integer(side) or 0, 0) for side in items(entry["regions"], 3)]
+            across = prod(sides) + 1  # one more, to see that there are too many
+            down = min(TOKENS, WEIGHTS // across)
+        else:
+            values["source_tokens"] = [string(token, 60) for token in items(entry.get("source_tokens"), SOURCE)]
+        weights = [[finite(cell) for cell in items(row, across)] for row in items(entry.get("attention"), down)]
+        if not weights or any(cell is None or cell < 0 for row in weights for cell in row):
+            return None
+        values |= {"attention": weights, "tokens": [string(token, 60) for token in items(entry.get("tokens"), down)]}
+        try:
+            return alignment(values, pixels(thumbnail(entry.get("thumbnail"))))
+        except (SeqloomError, ValueError):  # weights of another shape than the tokens
+            return None
 
     # The page --------------------------------------------------------------------------------------------------
 
@@ -126,55 +143,55 @@ class GenerationReport(TaskReport):
         return {} if self.attention is None else {ATTENTION: self.attention.figure}
 
     def _length_blocks(self) -> tuple[Block, ...]:
-        """Scores by the length of the source, and how many sentences that rests on."""
+        """Scores by the length of the source, and how many sentences they are computed from."""
         bins = self.by_length
         if len(bins) < 2:
             return ()
         curves = (
-            _curve("Quality by length", bins, ("bleu", "chrf"), 100.0),
-            _curve("Exact match by length", bins, ("exact_match",), 1.0),
+            _curves("Quality by length", bins, ("bleu", "chrf"), 100.0),
+            _curves("Exact match by length", bins, ("exact_match",), 1.0),
         )
-        counts = Bars("Sentences", tuple((one.span, float(one.sentences)) for one in bins), unit="by source tokens")
+        counts = Bars("Sentences", tuple((b.range, float(b.sentences)) for b in bins), unit="by source tokens")
         return (Row((*(curve for curve in curves if curve is not None), counts)),)
 
     def _example_blocks(self) -> tuple[Block, ...]:
-        """Sources, references and what was written: first those that are not word for word a reference."""
-        examples = sorted(self.examples, key=lambda one: one.right)
+        """Texts with their sources and references, those that differ from every reference first."""
+        examples = sorted(self.examples(), key=lambda example: example.exact)
         if not examples:
             return ()
-        wrong = sum(not one.right for one in examples)
-        count = (
-            f"{wrong} of these {len(examples)} differ{'s' * (wrong == 1)} from" if wrong else "Each is word for word"
-        )
-        shown = tuple(map(self._compared, examples))
-        rest = shown[SHOWN_EXAMPLES:]
-        more = (Collapsible(f"{len(rest)} more", rest),) if rest else ()
-        return (Paragraph(f"{count} the reference."), *shown[:SHOWN_EXAMPLES], *more)
+        wrong = sum(not example.exact for example in examples)
+        differ = f"{wrong} of these {len(examples)} differ{'s' * (wrong == 1)} from"
+        blocks = tuple(map(self._comparison, examples))
+        more = blocks[SHOWN_EXAMPLES:]
+        collapsible = (Collapsible(f"{len(more)} more", more),) if more else ()
+        heading = Paragraph(f"{differ if wrong else 'Each is word for word'} the reference.")
+        return (heading, *blocks[:SHOWN_EXAMPLES], *collapsible)
 
-    def _compared(self, one: Generated) -> Comparison:
-        nearest = max(one.references, key=lambda reference: _likeness(reference, one.written), default="")
-        texts = [] if one.picture else [(self.source_name, _plain(one.source))]
-        texts += [("reference", _plain(reference)) for reference in one.references[:REFERENCES]]
-        texts.append((self.answer_key, _plain(one.written) if one.right else _marked(nearest, one.written)))
-        facts = [one.source, one.place] if one.picture else [one.place]
-        return Comparison(tuple(texts), " · ".join(fact for fact in facts if fact), one.picture)
+    def _comparison(self, example: GeneratedText) -> Comparison:
+        nearest = max(example.references, key=lambda reference: _match(reference, example.text).ratio(), default="")
+        texts = [] if example.picture else [(self.source_name, (Word(example.source),))]
+        texts += [("reference", (Word(reference),)) for reference in example.references[:REFERENCES]]
+        words = (Word(example.text),) if example.exact else _mark_differences(nearest, example.text)
+        facts = [example.source, example.location] if example.picture else [example.location]
+        caption = " · ".join(fact for fact in facts if fact)
+        return Comparison((*texts, (self.answer_key, words)), caption, example.picture)
 
     # The terminal ----------------------------------------------------------------------------------------------
 
-    def examples_shown(self) -> Iterator[Shown]:
-        """Some of what was written, beside what was read, and where the model looked for one of them."""
-        for number_, one in enumerate(self.examples_cut(SHORT_TEXT)[:SHOWN]):
-            text = Text(f"{one_line(one.source)} {ARROW} ")
-            text.append(one_line(one.written) or "(nothing)", "bold green" if one.right else "bold yellow")
-            if not one.right and one.references:
-                text.append(f" (expected: {one_line(one.references[0])})", "dim")
-            yield Remark("examples" if number_ == 0 else "", text)
+    def example_lines(self) -> Iterator[TerminalItem]:
+        """Some sources with their generated texts, and the attention of one of them."""
+        for i, example in enumerate(self.examples(SHORT_TEXT)[:SHOWN]):
+            text = Text(f"{one_line(example.source)} {ARROW} ")
+            text.append(one_line(example.text) or "(nothing)", "bold green" if example.exact else "bold yellow")
+            if not example.exact and example.references:
+                text.append(f" (expected: {one_line(example.references[0])})", "dim")
+            yield Remark("examples" if i == 0 else "", text)
         if self.attention is not None and len(items(mapping(self.details["attention"]).get("tokens"), SOURCE)) <= ROWS:
             form = "a picture" if self.attention.regions is not None else "a row"
             yield Remark("looked", f"where it looked for one of them: {form} for each token that it wrote")
             yield self.attention.figure
 
-    def evaluation(self) -> Iterator[Shown]:
+    def evaluation_lines(self) -> Iterator[TerminalItem]:
         if unfinished := integer(self.details.get("cut")):
             answers = f"{unfinished:,} answer{'s' * (unfinished != 1)}"
             message = f"{answers} did not end: --length, or the model, allows no more tokens"
@@ -186,78 +203,43 @@ class GenerationReport(TaskReport):
         for name, signature in self.signatures.items():
             yield Remark(name, signature)
         if self.by_length:
-            kinds = [kind for kind in SCORES if kind in self.by_length[0].scores]
-            rows = tuple((one.span, one.sentences, *map(one.scores.get, kinds)) for one in self.by_length)
-            yield Table("", ("source tokens", "sentences", *map(readable, kinds)), rows)
+            names = [name for name in SCORES if name in self.by_length[0].scores]
+            rows = tuple((b.range, b.sentences, *map(b.scores.get, names)) for b in self.by_length)
+            yield Table("", ("source tokens", "sentences", *map(readable, names)), rows)
 
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
-        """An answer, what it is about, and what else it might be."""
-        several = answer.get("n_best", [answer])
-        for rank, each in enumerate(several, 1):
-            line = Text(f"{rank}. ", "dim") if len(several) > 1 else Text()
-            line.append(one_line(each[cls.answer_key]) or "(nothing)", "bold green")
-            yield line.append(f"  {each['score']:.2f}" if len(several) > 1 else "", "dim")
-            if not each["ended"]:
-                yield Text(f"    not ended: {WHY_CUT[each['cut_by']].format(len(each['tokens']))}", "yellow")
-        yield Text(f"    {clipped(answer[cls.source_key], width, 4)}", "dim")
+        """The hypotheses with their scores, and the source below them."""
+        hypotheses = answer.get("n_best", [answer])
+        several = len(hypotheses) > 1
+        for rank, hypothesis in enumerate(hypotheses, 1):
+            line = Text(f"{rank}. ", "dim") if several else Text()
+            line.append(one_line(hypothesis[cls.answer_key]) or "(nothing)", "bold green")
+            yield line.append(f"  {hypothesis['score']:.2f}" if several else "", "dim")
+            if not hypothesis["ended"]:
+                reason = WHY_CUT[hypothesis["cut_by"]].format(len(hypothesis["tokens"]))
+                yield Text(f"    not ended: {reason}", "yellow")
+        yield Text(f"    {clip(answer[cls.source_key], width, 4)}", "dim")
 
 
-def _length(one: Mapping[str, object]) -> Length | None:
-    low, high, sentences = finite(one.get("from")), finite(one.get("to")), integer(one.get("sentences"))
-    if low is None or not sentences:
-        return None
-    scores = {name: score for name in SCORES if (score := finite(one.get(name))) is not None}
-    return Length(low, low if high is None else max(low, high), sentences, scores)
-
-
-def _attention(one: Mapping[str, object]) -> Alignment | None:
-    """An example's attention, if tokens and weights fit each other."""
-    read: dict[str, object] = {}
-    across, down = SOURCE, TOKENS
-    if isinstance(one.get("regions"), list):
-        read["regions"] = sides = [max(integer(side) or 0, 0) for side in items(one["regions"], 3)]
-        across = prod(sides) + 1  # one more, to see that there are too many
-        down = min(TOKENS, WEIGHTS // across)
-    else:
-        read["source_tokens"] = [string(token, 60) for token in items(one.get("source_tokens"), SOURCE)]
-    weights = [[finite(cell) for cell in items(row, across)] for row in items(one.get("attention"), down)]
-    if not weights or any(cell is None or cell < 0 for row in weights for cell in row):
-        return None
-    read |= {"attention": weights, "tokens": [string(token, 60) for token in items(one.get("tokens"), down)]}
-    try:
-        return alignment(read, pixels(thumbnail(one.get("thumbnail"))))
-    except (SeqloomError, ValueError):  # weights of another shape than the tokens
-        return None
-
-
-def _curve(title: str, bins: tuple[Length, ...], names: tuple[str, ...], most: float) -> Curves | None:
-    lines = [
-        Series(readable(name), points)
-        for name in names
-        if (points := tuple(((one.low + one.high) / 2, one.scores[name]) for one in bins if name in one.scores))
-    ]
+def _curves(title: str, bins: Sequence[LengthBin], names: Sequence[str], most: float) -> Curves | None:
+    points = {name: tuple(((b.low + b.high) / 2, b.scores[name]) for b in bins if name in b.scores) for name in names}
+    lines = tuple(Series(readable(name), points[name]) for name in names if points[name])
     y = lines[0].name if len(lines) == 1 else "score"
-    return Curves(title, tuple(lines), x="source tokens", y=y, limits=(0.0, most)) if lines else None
+    return Curves(title, lines, x="source tokens", y=y, limits=(0.0, most)) if lines else None
 
 
-def _plain(text: str) -> tuple[Word, ...]:
-    return (Word(text),)
+def _match(reference: str, text: str) -> SequenceMatcher[str]:
+    return SequenceMatcher(None, reference.split(), text.split(), autojunk=False)
 
 
-def _likeness(reference: str, written: str) -> float:
-    return SequenceMatcher(None, reference.split(), written.split(), autojunk=False).ratio()
+def _mark_differences(reference: str, text: str) -> tuple[Word, ...]:
+    """The words of a text, marked as wrong if the reference lacks them in that position.
 
-
-def _marked(reference: str, written: str) -> tuple[Word, ...]:
-    """The written words, those that the reference lacks (there) as wrong ones.
-
-    >>> [word.text for word in _marked("deux cent trente", "deux cents trente") if word.wrong]
+    >>> [word.text for word in _mark_differences("deux cent trente", "deux cents trente") if word.wrong]
     ['cents']
     """
-    written_words = written.split()
-    same = SequenceMatcher(None, reference.split(), written_words, autojunk=False).get_matching_blocks()
-    right = {place for block in same for place in range(block.b, block.b + block.size)}
-    return tuple(Word(word, wrong=place not in right) for place, word in enumerate(written_words)) or (
-        Word("–", wrong=True),
-    )
+    blocks = _match(reference, text).get_matching_blocks()
+    equal = {i for block in blocks for i in range(block.b, block.b + block.size)}
+    words = tuple(Word(word, wrong=i not in equal) for i, word in enumerate(text.split()))
+    return words or (Word("–", wrong=True),)

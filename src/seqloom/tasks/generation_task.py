@@ -1,18 +1,20 @@
-"""What tasks that generate a text about a source share: translations of texts, captions of images."""
+"""The base of tasks that generate a text from a source: translations of texts, captions of images."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Self
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Integer
+from jaxtyping import Int, Integer, Shaped
 from numpy import ndarray
+from torch import Tensor
 
 from seqloom.core import names
 from seqloom.core.config.decode import Decode, DecodeSection
 from seqloom.core.config.section import keys
-from seqloom.data.prepare import Dataset, Split, prepare
+from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
@@ -22,35 +24,54 @@ from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.kernels.linear import PackedWeights
 from seqloom.models import encoder_decoder
 from seqloom.models.encoder_decoder import EncoderDecoderKeys
+from seqloom.models.family import Family
 from seqloom.nn.heads.head import Loss
+from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
 from seqloom.nn.record import attends_to_memory, record
 from seqloom.nn.state import State
+from seqloom.nn.stems import TokenEmbedding
+from seqloom.nn.vision import ImageStem
 from seqloom.tasks.attention_penalty import doubly_stochastic
-from seqloom.tasks.decode_limits import beginning, cut_by
+from seqloom.tasks.decode_limits import cut_reason, forced_prefix
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
+from seqloom.tasks.known_characters import KnownCharacters
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.metrics.text_overlap import TextOverlap
-from seqloom.tasks.padding import padded
-from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.scheduled_sampling import mixed
-from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
-from seqloom.tasks.text_source import Read, Source, ended
+from seqloom.tasks.row_task import Rows, RowTask
+from seqloom.tasks.scheduled_sampling import sample_inputs
+from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput, pad_rows
 
-EXAMPLES, WRONG = 12, 12  # shown in a report: the first ones, and more that are not as the reference is
-READABLE = 12  # tokens of a source whose attention is easily seen
+SOURCE_FILE, TARGET_FILE = "source.json", "target.json"
+EXAMPLES, ERRORS = 12, 12  # in a report: the first examples, and more that differ from their references
+READABLE = 12  # tokens of a source whose attention is easy to read
+
+
+class SourceBatch(NamedTuple):
+    """Sources as a model reads them; images have no lengths, as they have no padding."""
+
+    source: Shaped[Tensor, "batch *rest"]
+    lengths: Int[Tensor, " batch"] | None
 
 
 class GenerationTask(RowTask[EncoderDecoder]):
-    """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p a token, the end included."""
+    """p(target | source) = Π_t p(token_t | tokens before it, source); the loss is −log p per token, the end included.
 
-    made_of: ClassVar[str] = "tokens"
-    rows: ClassVar[str] = "target"
-    sources: ClassVar[type[Source]]  # what is read
+    A subclass defines what its source is: a text or an image.
+
+    metrics: the scores of generated texts
+    source_ends: how many positions of a source are not its own: the end token of a text
+    target: the tokenizer of the generated text
+    known: the characters of the training texts
+    """
+
+    length_unit: ClassVar[str] = "tokens"
+    length_column: ClassVar[str] = "target"
     metrics: ClassVar[type[TextOverlap]]
+    source_ends: ClassVar[int] = 0
     higher_is_better = True
 
     def __init__(
@@ -60,24 +81,56 @@ class GenerationTask(RowTask[EncoderDecoder]):
         data: Dataset | None = None,
         source: DataSource | None = None,
         *,
-        reads: Source,
+        known: KnownCharacters,
     ) -> None:
-        """reads: what is read, a text or an image"""
         super().__init__(experiment, encoders, data, source)
-        self.source = reads
+        self.target: Tokenizer = encoders[TARGET_FILE if TARGET_FILE in encoders else SOURCE_FILE]
+        self.known = known
+
+    # The source ------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def max_source_length(self) -> int:
+        """The most positions of a source that the model is built for."""
+
+    @abstractmethod
+    def stems(self, model: Family) -> tuple[Layer | ImageStem, TokenEmbedding]:
+        """The layers that embed the source and the target."""
+
+    @abstractmethod
+    def source_lengths(self, split: Split) -> Integer[ndarray, " rows"]:
+        """The length of each row's source."""
+
+    @abstractmethod
+    def source_batch(self, split: Split, rows: Rows) -> SourceBatch:
+        """The sources of some rows."""
+
+    @abstractmethod
+    def distinct_rows(self, split: Split) -> Rows:
+        """One row for each source that is to be decoded once."""
+
+    def first_rows(self, split: Split, count: int) -> Rows:
+        """The first rows with distinct sources, in order, to be shown as examples."""
+        return np.sort(self.distinct_rows(split)[:count])
+
+    @abstractmethod
+    def references(self, split: Split, row: int) -> list[str]:
+        """All targets of a row's source."""
+
+    @abstractmethod
+    def source_details(self, split: Split, row: int) -> dict[str, str]:
+        """A row's source in a report."""
+
+    @abstractmethod
+    def source_positions(self, split: Split, row: int) -> Answer:
+        """What attention to a row's source is over: its tokens, or the shape of its grid of regions."""
+
+    @abstractmethod
+    def encode_inputs(self, inputs: Sequence[str]) -> tuple[SourceBatch, list[Answer]]:
+        """The inputs of a user as a batch, and what an answer says of each; a `UserError` if one can't be used."""
 
     # Data ------------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
-        experiment = experiment.model_copy(update={"data": source.data})
-        data = prepare(source, cls.schema(experiment))
-        return cls(experiment, data.encoders, data, source, reads=cls.sources.learned(experiment, data, None))
-
-    @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
-        encoders = cls.load_encoders(experiment, files)
-        return cls(experiment, encoders, reads=cls.sources.from_files(experiment, encoders, files))
 
     @property
     def answer_key(self) -> str:
@@ -86,166 +139,158 @@ class GenerationTask(RowTask[EncoderDecoder]):
 
     @property
     def decode_options(self) -> Decode:
-        """How texts are generated, as the config says."""
         return keys(self.experiment.decode, Decode)
 
     @property
-    def target(self) -> Tokenizer:
-        """The tokens that are written."""
-        return self.source.target
-
-    @property
     def end(self) -> int:
-        """The number of the token that begins and ends a text."""
+        """The token that begins and ends a text."""
         return len(self.target)
 
     def files(self) -> dict[str, str]:
-        return super().files() | self.source.files()
+        return super().files() | self.known.files()
 
-    def told_in(self) -> str:
-        names = self._data_source.names() if self._data_source is not None else []
-        return f"{self.source.described()}{self.source.reported(self.data, names)}"
+    def lengths(self, split: Split) -> Integer[ndarray, "rows 2"]:
+        return np.stack([self.source_lengths(split), split["target"].lengths() + 1], axis=1)
 
-    def lengths(self, part: Split) -> Integer[ndarray, "rows 2"]:
-        return np.stack([self.source.lengths(part), part["target"].lengths() + 1], axis=1)
+    def collate(self, split: Split, rows: Rows) -> Batch:
+        source, lengths = self.source_batch(split, rows)
+        target, target_lengths = pad_rows([with_end(split["target"][row], self.target) for row in rows])
+        decoder_input = torch.cat([torch.full((len(rows), 1), self.end), target[:, :-1]], dim=1)
+        indices = tuple(rows.tolist())
+        return Batch(source, target, lengths, rows=indices, decoder_input=decoder_input, target_lengths=target_lengths)
 
-    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        source, lengths = self.source.batch(part, rows)
-        target, target_lengths = padded([ended(part["target"][row], self.target) for row in rows])
-        given = torch.cat([torch.full((len(rows), 1), self.end), target[:, :-1]], dim=1)
-        places = tuple(int(row) for row in rows)
-        return Batch(source, target, lengths, rows=places, given=given, target_lengths=target_lengths)
-
-    def show(self, batch: Batch) -> Iterator[str]:
-        part = self.data.splits[TRAIN]
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        split = self.data.splits[TRAIN]
         for row in batch.rows:
-            source = next(iter(self.source.shown(part, row).values()))
-            yield f"{source} -> {self.target.decode(part['target'][row].tolist())}"
+            source = next(iter(self.source_details(split, row).values()))
+            yield f"{source} -> {self.target.decode(split['target'][row].tolist())}"
 
     # Model -----------------------------------------------------------------------------------------------------
 
     def build(self) -> EncoderDecoder:
-        part, train = self.experiment.model, self.experiment.train
-        stem, target = self.source.stems(part)
-        longest = self.source.longest()
-        model = encoder_decoder.build(part, stem, target, max_length=longest, smoothing=train.label_smoothing)
-        if self._data is not None:  # a model that is to learn: a mistake is told before it does
-            beginning(self.decode_options, model.max_length, self.source)
-        return part.initialized(model)
+        section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
+        stem, target = self.stems(section)
+        longest = self.max_source_length
+        model = encoder_decoder.build(section, stem, target, max_length=longest, smoothing=smoothing)
+        if self._data is not None:  # before training: invalid decoding options are an error now
+            forced_prefix(self.decode_options, model.max_length, self.target, self.known.target)
+        return section.initialized(model)
 
-    def step(self, model: EncoderDecoder, batch: Batch, state: State | None, done: float) -> StepOutput:
+    def step(self, model: EncoderDecoder, batch: Batch, state: State | None, progress: float) -> StepOutput:
         train = keys(self.experiment.train, GenerationTrain)
-        given = batch.given
-        if train.scheduled_sampling and given is not None:
+        decoder_input = batch.decoder_input
+        if train.scheduled_sampling and decoder_input is not None:
             with torch.no_grad():
-                first, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
-                given = mixed(given, model.head(first), train.scheduled_sampling * done)
+                y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
+                decoder_input = sample_inputs(decoder_input, model.head(y), train.scheduled_sampling * progress)
         if not train.doubly_stochastic:
-            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+            y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
             return StepOutput(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
-        with record("attention") as seen:
-            y, _ = model(batch.source, given, batch.lengths, batch.target_lengths)
+        with record("attention") as recording:
+            y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
         total, count = model.head.loss(y, batch.target, batch.target_lengths)
-        looked = [told["weights"] for place, told in seen["attention"].items() if attends_to_memory(place)]
-        if looked:
-            missed = doubly_stochastic(looked, batch.target_lengths, batch.lengths)
-            total = total + train.doubly_stochastic * missed
+        weights = [call["weights"] for name, call in recording["attention"].items() if attends_to_memory(name)]
+        if weights:
+            penalty = doubly_stochastic(weights, batch.target_lengths, batch.lengths)
+            total = total + train.doubly_stochastic * penalty
         return StepOutput(Loss(total, count), None, y, batch.target_lengths)
 
     # Scores ----------------------------------------------------------------------------------------------------
 
-    def validate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+    def validate(self, model: EncoderDecoder, split: str, device: torch.device) -> Evaluation:
         options = self.decode_options.model_copy(update={"beam_size": 1, "n_best": 1, "temperature": 0.0})
-        return self.measure(model, part, options, device)
+        return self.score(model, split, options, device)
 
-    def evaluate(self, model: EncoderDecoder, part: str, device: torch.device) -> Evaluation:
+    def evaluate(self, model: EncoderDecoder, split: str, device: torch.device) -> Evaluation:
         options = self.decode_options.model_copy(update={"n_best": 1})
-        found = self.measure(model, part, options, device)
-        return Evaluation(found.scores, {**found.details, **self.looked(model, part, options, device)})
+        evaluation = self.score(model, split, options, device)
+        attention = self.example_attention(model, split, options, device)
+        return Evaluation(evaluation.scores, {**evaluation.details, **attention})
 
-    def measure(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Evaluation:
-        """How likely the right answers are, and how good those are that the model writes."""
-        part = self.data.splits[name]
-        likely = self.likelihood(model, part, device)
-        written = self.metrics(lowercase=self.target.lowercase, normalize=self.target.respace)
-        sizes = self.source.lengths(part) - self.source.ends
+    def score(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Evaluation:
+        """The likelihood of the targets, and the overlap of generated texts with them."""
+        split = self.data.splits[name]
+        likelihood = self.likelihood(model, split, device)
+        overlap = self.metrics(lowercase=self.target.lowercase, normalize=self.target.respace)
         metric_inputs = MetricInputs(keys(self.experiment.train, GenerationTrain).metrics)
-        first = set(self.source.first(part, EXAMPLES).tolist())
-        shown, wrong, cut, told_by_length = [], [], 0, False
+        lengths = self.source_lengths(split) - self.source_ends
+        first = set(self.first_rows(split, EXAMPLES).tolist())
+        examples, errors, cut, by_length = [], [], 0, False
         with PackedWeights():  # for all batches
-            for rows in self.decoding_batches(part, options):
-                read = self.source.batch(part, rows)
-                told_by_length = read.lengths is not None  # images are all of one size
-                found = self.write(model, read, options, device)
-                for row, (best, *_) in zip(rows.tolist(), found, strict=True):
-                    said = self.target.decode(best.tokens).strip()
-                    references = self.source.references(part, row)
-                    metric_inputs.add(said, references)
-                    right = written.add(said, references, int(sizes[row]))
+            for rows in self.decoding_batches(split, options):
+                batch = self.source_batch(split, rows)
+                by_length = batch.lengths is not None  # images are all of one size
+                decoded = self.decode(model, batch, options, device)
+                for row, (best, *_) in zip(rows.tolist(), decoded, strict=True):
+                    text, references = self.target.decode(best.tokens).strip(), self.references(split, row)
+                    metric_inputs.add(text, references)
+                    exact = overlap.add(text, references, int(lengths[row]))
                     cut += not best.ended
                     if row in first:
-                        shown.append((row, said, references, right))
-                    elif not right:
-                        wrong.append((row, said, references, right))
-                wrong = sorted(wrong)[:WRONG]
+                        examples.append((row, text, references, exact))
+                    elif not exact:
+                        errors.append((row, text, references, exact))
+                errors = sorted(errors)[:ERRORS]
         details = {
-            "signatures": written.signatures(),
+            "signatures": overlap.signatures(),
             "cut": cut,  # answers that did not end
-            "by_length": written.by_length() if told_by_length else [],
-            "examples": [self.example(part, *each) for each in [*sorted(shown), *wrong]],
+            "by_length": overlap.by_length() if by_length else [],
+            "examples": [self.example_details(split, *example) for example in [*sorted(examples), *errors]],
         }
-        return Evaluation({**written.scores(), **likely, **metric_inputs.scores()}, details)
+        return Evaluation({**overlap.scores(), **likelihood, **metric_inputs.scores()}, details)
 
-    def looked(self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device) -> Details:
-        """Where the model looked while it wrote one of the answers that the terminal shows, if it can look."""
-        part = self.data.splits[name]
-        rows = self.source.first(part, SHOWN)
-        row = int(rows[np.abs(self.source.lengths(part)[rows] - READABLE).argmin()])
-        read = self.source.batch(part, np.array([row]))
-        best = self.write(model, read, options, device, attention=True)[0][0]
-        about = {**self.source.about(part, row), **self.source.shown(part, row)}
-        told = self.told(best, about, attention=True)
-        return {"attention": {**about, **told}} if "attention" in told else {}
-
-    def likelihood(self, model: EncoderDecoder, part: Split, device: torch.device) -> dict[str, float]:
-        """With the right tokens given: loss, perplexity, and how often the likeliest token is the right one."""
+    def likelihood(self, model: EncoderDecoder, split: Split, device: torch.device) -> dict[str, float]:
+        """Loss, perplexity and token accuracy, with the target's own tokens as the decoder's input."""
         exact = keys(self.experiment.model, EncoderDecoderKeys).head in names.LIKELIHOODS
-        measured, right, count = Likelihood(exact=exact), 0, 0
-        for batch in (each.to(device) for each in self.all_of(part)):
-            y, _ = model(batch.source, batch.given, batch.lengths, batch.target_lengths)
+        likelihood, correct, count = Likelihood(exact=exact), 0, 0
+        for batch in (batch.to(device) for batch in self.batches(split)):
+            y, _ = model(batch.source, batch.decoder_input, batch.lengths, batch.target_lengths)
             loss = model.head.loss(y, batch.target, batch.target_lengths)
-            measured.add(loss.total, loss.count)
-            right += int((model.head.predict(y, batch.target_lengths) == batch.target).sum())
+            likelihood.add(loss.total, loss.count)
+            correct += int((model.head.predict(y, batch.target_lengths) == batch.target).sum())
             count += int(loss.count)
-        return {**measured.scores(), "token_accuracy": right / max(1, count)}
+        return {**likelihood.scores(), "token_accuracy": correct / max(1, count)}
 
-    def decoding_batches(self, part: Split, options: DecodeSection) -> Iterator[Integer[ndarray, " batch"]]:
-        """The distinct sources of a part, those of like length together."""
-        rows = self.source.distinct(part)
-        for some in self.batches(self.source.lengths(part)[rows], share=options.beam_size):
-            yield rows[some]
+    def decoding_batches(self, split: Split, options: DecodeSection) -> Iterator[Rows]:
+        """Rows with distinct sources, those of similar length together."""
+        rows = self.distinct_rows(split)
+        for batch in self.batch_rows(self.source_lengths(split)[rows], share=options.beam_size):
+            yield rows[batch]
 
-    def example(self, part: Split, row: int, said: str, references: list[str], right: bool) -> Details:
-        """One answer, for a report."""
-        told = {**self.source.shown(part, row), "references": references, self.answer_key: said, "right": right}
-        return {**told, "place": self.place(part, row)}
+    def example_details(self, split: Split, row: int, text: str, references: list[str], exact: bool) -> Details:
+        """A generated text with its source and references, for a report."""
+        details = {**self.source_details(split, row), "references": references, self.answer_key: text, "right": exact}
+        return {**details, "place": self.location(split, row)}
+
+    def example_attention(
+        self, model: EncoderDecoder, name: str, options: DecodeSection, device: torch.device
+    ) -> Details:
+        """The attention weights of one of the examples that the terminal shows, if the model has any."""
+        split = self.data.splits[name]
+        rows = self.first_rows(split, SHOWN)
+        row = int(rows[np.abs(self.source_lengths(split)[rows] - READABLE).argmin()])
+        batch = self.source_batch(split, np.array([row]))
+        best = self.decode(model, batch, options, device, attention=True)[0][0]
+        source = {**self.source_positions(split, row), **self.source_details(split, row)}
+        details = self.as_answer(best, source, attention=True)
+        return {"attention": {**source, **details}} if "attention" in details else {}
 
     # Answers ---------------------------------------------------------------------------------------------------
 
-    def write(
+    def decode(
         self,
         model: EncoderDecoder,
-        read: Read,
+        batch: SourceBatch,
         options: DecodeSection,
         device: torch.device,
         *,
         seed: int = 0,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        """What the model says of each source, the best first."""
-        source, lengths = read
+        """The hypotheses for each source, the best first."""
+        source, lengths = batch
         rows = source.shape[0]
-        forced = beginning(options, model.max_length, self.source)
+        prefix = forced_prefix(options, model.max_length, self.target, self.known.target)
         return decode(
             model,
             source.to(device),
@@ -254,42 +299,37 @@ class GenerationTask(RowTask[EncoderDecoder]):
             end=self.end,
             options=options,
             seed=seed,
-            prefixes=[forced] * rows if forced else None,
+            prefixes=[prefix] * rows if prefix else None,
             never=[] if self.target.unknown is None else [self.target.unknown],
             attention=attention,
         )
 
-    def unknown(self, text: str) -> list[str]:
-        return self.source.unknown(text)
-
     def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[Answer]:
-        return self.answer(model, texts, self.decode_options, device)
+        return self.generate(model, texts, self.decode_options, device)
 
-    def answer(
+    def generate(
         self,
         model: EncoderDecoder,
-        given: Sequence[str],
+        texts: Sequence[str],
         options: DecodeSection,
         device: torch.device,
         *,
         attention: bool = False,
     ) -> list[Answer]:
-        """An answer for each source, with all that is known about it."""
-        read, told = self.source.read(given)
+        batch, sources = self.encode_inputs(texts)
         seed = options.seed if options.seed is not None else random.randrange(1 << 32)
-        found = self.write(model, read, options, device, seed=seed, attention=attention)
+        decoded = self.decode(model, batch, options, device, seed=seed, attention=attention)
         answers = []
-        for about, hypotheses in zip(told, found, strict=True):
-            each = [
-                {**self.told(hypothesis, about, attention), **cut_by(hypothesis, options, model.max_length)}
+        for source, hypotheses in zip(sources, decoded, strict=True):
+            best = [
+                {**self.as_answer(hypothesis, source, attention), **cut_reason(hypothesis, options, model.max_length)}
                 for hypothesis in hypotheses
             ]
-            answers.append({**about, **each[0], **({"n_best": each} if options.wanted > 1 else {})})
+            answers.append({**source, **best[0], **({"n_best": best} if options.wanted > 1 else {})})
         return answers
 
-    def told(self, hypothesis: Hypothesis, about: Answer, attention: bool) -> Answer:
-        """A hypothesis as an answer says it."""
-        told: Answer = {
+    def as_answer(self, hypothesis: Hypothesis, source: Answer, attention: bool) -> Answer:
+        answer: Answer = {
             self.answer_key: self.target.decode(hypothesis.tokens).strip(),
             "score": hypothesis.score,
             "log_prob": hypothesis.total,
@@ -298,6 +338,11 @@ class GenerationTask(RowTask[EncoderDecoder]):
             "ended": hypothesis.ended,
         }
         if attention and (weights := hypothesis.alignment) is not None:
-            width = len(about["source_tokens"]) if "source_tokens" in about else weights.shape[1]
-            told["attention"] = weights[:, :width].tolist()
-        return told
+            width = len(source["source_tokens"]) if "source_tokens" in source else weights.shape[1]
+            answer["attention"] = weights[:, :width].tolist()
+        return answer
+
+
+def with_end(row: Integer[ndarray, " time"], tokenizer: Tokenizer) -> Integer[ndarray, " time+1"]:
+    """A text's tokens and the end token, whose number follows all others."""
+    return np.append(row, len(tokenizer)).astype(np.int64)

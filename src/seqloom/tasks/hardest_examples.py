@@ -1,39 +1,38 @@
-"""The examples that went most wrong: to be read first."""
+"""The examples whose gold answer the model finds least likely, for a report."""
 
 import heapq
 from itertools import count
 
-KEPT = 20
-LONGEST = 2000  # characters of a text that are kept
+MOST = 20
+MAX_TEXT = 2000  # characters of a text that are kept
 
 
-class Worst:
-    """Examples by the probability that their right answer was given, the least likely ones kept.
+class HardestExamples:
+    """Keeps the examples whose gold answer has the lowest probability.
 
-    >>> worst = Worst(kept=1)
-    >>> worst.add(0.3, text="a", gold="x", predicted="y")
-    >>> worst.add(0.1, text="b", gold="x", predicted="y")
-    >>> worst.told()
+    >>> hardest = HardestExamples(most=1)
+    >>> hardest.add(0.3, text="a", gold="x", predicted="y")
+    >>> hardest.add(0.1, text="b", gold="x", predicted="y")
+    >>> hardest.details()
     [{'text': 'b', 'gold': 'x', 'predicted': 'y', 'probability': 0.1}]
     """
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self.kept = kept
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
         self._number = count()
         self._heap: list[tuple[float, int, dict[str, object]]] = []
 
-    def takes(self, probability: float) -> bool:
-        """Whether such an example would be kept."""
-        return len(self._heap) < self.kept or -probability > self._heap[0][0]
+    def accepts(self, probability: float) -> bool:
+        """Whether an example of this probability would be kept."""
+        return len(self._heap) < self.most or -probability > self._heap[0][0]
 
-    def add(self, probability: float, *, text: str | list[str], **more: object) -> None:
-        """One example; what is said of it is for the report."""
-        if self.takes(probability):
-            told = {"text": text[:LONGEST], **more, "probability": probability}
-            heapq.heappush(self._heap, (-probability, -next(self._number), told))
-            if len(self._heap) > self.kept:
+    def add(self, probability: float, *, text: str | list[str], **details: object) -> None:
+        if self.accepts(probability):
+            example = {"text": text[:MAX_TEXT], **details, "probability": probability}
+            heapq.heappush(self._heap, (-probability, -next(self._number), example))
+            if len(self._heap) > self.most:
                 heapq.heappop(self._heap)
 
-    def told(self) -> list[dict[str, object]]:
-        """The least likely first."""
-        return [each for _, _, each in sorted(self._heap, key=lambda item: (-item[0], -item[1]))]
+    def details(self) -> list[dict[str, object]]:
+        """The examples, the least likely first."""
+        return [example for _, _, example in sorted(self._heap, key=lambda item: (-item[0], -item[1]))]

@@ -1,4 +1,4 @@
-"""Which characters a model has learnt from: bytes are never unknown, but a script never read means nothing to it."""
+"""The characters of the training texts: bytes are never unknown, but a model knows nothing of a script it never saw."""
 
 import codecs
 import json
@@ -13,71 +13,71 @@ from seqloom.data.tokenizers import Tokenizer
 from seqloom.data.tokenizers.character import CODE_POINTS, codes
 from seqloom.data.tokenizers.tokenizer import refuse_surrogates
 
-SEEN = "characters.json"
+CHARACTERS_FILE = "characters.json"
 MOST = 1 << 16  # characters that are kept of a side
-AT_ONCE = 1 << 20  # bytes
+CHUNK = 1 << 20  # bytes
 
 
-class Seen(NamedTuple):
-    """The characters of each side's training texts, in order; none where they are not known, are more than `MOST`, or
-    are not needed, since the tokenizer has a token for what it has not learned."""
+class KnownCharacters(NamedTuple):
+    """The characters of each side's training texts, sorted.
+
+    Empty if they are more than `MOST`, if they were not recorded, or if the tokenizer itself has an unknown token.
+    """
 
     source: str = ""
     target: str = ""
 
     def files(self) -> dict[str, str]:
         """For the vocabulary folder."""
-        return {SEEN: json.dumps(self._asdict(), ensure_ascii=False)} if any(self) else {}
+        return {CHARACTERS_FILE: json.dumps(self._asdict(), ensure_ascii=False)} if any(self) else {}
 
     @staticmethod
-    def from_files(files: Mapping[str, str]) -> "Seen":
-        """As they were saved; a run from before they were has none."""
-        if SEEN not in files:
-            return Seen()
+    def from_files(files: Mapping[str, str]) -> "KnownCharacters":
+        """From the vocabulary folder; empty for an older run without the file."""
+        if CHARACTERS_FILE not in files:
+            return KnownCharacters()
         try:
-            told = json.loads(files[SEEN])
-            seen = Seen(told["source"], told["target"])
+            saved = json.loads(files[CHARACTERS_FILE])
+            sides = KnownCharacters(saved["source"], saved["target"])
         except (ValueError, TypeError, LookupError, RecursionError):
-            seen = None
-        if seen is None or not all(isinstance(side, str) and len(side) <= MOST for side in seen):
-            raise RunError(
-                "not two lists of characters, so it is damaged", "Restore the file from a copy", location=SEEN
-            )
-        return seen
+            sides = None
+        if sides is None or not all(isinstance(side, str) and len(side) <= MOST for side in sides):
+            message = "not two lists of characters, so it is damaged"
+            raise RunError(message, "Restore the file from a copy", location=CHARACTERS_FILE)
+        return sides
 
 
-def characters(texts: Ragged, tokenizer: Tokenizer) -> str:
-    """All that occur in texts in UTF-8, in lower case where the tokenizer makes it so."""
+def find_characters(texts: Ragged, tokenizer: Tokenizer) -> str:
+    """The distinct characters of texts in UTF-8, in lower case if the tokenizer lowercases."""
     if tokenizer.unknown is not None:
         return ""
-    found = np.zeros(CODE_POINTS, dtype=bool)
+    present = np.zeros(CODE_POINTS, dtype=bool)
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(texts.flat), AT_ONCE):
-        found[codes(decoder.decode(bytes(texts.flat[start : start + AT_ONCE])))] = True
-    distinct = "".join(sorted(set(tokenizer.normalize("".join(map(chr, np.flatnonzero(found)))))))
+    for start in range(0, len(texts.flat), CHUNK):
+        present[codes(decoder.decode(bytes(texts.flat[start : start + CHUNK])))] = True
+    distinct = "".join(sorted(set(tokenizer.normalize("".join(map(chr, np.flatnonzero(present)))))))
     return distinct if len(distinct) <= MOST else ""
 
 
-def unseen(text: str, tokenizer: Tokenizer, seen: str) -> list[str]:
-    """The characters or words of a text that were not learned from, each once.
+def find_unknown(text: str, tokenizer: Tokenizer, known: str) -> list[str]:
+    """The characters or words of a text that are not in the training texts, each once.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
-    >>> unseen("né né", Byte.train([], vocabulary=256, min_count=1, lowercase=False), seen="not a one")
+    >>> find_unknown("né né", Byte.train([], vocabulary=256, min_count=1, lowercase=False), known="not a one")
     ['é']
     """
     if tokenizer.unknown is not None:
         return tokenizer.unknown_in(text)
-    if not seen:
+    if not known:
         return []
     refuse_surrogates(text)
-    known, given = set(seen), dict.fromkeys("".join(text.split()))
-    return [each for each in given if not known.issuperset(tokenizer.normalize(each))]
+    characters = dict.fromkeys("".join(text.split()))
+    return [character for character in characters if not set(known).issuperset(tokenizer.normalize(character))]
 
 
-def says_nothing(text: str, tokenizer: Tokenizer, seen: str) -> bool:
-    """Whether no part of a text was learned from, spaces aside."""
+def is_all_unknown(text: str, tokenizer: Tokenizer, known: str) -> bool:
+    """Whether nothing of a text is in the training texts, spaces aside."""
     if tokenizer.unknown is None:
-        return len(unseen(text, tokenizer, seen)) == len(set("".join(text.split())))
+        return len(find_unknown(text, tokenizer, known)) == len(set("".join(text.split())))
     ids = tokenizer.encode(text)
-    known = ids[ids != tokenizer.unknown].tolist()
-    return not any(token.strip() for token in tokenizer.tokens(known))
+    return not any(token.strip() for token in tokenizer.tokens(ids[ids != tokenizer.unknown].tolist()))

@@ -1,35 +1,63 @@
-"""What people see of tasks that give labels: which are confused, how good each is, the worst mistakes, calibration."""
+"""The report of tasks that predict labels: confusions, scores by class, the hardest examples, calibration."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.text import Text
 
 from seqloom.core.problem import KeyName
-from seqloom.tasks.report import Remark, Shown, TaskReport
+from seqloom.tasks.report import Remark, TaskReport, TerminalItem
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.format import one_line, short
 from seqloom.views.html import Block, Collapsible, Example, Paragraph, Row, Section, Word
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
-LABELS, CLASSES, WORST, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600  # the most that is read of each
-SHOWN_CLASSES, SHOWN_WORST = 30, 8  # on a page, unfolded
-LISTED = 40  # classes in the terminal; all of them are in --json
+LABELS, CLASSES, EXAMPLES, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600  # the most that is read of each
+SHOWN_CLASSES, SHOWN_EXAMPLES = 30, 8  # on a page, unfolded
+TERMINAL_CLASSES = 40  # all of them are in --json
 
 
-@dataclass(frozen=True)
-class Confusion:
-    """How often each label (a row) was taken for each (a column)."""
+class Class(NamedTuple):
+    """The scores of a label, in the order of a table's columns."""
+
+    label: str
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int | None
+
+
+class HardExample(NamedTuple):
+    """A wrong prediction that the model was sure of: one gold and one predicted label, or one per word."""
+
+    words: tuple[str, ...]
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+    probability: float | None
+    location: str
+
+
+class Bin(NamedTuple):
+    """Predictions of similar confidence, and the share of them that is correct."""
+
+    low: float
+    high: float
+    predictions: int
+    confidence: float
+    accuracy: float
+
+
+class Confusion(NamedTuple):
+    """How often each label (a row) was predicted as each label (a column)."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
 
     @property
     def figure(self) -> Grid:
-        """A cell is as dark as the root of its share of the row, so that rare mistakes show."""
+        """A cell is as dark as the root of its share of the row, so that rare errors are visible."""
         return Grid(
             "Confusion matrix",
             self.labels,
@@ -42,64 +70,25 @@ class Confusion:
             caption="counts; the darker, the larger its share of the row",
         )
 
-    def mistakes(self, most: int) -> list[tuple[str, str, float]]:
-        """The most frequent confusions: gold, predicted, count.
+    def errors(self, most: int) -> list[tuple[str, str, float]]:
+        """The most frequent errors: gold, predicted, count.
 
-        >>> Confusion(("a", "b"), ((5.0, 1.0), (3.0, 7.0))).mistakes(1)
+        >>> Confusion(("a", "b"), ((5.0, 1.0), (3.0, 7.0))).errors(1)
         [('b', 'a', 3.0)]
         """
-        wrong = [
-            (gold, predicted, self.counts[row][column])
-            for row, gold in enumerate(self.labels)
-            for column, predicted in enumerate(self.labels)
-            if row != column and self.counts[row][column] > 0
+        errors = [
+            (gold, predicted, count)
+            for gold, row in zip(self.labels, self.counts, strict=True)
+            for predicted, count in zip(self.labels, row, strict=True)
+            if gold != predicted and count > 0
         ]
-        return sorted(wrong, key=lambda mistake: -mistake[2])[:most]
+        return sorted(errors, key=lambda error: -error[2])[:most]
 
 
-@dataclass(frozen=True)
-class Class:
-    """How well one label was recognised."""
+class Baseline(NamedTuple):
+    """The label that the baseline always predicts, and its accuracy."""
 
     label: str
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    support: int | None
-
-    @property
-    def cells(self) -> tuple[str | float | None, ...]:
-        """A row of a table."""
-        return (self.label, self.precision, self.recall, self.f1, self.support)
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """An example the model was sure of and wrong about: one gold and one predicted label, or one a word."""
-
-    words: tuple[str, ...]
-    gold: tuple[str, ...]
-    predicted: tuple[str, ...]
-    probability: float | None
-    place: str
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Predictions of about one confidence, and the share of them that was right."""
-
-    low: float
-    high: float
-    count: int
-    confidence: float
-    accuracy: float
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """The simplest answer, always the same label, and how often it would be right."""
-
-    says: str
     accuracy: float
 
     def sentence(self) -> str:
@@ -107,7 +96,7 @@ class Baseline:
         >>> Baseline("neg", 0.5125).sentence()
         'always saying neg would give accuracy 0.5125'
         """
-        return f"always saying {one_line(self.says)} would give accuracy {short(self.accuracy)}"
+        return f"always saying {one_line(self.label)} would give accuracy {short(self.accuracy)}"
 
 
 class LabelReport(TaskReport):
@@ -119,40 +108,41 @@ class LabelReport(TaskReport):
 
     @cached_property
     def baseline(self) -> Baseline | None:
-        """The simplest answer; None where there is no such thing, as with several labels."""
-        told = mapping(self.details.get("baseline"))
-        says, accuracy = string(told.get("says"), 60), finite(told.get("accuracy"))
-        return Baseline(says, accuracy) if says and accuracy is not None else None
+        """None for several labels per text."""
+        baseline = mapping(self.details.get("baseline"))
+        label, accuracy = string(baseline.get("says"), 60), finite(baseline.get("accuracy"))
+        return Baseline(label, accuracy) if label and accuracy is not None else None
 
     @cached_property
     def confusion(self) -> Confusion | None:
-        """Which labels were taken for which."""
-        labels = [string(label, 60) for label in items(self.details.get("labels"), LABELS)]
+        labels = tuple(string(label, 60) for label in items(self.details.get("labels"), LABELS))
         rows = [[finite(cell) for cell in items(row, LABELS)] for row in items(self.details.get("confusion"), LABELS)]
         counts = tuple(tuple(cell for cell in row if cell is not None) for row in rows)
         if not labels or len(counts) != len(labels) or any(len(row) != len(labels) for row in counts):
             return None
-        return Confusion(tuple(labels), counts)
+        return Confusion(labels, counts)
 
     @cached_property
     def per_class(self) -> tuple[Class, ...]:
-        """Precision, recall and F1 of each label."""
         return _classes(mapping(self.details.get("per_class")), CLASSES)
 
     @cached_property
-    def worst(self) -> tuple[Wrong, ...]:
-        """What the model was most sure of, and wrong about."""
-        return tuple(_wrong(mapping(one)) for one in items(self.details.get("worst"), WORST) if mapping(one))
+    def worst(self) -> tuple[HardExample, ...]:
+        entries = map(mapping, items(self.details.get("worst"), EXAMPLES))
+        return tuple(_hard_example(entry) for entry in entries if entry)
 
     @cached_property
     def calibration(self) -> tuple[Bin, ...]:
-        """How often it was right, by how sure it was."""
-        return tuple(bin for one in items(self.details.get("calibration"), BINS) if (bin := _bin(mapping(one))))
-
-    @property
-    def ece(self) -> float | None:
-        """The expected calibration error."""
-        return finite(self.details.get("ece"))
+        """Accuracy by confidence."""
+        bins = []
+        for entry in map(mapping, items(self.details.get("calibration"), BINS)):
+            low, high, confidence, accuracy = (
+                finite(entry.get(key)) for key in ("low", "high", "confidence", "accuracy")
+            )
+            count = integer(entry.get("count"))
+            if low is not None and high is not None and accuracy is not None and count:
+                bins.append(Bin(low, high, count, (low + high) / 2 if confidence is None else confidence, accuracy))
+        return tuple(bins)
 
     # The page --------------------------------------------------------------------------------------------------
 
@@ -161,132 +151,116 @@ class LabelReport(TaskReport):
 
     def sections(self) -> tuple[Section, ...]:
         return (
-            Section("Classes", self._classes_blocks()),
-            Section("Worst examples", self._worst_blocks()),
+            Section("Classes", self._class_blocks()),
+            Section("Worst examples", self._example_blocks()),
             Section("Calibration", self._calibration_blocks()),
         )
 
-    def _classes_blocks(self) -> tuple[Block, ...]:
-        grid = self.confusion.figure if self.confusion is not None else None
-        mistakes, classes = self._mistakes(), self._class_table()
+    def _class_blocks(self) -> tuple[Block, ...]:
+        """Matrix, table and most frequent errors; two of them in a row if they are small."""
+        rows = self.per_class
+        classes = Table("By class", ("class", "precision", "recall", "F1", "support"), rows) if rows else None
         blocks: list[Block] = []
-        if grid is not None and classes is not None and len(grid.rows) <= 5:
-            blocks.append(Row((grid, classes)))
-            classes = None
-        elif grid is not None:
-            blocks.append(grid)
-        if mistakes is not None and classes is not None and len(classes.rows) <= SHOWN_CLASSES:
-            return (*blocks, Row((classes, mistakes)))
-        if mistakes is not None:
-            blocks.append(mistakes)
+        errors: Table | None = None
+        if self.confusion is not None:
+            grid = self.confusion.figure
+            if classes is not None and len(grid.rows) <= 5:
+                blocks.append(Row((grid, classes)))
+                classes = None
+            else:
+                blocks.append(grid)
+            # In a small matrix the errors are easily found.
+            frequent = tuple(self.confusion.errors(10)) if len(grid.rows) >= 4 else ()
+            if frequent:
+                errors = Table("Most frequent confusions", ("gold", "predicted", "count"), frequent)
+        few = classes is not None and len(rows) <= SHOWN_CLASSES
+        if errors is not None and classes is not None and few:
+            return (*blocks, Row((classes, errors)))
+        if errors is not None:
+            blocks.append(errors)
         if classes is not None:
-            many = len(classes.rows) > SHOWN_CLASSES
-            blocks.append(Collapsible(f"{len(classes.rows)} classes", (classes,)) if many else classes)
+            blocks.append(classes if few else Collapsible(f"{len(rows)} classes", (classes,)))
         return tuple(blocks)
 
-    def _mistakes(self) -> Table | None:
-        """The most frequent confusions, where the matrix is too large to find them."""
-        if self.confusion is None or len(self.confusion.labels) < 4:
-            return None
-        rows = tuple(self.confusion.mistakes(10))
-        return Table("Most frequent confusions", ("gold", "predicted", "count"), rows) if rows else None
-
-    def _class_table(self) -> Table | None:
-        rows = tuple(one.cells for one in self.per_class)
-        return Table("By class", ("class", "precision", "recall", "F1", "support"), rows) if rows else None
-
-    def _worst_blocks(self) -> tuple[Block, ...]:
-        if not self.worst:
+    def _example_blocks(self) -> tuple[Block, ...]:
+        blocks = tuple(map(_example_block, self.worst))
+        if not blocks:
             return ()
-        shown = tuple(map(_example, self.worst))
-        first = Paragraph("Where the model was most sure, and wrong.")
-        rest = shown[SHOWN_WORST:]
-        return (first, *shown[:SHOWN_WORST], *([Collapsible(f"{len(rest)} more", rest)] if rest else []))
+        more = blocks[SHOWN_EXAMPLES:]
+        collapsible = (Collapsible(f"{len(more)} more", more),) if more else ()
+        return (Paragraph("Where the model was most sure, and wrong."), *blocks[:SHOWN_EXAMPLES], *collapsible)
 
     def _calibration_blocks(self) -> tuple[Block, ...]:
-        """How often the model was right, by how sure it was; and how many predictions that rests on."""
+        """Accuracy by confidence, and how many predictions that is computed from."""
         if not self.calibration:
             return ()
-        points = tuple((one.confidence, one.accuracy) for one in self.calibration)
-        curve = Curves(
+        points = tuple((b.confidence, b.accuracy) for b in self.calibration)
+        counts = tuple((f"{short(b.low)} to {short(b.high)}", float(b.predictions)) for b in self.calibration)
+        ece = finite(self.details.get("ece"))
+        curves = Curves(
             "Calibration",
-            (Series("as sure as right", ((0.0, 0.0), (1.0, 1.0)), "reference"), Series("model", points)),
+            (Series("perfectly calibrated", ((0.0, 0.0), (1.0, 1.0)), "reference"), Series("model", points)),
             x="confidence",
             y="accuracy",
             limits=(0.0, 1.0),
-            caption=f"expected calibration error {short(self.ece)}" if self.ece is not None else "",
+            caption=f"expected calibration error {short(ece)}" if ece is not None else "",
         )
-        counts = tuple((f"{short(one.low)} to {short(one.high)}", float(one.count)) for one in self.calibration)
-        return (Row((curve, Bars("How sure it was", counts, unit="predictions, by confidence"))),)
+        return (Row((curves, Bars("How sure it was", counts, unit="predictions, by confidence"))),)
 
     # The terminal ----------------------------------------------------------------------------------------------
 
     def remarks(self) -> Iterator[Remark]:
-        """What always giving the same label would score; and a warning if that is as good."""
+        """The accuracy of the baseline, and a warning if the model's is not higher."""
         accuracy = number(self.scores.get("accuracy"))
         if self.baseline is None or accuracy is None:
             return
         yield Remark("baseline", self.baseline.sentence())
         if not accuracy > self.baseline.accuracy:
-            message = (
-                f"this model is no better than that. More steps, another {KeyName('train.lr')} or more data may help"
-            )
-            yield Remark("warning", message, "bold yellow")
+            advice = f"More steps, another {KeyName('train.lr')} or more data may help"
+            yield Remark("warning", f"this model is no better than that. {advice}", "bold yellow")
 
-    def evaluation(self) -> Iterator[Shown]:
+    def evaluation_lines(self) -> Iterator[TerminalItem]:
         name, key = ("span", "per_span") if "per_span" in self.details else (self.label, "per_class")
-        listed = mapping(self.details.get(key))
-        rows = tuple(one.cells for one in _classes(listed, LISTED))
-        if rows:
+        classes = mapping(self.details.get(key))
+        if rows := _classes(classes, TERMINAL_CLASSES):
             yield Table("", (name, "precision", "recall", "F1", "support"), rows)
-        if len(listed) > LISTED:
-            yield Text(f"and {len(listed) - LISTED:,} more, with --json", "dim")
+        if len(classes) > TERMINAL_CLASSES:
+            yield Text(f"and {len(classes) - TERMINAL_CLASSES:,} more, with --json", "dim")
         yield from self.remarks()
 
 
-def _classes(written: Mapping[str, object], most: int) -> tuple[Class, ...]:
-    return tuple(_class(label, mapping(one)) for label, one in list(written.items())[:most])
+def _classes(classes: Mapping[str, object], most: int) -> tuple[Class, ...]:
+    rows = []
+    for label, entry in list(classes.items())[:most]:
+        scores = mapping(entry)
+        precision, recall, f1 = (number(scores.get(key)) for key in ("precision", "recall", "f1"))
+        rows.append(Class(string(label, 60), precision, recall, f1, integer(scores.get("support"))))
+    return tuple(rows)
 
 
-def _class(label: str, one: Mapping[str, object]) -> Class:
-    precision, recall, f1 = (number(one.get(key)) for key in ("precision", "recall", "f1"))
-    return Class(string(label, 60), precision, recall, f1, integer(one.get("support")))
+def _hard_example(entry: Mapping[str, object]) -> HardExample:
+    gold, predicted, text = _strings(entry.get("gold")), _strings(entry.get("predicted")), entry.get("text")
+    words = _strings(text) if isinstance(text, list) else (string(text, TEXT),)
+    if isinstance(entry.get("gold"), list) and len(words) == 1:
+        split = tuple(words[0].split())[:WORDS]
+        words = split if len(split) == len(gold) else words
+    return HardExample(words, gold, predicted, finite(entry.get("probability")), string(entry.get("place"), 200))
 
 
-def _wrong(one: Mapping[str, object]) -> Wrong:
-    gold, predicted = (_labels(one.get(key)) for key in ("gold", "predicted"))
-    shown = _labels(one.get("text")) if isinstance(one.get("text"), list) else (string(one.get("text"), TEXT),)
-    if isinstance(one.get("gold"), list) and len(shown) == 1:
-        apart = tuple(shown[0].split())[:WORDS]
-        shown = apart if len(apart) == len(gold) else shown
-    return Wrong(shown, gold, predicted, finite(one.get("probability")), string(one.get("place"), 200))
-
-
-def _labels(value: object) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(string(one, 100) for one in value[:WORDS])
-    return (string(value, 100),)
-
-
-def _bin(one: Mapping[str, object]) -> Bin | None:
-    low, high, confidence, accuracy = (finite(one.get(key)) for key in ("low", "high", "confidence", "accuracy"))
-    count = integer(one.get("count"))
-    if low is None or high is None or not count:
-        return None
-    middle = (low + high) / 2
-    return None if accuracy is None else Bin(low, high, count, middle if confidence is None else confidence, accuracy)
-
-
-def _example(wrong: Wrong) -> Example:
-    right = f"the right answer had probability {short(wrong.probability)}" if wrong.probability is not None else ""
-    if len(wrong.words) == len(wrong.gold) == len(wrong.predicted) and len(wrong.words) > 1:
-        pairs = zip(wrong.words, wrong.gold, wrong.predicted, strict=True)
-        text = tuple(
-            Word(word, gold if gold == predicted else f"{gold}, not {predicted}", gold != predicted)
-            for word, gold, predicted in pairs
+def _example_block(example: HardExample) -> Example:
+    """A text with its gold and its predicted label, or words with theirs."""
+    words, gold, predicted, probability, location = example
+    facts = [f"the right answer had probability {short(probability)}" if probability is not None else "", location]
+    if len(words) == len(gold) == len(predicted) and len(words) > 1:
+        labeled = tuple(
+            Word(word, right if right == guess else f"{right}, not {guess}", right != guess)
+            for word, right, guess in zip(words, gold, predicted, strict=True)
         )
-        facts: tuple[str, ...] = (right, wrong.place)
     else:
-        text = tuple(Word(word) for word in wrong.words)
-        facts = (f"gold {' '.join(wrong.gold)}", f"predicted {' '.join(wrong.predicted)}", right, wrong.place)
-    return Example(text, " · ".join(fact for fact in facts if fact))
+        labeled = tuple(map(Word, words))
+        facts = [f"gold {' '.join(gold)}", f"predicted {' '.join(predicted)}", *facts]
+    return Example(labeled, " · ".join(fact for fact in facts if fact))
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(string(item, 100) for item in (items(value, WORDS) if isinstance(value, list) else [value]))

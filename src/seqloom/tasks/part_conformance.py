@@ -1,4 +1,4 @@
-"""Whether the user-defined parts of a model keep to what their kinds promise, asked before any data are read."""
+"""Whether the user-defined parts of a model keep the contract of their kinds, checked before any data are read."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -28,58 +28,54 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment as experiment_of
 from seqloom.tasks.user_defined_parts import used_parts
 
-WIDTH, OTHER, CLASSES = 32, 64, 5  # of what is built to be asked; some want multiples of their heads or groups
-KINDS: Mapping[str, Mapping[str, object]] = {
-    "cell": CELLS,
-    "norm": NORMS,
-    "activation": ACTIVATIONS,
-    "score": SCORES,
-    "head": HEADS,
-}
+WIDTH, OTHER, CLASSES = 32, 64, 5  # of the parts that are built; some need multiples of their heads or groups
+REGISTRIES: Mapping[str, Mapping[str, object]] = {
+    "cell": CELLS, "norm": NORMS, "activation": ACTIVATIONS, "score": SCORES, "head": HEADS,
+}  # fmt: skip
 
 
 def check_parts(experiment: Experiment) -> None:
-    """Ask each user-defined part of the model, fresh and small, what its kind promises; built-in ones are not asked.
+    """Check each user-defined part of the model on a small batch; built-in parts are not checked.
 
-    The first breach is a `PartError`. Random numbers drawn here change none that are drawn later.
+    The first violation is a `PartError`. The random numbers that are drawn here do not change later ones.
     """
     for kind, name, origin in used_parts(experiment):
-        breach = first_breach(experiment, kind, name)
-        if breach is not None:
+        violation = first_violation(experiment, kind, name)
+        if violation is not None:
             title = f"the layer of {name}" if kind == "model" else f"the {kind} {name!r}"
-            message, advice = f"{title} {breach.message}", breach.advice
-            if breach.declare and kind != "cell":
-                advice += f"; or declare {breach.declare} in its traits"
+            message, advice = f"{title} {violation.message}", violation.advice
+            if violation.declare and kind != "cell":
+                advice += f"; or declare {violation.declare} in its traits"
             raise PartError(message, advice, location=origin.location, code="part-breach")
     if isinstance(experiment.model, Custom):
         _ = experiment.model.output_is_hidden  # builds every layer over the output of the one below
 
 
-def first_breach(experiment: Experiment, kind: str, name: str) -> Violation | None:
-    """What a part does that it must not; an error that it raises is a `PartError`."""
+def first_violation(experiment: Experiment, kind: str, name: str) -> Violation | None:
+    """The first violation of a part; an error that it raises is a `PartError`."""
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.default_generator.manual_seed(0)
-            return next(breaches_of(experiment, kind, name), None)
+            return next(violations(experiment, kind, name), None)
     except PartError:
         raise
-    except SeqloomError as wrong:
-        return Violation(f"was refused on a small batch: {wrong}".rstrip("."), "Correct it")
-    except Exception as wrong:
-        raise raised_error(kind, name, defined(experiment, kind, name), wrong) from wrong
+    except SeqloomError as error:
+        return Violation(f"was refused on a small batch: {error}".rstrip("."), "Correct it")
+    except Exception as error:
+        raise raised_error(kind, name, definition(experiment, kind, name), error) from error
 
 
-def defined(experiment: Experiment, kind: str, name: str) -> object:
+def definition(experiment: Experiment, kind: str, name: str) -> object:
     """The part itself, which has a file and a line."""
-    if kind in KINDS:
-        part = KINDS[kind][name]
+    if kind in REGISTRIES:
+        part = REGISTRIES[kind][name]
         return part.args[0] if isinstance(part, partial) else part
     family = family_of(experiment, kind, name)
     return family.builder if issubclass(family, Custom) else family
 
 
-def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Violation]:
-    """What a part does that it must not; nothing is asked of kinds that are no part of a model."""
+def violations(experiment: Experiment, kind: str, name: str) -> Iterator[Violation]:
+    """The violations of a part of a model; none for other kinds of parts."""
     if kind == "cell":
         yield from layer_violations(Recurrent(CELLS[name](WIDTH, OTHER, bias=True)))
     elif kind == "norm":
@@ -92,26 +88,25 @@ def breaches_of(experiment: Experiment, kind: str, name: str) -> Iterator[Violat
     elif kind == "head":
         yield from head_violations(HEADS[name](WIDTH, CLASSES, smoothing=0.1), WIDTH, CLASSES)
     elif kind in ("layer", "model", "family"):
-        for causal in uses(experiment, name):
-            yield from layer_violations(small(experiment, kind, name, causal=causal), causal=causal)
+        for causal in directions(experiment, name):
+            yield from layer_violations(small_layers(experiment, kind, name, causal=causal), causal=causal)
 
 
-def uses(experiment: Experiment, name: str) -> list[bool]:
-    """Whether the layers of an architecture must be causal: as the task uses them, which may be in both ways."""
+def directions(experiment: Experiment, name: str) -> list[bool]:
+    """Whether the task builds the layers of an architecture as causal ones, or not, or both."""
     model, use = experiment.model, experiment.use
     own = name_of(type(model).builder) if isinstance(model, Unnamed) else model.arch
     if use is not Use.DECODE:
         return [use is Use.GENERATE]
-    reads, writes = getattr(model, "encoder", None) in (name, model.arch), own == name
-    return [False] * reads + [True] * (writes and not model.cross_attends)
+    encodes, decodes = getattr(model, "encoder", None) in (name, model.arch), own == name
+    return [False] * encodes + [True] * (decodes and not model.cross_attends)
 
 
 def family_of(experiment: Experiment, kind: str, name: str) -> type[Family]:
-    """The family of an architecture."""
     return type(experiment.model) if kind == "model" else ARCHITECTURES[name].family
 
 
-def small(experiment: Experiment, kind: str, name: str, *, causal: bool) -> Layer:
+def small_layers(experiment: Experiment, kind: str, name: str, *, causal: bool) -> Layer:
     """The layers of an architecture, as narrow as they can be built."""
     family = family_of(experiment, kind, name)
     if not issubclass(family, Custom):

@@ -1,11 +1,11 @@
-"""The tasks by name: a line each. A task is imported when it is asked for, and torch only by its `task`."""
+"""The tasks by name. A task's modules are imported when they are used; only its `task` imports torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from seqloom.core.problem import ArgumentError, RunError
 from seqloom.core.registry import Registry
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class TaskEntry:
     """Where a task is defined, and what it learns in one line.
 
-    folder: a package with a module for each of its parts (`config` with Config, `task` with TASK), or one module that
-        has all of them
-    parts: instead, of a task that is registered by its class: config, task, and what it has of check and report
+    folder: a package with the modules `config` (Config), `task` (TASK), and optionally `check` and `report`; or one
+        module that defines all of them
+    parts: config, task, check and report of a task that is registered by its class
     """
 
     folder: str
@@ -33,26 +33,24 @@ class TaskEntry:
     parts: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def part(self, name: str, constant: str, default: object = None) -> Any:
-        """What a module of the task exports; the default, if there is one, of a task without it."""
+        """What a module of the task defines; the default, if there is one, for a task without it."""
         if self.parts:
             return self.parts.get(name, default)
         folder = import_module(self.folder)
-        several = hasattr(folder, "__path__")
-        path = f"{self.folder}.{name}" if several else self.folder
-        if several and default is not None and find_spec(path) is None:
+        is_package = hasattr(folder, "__path__")
+        path = f"{self.folder}.{name}" if is_package else self.folder
+        if is_package and default is not None and find_spec(path) is None:
             return default
         module = import_module(path)
         if hasattr(module, constant):
             return getattr(module, constant)
-        if several or default is None:
+        if is_package or default is None:
             raise ArgumentError("task", path, f"no {constant}", f"the task's {name} under that name")
         return default
 
     @property
     def config(self) -> "type[Experiment]":
-        """The class of its config."""
-        config: type[Experiment] = self.part("config", "Config")
-        return config
+        return cast("type[Experiment]", self.part("config", "Config"))
 
     @property
     def data_spec(self) -> DataSpec:
@@ -61,26 +59,23 @@ class TaskEntry:
 
     @property
     def check(self) -> "Check":
-        """What `seqloom check` looks for in its data; without one of its own, what it looks for in any rows."""
+        """What `seqloom check` does with its data; by default the check of any text or of any rows."""
         from seqloom.tasks import row_check, text_check
 
         default = text_check.check if "text" in self.data_spec.kinds else row_check.check
-        check: Check = self.part("check", "check", default)
-        return check
+        return cast("Check", self.part("check", "check", default))
 
     @property
     def report(self) -> "type[TaskReport]":
-        """What people see of its runs; without one of its own, the scores alone."""
+        """The report of its runs; by default the scores only."""
         from seqloom.tasks.report import TaskReport
 
-        kind: type[TaskReport] = self.part("report", "REPORT", TaskReport)
-        return kind
+        return cast("type[TaskReport]", self.part("report", "REPORT", TaskReport))
 
     @property
     def task(self) -> "type[Task[GenerativeModel, object]]":
         """The class that trains and predicts; it imports torch."""
-        kind: type[Task[GenerativeModel, object]] = self.part("task", "TASK")
-        return kind
+        return cast("type[Task[GenerativeModel, object]]", self.part("task", "TASK"))
 
 
 TASKS: Registry[TaskEntry] = Registry(
@@ -96,10 +91,11 @@ TASKS: Registry[TaskEntry] = Registry(
 
 
 def task_of(folder: Path, name: str) -> TaskEntry:
-    """The task of a run in this folder."""
+    """The task of the run in this folder."""
     if name not in TASKS:
-        known = f"{', '.join(list(TASKS)[:-1])} and {list(TASKS)[-1]}"
-        message = f"a run of the task {name!r}, which is not registered here (there are {known})"
+        *others, last = TASKS
+        names = f"{', '.join(others)} and {last}"
+        message = f"a run of the task {name!r}, which is not registered here (there are {names})"
         advice = "Register the task, or open the run with the version that made it"
         raise RunError(message, advice, location=folder)
     return TASKS[name]
@@ -108,7 +104,8 @@ def task_of(folder: Path, name: str) -> TaskEntry:
 def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = None) -> "Experiment":
     """An experiment from nested values, as TOML, keyword arguments or the command line give them.
 
-    over: values that lie over those of `raw`, as options over a config file; what they leave without a use there goes
+    over: values that override those of `raw`, as options override a config file; keys of `raw` that have no use with
+        them are dropped
 
     >>> experiment({"task": "classify", "train": {"learning_rat": 1e-3}})
     Traceback (most recent call last):

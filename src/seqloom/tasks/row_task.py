@@ -1,4 +1,4 @@
-"""What tasks over rows share: rows are texts or sentences, each with its answer and the place that it came from."""
+"""The base of tasks whose examples are rows: texts, sentences or pairs, each with its answer and its location."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,34 +16,41 @@ from seqloom.data.batches import batches_by_length
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.schema import Encoders, Schema, TextColumn
 from seqloom.data.source import DataSource
-from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.split import TRAIN
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.task import Batch, Built, Task
+from seqloom.tasks.task import SPLIT_NAMES, Batch, ModelT, Task
 
 Rows = Integer[ndarray, " batch"]
 
 
-class RowTask(Task[Built, Rows]):
-    """A task whose examples are rows of unequal length, read in batches by length.
+class RowTask(Task[ModelT, Rows]):
+    """A task over rows of unequal length, batched by length. A subclass defines its `schema` and `collate`.
 
-    A task says its `schema`, and by it data are prepared, saved and read again; `rows` is the column that has a length.
+    row_noun: what a row is called, in the plural ("texts")
+    length_unit: what the length of a row counts ("tokens")
+    length_column: the column that decides the length of a row
+    max_length: tokens or words of a row that are read at once
     """
 
-    items: ClassVar[str]  # what rows are, and
-    made_of: ClassVar[str]  # what they are made of, for a person
-    rows: ClassVar[str]  # the column that the model reads
+    row_noun: ClassVar[str]
+    length_unit: ClassVar[str]
+    length_column: ClassVar[str]
 
     def __init__(
         self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
     ) -> None:
         super().__init__(experiment)
         self.encoders, self._data, self._data_source = encoders, data, source
-        self.most = keys(experiment.data, RowData).max_length or 1 << 62  # tokens or words that are read together
+        self.max_length = keys(experiment.data, RowData).max_length or 1 << 62
 
     @classmethod
     @abstractmethod
     def schema(cls, experiment: Experiment) -> Schema:
         """How examples become rows of numbers."""
+
+    @abstractmethod
+    def collate(self, split: Split, rows: Rows) -> Batch:
+        """Rows of a split as tensors."""
 
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
@@ -57,7 +64,7 @@ class RowTask(Task[Built, Rows]):
 
     @classmethod
     def load_encoders(cls, experiment: Experiment, files: Mapping[str, str]) -> Encoders:
-        """What was learned, from the files of the vocabulary folder."""
+        """Tokenizers and vocabularies, from the files of the vocabulary folder."""
         learners = cls.schema(experiment).learners
         return {file: learner.load(files[file], file) for file, learner in learners.items()}
 
@@ -65,91 +72,86 @@ class RowTask(Task[Built, Rows]):
         learners = self.schema(self.experiment).learners
         return {file: learner.save(self.encoders[file]) for file, learner in learners.items()}
 
-    def read(self, files: Sequence[str], folder: Path) -> None:
-        self._data_source = self.source_to_test(files)
+    def read_test_files(self, files: Sequence[str], folder: Path) -> None:
+        self._data_source = self.test_source(files)
         self._data = prepare_test(self._data_source, self.schema(self.experiment), self.encoders, folder)
 
-    def source_to_test(self, files: Sequence[str]) -> DataSource:
-        """Other files, read as the run's own were."""
+    def test_source(self, files: Sequence[str]) -> DataSource:
+        """Other files, read as the run's own."""
         return DataSource.for_testing(self.experiment.data, self.experiment.data_spec, files)
 
     @property
     def data(self) -> Dataset:
-        """What was read; a task that only predicts has none."""
         if self._data is None:
             raise UserError("this task was opened to predict, and has read no data", location=self.name)
         return self._data
 
     @property
     def data_source(self) -> DataSource:
-        """Where the data come from; a task that only predicts has none."""
         if self._data_source is None:
             raise UserError("this task was opened to predict, and has read no data", location=self.name)
         return self._data_source
 
-    def told_in(self) -> str:
-        """The vocabularies, for a person."""
-        return ", ".join(f"{len(encoder):,} {PurePath(file).stem}" for file, encoder in self.encoders.items())
+    def source_names(self) -> Sequence[str]:
+        """The names of the files, by their numbers in the rows; none if the task has read no data."""
+        return self._data_source.names() if self._data_source is not None else []
 
-    @abstractmethod
-    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        """Some rows of a part as tensors."""
-
-    def parts(self) -> tuple[str, ...]:
+    def splits(self) -> tuple[str, ...]:
         return tuple(self.data.splits)
 
     def describe(self) -> str:
-        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
-        counts = ", ".join(f"{len(part):,} {told[name]}" for name, part in self.data.splits.items())
-        cut = f"; {self.cut():,} cut at {self.most:,} {self.made_of}" if self.cut() else ""
-        lines = "line" if self.data.skipped == 1 else "lines"
-        skipped = f"; {self.data.skipped:,} bad {lines} skipped" if self.data.skipped else ""
-        return f"{counts} ({self.items}; {self.told_in()}{cut}{skipped})"
+        counts = ", ".join(f"{len(split):,} {SPLIT_NAMES[name]}" for name, split in self.data.splits.items())
+        cut, skipped = self.truncated_rows(), self.data.skipped
+        notes = f"; {cut:,} cut at {self.max_length:,} {self.length_unit}" if cut else ""
+        notes += f"; {skipped:,} bad {'line' if skipped == 1 else 'lines'} skipped" if skipped else ""
+        return f"{counts} ({self.row_noun}; {self.describe_encoders()}{notes})"
 
-    def cut(self) -> int:
+    def describe_encoders(self) -> str:
+        return ", ".join(f"{len(encoder):,} {PurePath(file).stem}" for file, encoder in self.encoders.items())
+
+    def truncated_rows(self) -> int:
         """How many rows are not read to their end."""
         return self.data.cut
 
-    def lengths(self, part: Split) -> Integer[ndarray, "rows *sides"]:
-        """How much each row takes in a batch: of what is read, or of what is read and what is written."""
-        lengths: Integer[ndarray, " rows"] = np.minimum(part[self.rows].lengths(), self.most)
+    def lengths(self, split: Split) -> Integer[ndarray, "rows *sides"]:
+        """The length of each row in a batch: of the source, or of source and target."""
+        lengths: Integer[ndarray, " rows"] = np.minimum(split[self.length_column].lengths(), self.max_length)
         return lengths
 
-    def epoch(self, number: int) -> Sequence[Integer[ndarray, " batch"]]:
+    def epoch(self, number: int) -> Sequence[Rows]:
         lengths = self.lengths(self.data.splits[TRAIN])
-        return self.batches(lengths, seed=self.experiment.seed, epoch=number)
+        return self.batch_rows(lengths, seed=self.experiment.seed, epoch=number)
 
-    def batches(
+    def batch_rows(
         self, lengths: Integer[ndarray, "rows *sides"], *, seed: int = 0, epoch: int = 0, share: int = 1
-    ) -> list[Integer[ndarray, " batch"]]:
-        """Batches of rows of nearly equal length, each at most 1/`share` of what `train` allows."""
+    ) -> list[Rows]:
+        """Batches of rows of similar length, each at most 1/`share` of a training batch."""
         train = self.experiment.train
         limits = (max(1, limit // share) if limit else None for limit in (train.batch_tokens, train.batch_size))
         return batches_by_length(lengths, *limits, seed=seed, epoch=epoch)
 
-    def batch(self, item: Integer[ndarray, " batch"]) -> Batch:
+    def batch(self, item: Rows) -> Batch:
         return self.collate(self.data.splits[TRAIN], item)
 
-    def all_of(self, part: Split) -> Iterator[Batch]:
-        """A part in batches that fit where a training batch fits: the order does not matter to a score."""
-        for rows in self.batches(self.lengths(part)):
-            yield self.collate(part, rows)
+    def batches(self, split: Split) -> Iterator[Batch]:
+        """All rows of a split, in batches of the size of a training batch."""
+        for rows in self.batch_rows(self.lengths(split)):
+            yield self.collate(split, rows)
 
-    def show(self, batch: Batch) -> Iterator[str]:
-        part = self.data.splits[TRAIN]
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        split = self.data.splits[TRAIN]
         for row in batch.rows:
-            yield " -> ".join(part.text(name, row) for name in self.text_columns) or self.place(part, row)
+            yield " -> ".join(split.text(name, row) for name in self.text_columns) or self.location(split, row)
 
-    def examples(self, split: str, most: int) -> list[str]:
-        part = self.data.splits[split]
-        return [part.text(name, row) for name in self.text_columns[:1] for row in range(min(most, len(part)))]
+    def example_inputs(self, split: str, count: int) -> list[str]:
+        rows = self.data.splits[split]
+        return [rows.text(name, row) for name in self.text_columns[:1] for row in range(min(count, len(rows)))]
 
     @property
     def text_columns(self) -> list[str]:
-        """The columns that hold texts as they were written."""
+        """The columns that hold original texts."""
         return [column.name for column in self.schema(self.experiment).columns if isinstance(column, TextColumn)]
 
-    def place(self, part: Split, row: int) -> str:
-        """Where a row stood."""
-        named = self._data_source.names() if self._data_source is not None else []
-        return f"{part.files[part.file[row]].name(named)}:{part.line[row]}"
+    def location(self, split: Split, row: int) -> str:
+        """The file and the line of a row."""
+        return f"{split.files[split.file[row]].name(self.source_names())}:{split.line[row]}"

@@ -1,4 +1,4 @@
-"""What a task is: what ties files to a model and a number."""
+"""The interface of a task: it turns files into batches, batches into a loss, and a model into scores and answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
+from numpy import ndarray
 from torch import Tensor
 
 from seqloom.core.config.decode import DecodeSection
@@ -20,86 +22,108 @@ from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
 from seqloom.views.format import one_line
 
-Built = TypeVar("Built", bound=GenerativeModel)
-"""The model that a task's `build` makes."""
-Item = TypeVar("Item")
-"""What a task reads in an epoch, and makes a batch of."""
+ModelT = TypeVar("ModelT", bound=GenerativeModel)
+ItemT = TypeVar("ItemT")
+"""An item of an epoch, from which a task makes a batch."""
 Answer = dict[str, Any]
-"""What a run says of one input, as JSON holds it."""
+"""What a run predicts for one input, as JSON."""
 Details = dict[str, object]
-"""What a report shows beside the scores, as JSON holds it."""
+"""What a report shows besides the scores, as JSON."""
+
+SPLIT_NAMES = {"train": "training", "valid": "validation", "test": "test"}
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model reads, what it should answer, how much of each row is real; whether its state goes on.
+    """What a model reads (`source`), what it should predict (`target`), and the length of each row.
 
-    A model that writes an answer of its own length also reads that answer, one step behind: `given`.
+    continues: whether the rows continue those of the previous batch, so that state is carried
+    rows: the indices of the rows in their split
+    starts: where in its row each begins, if long rows are read in chunks
+    decoder_input: what a decoder reads; target_t follows decoder_input_1 .. decoder_input_t
+    target_lengths: of `decoder_input` and `target`, if there is a decoder
+
+    Lengths stay on the CPU: layers then know the length of each row without synchronizing.
     """
 
     source: Shaped[Tensor, "batch *rest"]
     target: Shaped[Tensor, "batch *answer"]
-    lengths: Int[Tensor, " batch"] | None = None  # on the host: layers then know how long rows are without waiting
+    lengths: Int[Tensor, " batch"] | None = None
     continues: bool = False
-    rows: tuple[int, ...] = ()  # of the part, for who wants to show them
-    starts: tuple[int, ...] = ()  # where in its row each begins, if long rows are read in pieces
-    given: Int[Tensor, "batch written"] | None = None  # what a decoder reads: target_t comes after given_1 .. given_t
-    target_lengths: Int[Tensor, " batch"] | None = None  # of `given` and `target`, where there is `given`; on the host
+    rows: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
+    decoder_input: Int[Tensor, "batch written"] | None = None
+    target_lengths: Int[Tensor, " batch"] | None = None
 
     @property
     def tokens(self) -> int:
-        """The real ones, of source and answer; the regions of an image are none.
+        """The number of source and target tokens without padding; the regions of an image are not counted.
 
         >>> Batch(torch.ones(2, 5), torch.ones(2, 5)).tokens
         10
-        >>> given, lengths = torch.ones(2, 4, dtype=torch.long), torch.tensor([2, 4])
-        >>> Batch(torch.ones(2, 5), given, torch.tensor([5, 1]), given=given, target_lengths=lengths).tokens
+        >>> target, lengths = torch.ones(2, 4, dtype=torch.long), torch.tensor([2, 4])
+        >>> source_lengths = torch.tensor([5, 1])
+        >>> Batch(torch.ones(2, 5), target, source_lengths, decoder_input=target, target_lengths=lengths).tokens
         12
         """
-        if self.given is None:
-            return counted(self.source, self.lengths)
-        read = 0 if self.lengths is None else int(self.lengths.sum())
-        return read + counted(self.given, self.target_lengths)
+        if self.decoder_input is None:
+            return count_tokens(self.source, self.lengths)
+        source = 0 if self.lengths is None else int(self.lengths.sum())
+        return source + count_tokens(self.decoder_input, self.target_lengths)
 
     def to(self, device: torch.device) -> "Batch":
-        """On another device, without waiting for what that is doing."""
+        """Copy to another device without synchronizing."""
         if device.type == "cpu":
             return self
         source, target = (tensor.to(device, non_blocking=True) for tensor in (self.source, self.target))
-        given = None if self.given is None else self.given.to(device, non_blocking=True)
-        return replace(self, source=source, target=target, given=given)
+        decoder_input = None if self.decoder_input is None else self.decoder_input.to(device, non_blocking=True)
+        return replace(self, source=source, target=target, decoder_input=decoder_input)
 
 
-def counted(tokens: Shaped[Tensor, "batch time *rest"], lengths: Int[Tensor, " batch"] | None) -> int:
-    """How many are real."""
+def count_tokens(tokens: Shaped[Tensor, "batch time *rest"], lengths: Int[Tensor, " batch"] | None) -> int:
+    """The number of tokens without padding."""
     return int(lengths.sum()) if lengths is not None else tokens.shape[0] * tokens.shape[1]
+
+
+def pad_rows(rows: Sequence[Shaped[ndarray, " _"]]) -> tuple[Int[Tensor, "batch time"], Int[Tensor, " batch"]]:
+    """Rows of unequal length as one tensor, padded with zeros, at least one step long; and their lengths.
+
+    >>> tokens, lengths = pad_rows([np.array([3, 1, 2]), np.array([5])])
+    >>> tokens.tolist(), lengths.tolist()
+    ([[3, 1, 2], [5, 0, 0]], [3, 1])
+    """
+    lengths = torch.tensor([len(row) for row in rows])
+    table = np.zeros((len(rows), max(1, int(lengths.max()))), dtype=np.int64)
+    for line, row in zip(table, rows, strict=True):
+        line[: len(row)] = row
+    return torch.from_numpy(table), lengths
 
 
 @dataclass(frozen=True)
 class StepOutput:
-    """What a model made of a batch: its loss, the state after it, and the outputs that its head reads."""
+    """What a model returns for a training batch: its loss, its new state, and the outputs that its head reads."""
 
     loss: Loss
     state: State | None
     y: Float[Tensor, "batch time dim"]
-    lengths: Int[Tensor, " batch"] | None = None  # of y, where they are not those of the source
+    lengths: Int[Tensor, " batch"] | None = None  # of y, if they are not those of the source
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores by name, and what a report shows beside them."""
+    """Scores by name, and the details that a report shows."""
 
     scores: dict[str, float]
     details: Details = field(default_factory=dict)
 
 
-class Task(ABC, Generic[Built, Item]):
-    """From files to batches, from batches to a loss, from a model to answers.
+class Task(ABC, Generic[ModelT, ItemT]):
+    """A task with data (`prepare`) trains; one with its vocabularies only (`from_files`) predicts.
 
-    A task with data (`prepare`) trains; one with its vocabularies alone (`from_files`) predicts.
+    chosen_by: the score by which the best model is chosen
     """
 
-    chosen_by: str  # the score by which the best model is known
+    chosen_by: str
     higher_is_better: bool
 
     def __init__(self, experiment: Experiment) -> None:
@@ -107,7 +131,7 @@ class Task(ABC, Generic[Built, Item]):
 
     @property
     def name(self) -> str:
-        """As the registry has it."""
+        """The task's name in the registry."""
         return self.experiment.task
 
     # Data ------------------------------------------------------------------------------------------------------
@@ -127,87 +151,87 @@ class Task(ABC, Generic[Built, Item]):
         """The vocabulary folder: name of file to content."""
 
     @abstractmethod
-    def parts(self) -> tuple[str, ...]:
-        """Which of train, valid and test there are."""
+    def splits(self) -> tuple[str, ...]:
+        """Which of train, valid and test the data have."""
 
     @abstractmethod
-    def read(self, files: Sequence[str], folder: Path) -> None:
-        """More data, as the part `test`, told in the vocabularies that there are; `folder` is for its arrays."""
+    def read_test_files(self, files: Sequence[str], folder: Path) -> None:
+        """Read other files as the split `test`, with this run's vocabularies; `folder` is for their arrays."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The data in one line, for a person."""
+        """The data in one line."""
 
     @abstractmethod
-    def epoch(self, number: int) -> Sequence[Item]:
-        """What is read in one epoch of training: a pure function of the seed and the number."""
+    def epoch(self, number: int) -> Sequence[ItemT]:
+        """The items of an epoch of training: a pure function of the seed and the number."""
 
     @abstractmethod
-    def batch(self, item: Item) -> Batch:
-        """One item of an epoch as tensors."""
+    def batch(self, item: ItemT) -> Batch:
+        """An item of an epoch as tensors."""
 
     @abstractmethod
-    def show(self, batch: Batch) -> Iterator[str]:
-        """A batch as a person would read it, a line a row."""
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        """A batch as text, one line per row."""
 
     # Model -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def build(self) -> Built:
-        """A fresh model."""
+    def build(self) -> ModelT:
+        """A freshly initialized model."""
 
     @abstractmethod
-    def step(self, model: Built, batch: Batch, state: State | None, done: float) -> StepOutput:
-        """The loss of a training batch; `done` is the share of training that is over, from 0 to 1."""
+    def step(self, model: ModelT, batch: Batch, state: State | None, progress: float) -> StepOutput:
+        """The loss of a training batch; `progress` goes from 0 to 1 in the course of training."""
 
     @abstractmethod
-    def evaluate(self, model: Built, part: str, device: torch.device) -> Evaluation:
-        """Scores on a part."""
+    def evaluate(self, model: ModelT, split: str, device: torch.device) -> Evaluation:
+        """Scores on a split."""
 
-    def validate(self, model: Built, part: str, device: torch.device) -> Evaluation:
-        """Scores on a part in the course of training, to choose by: a task may have a quicker way to them."""
-        return self.evaluate(model, part, device)
+    def validate(self, model: ModelT, split: str, device: torch.device) -> Evaluation:
+        """Scores during training, to choose the best model by: a task may have a faster way than `evaluate`."""
+        return self.evaluate(model, split, device)
 
     # Answers ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def predict(self, model: Built, texts: Sequence[str], device: torch.device) -> list[Answer]:
-        """An answer for each text, or for each file that it names; one that is generated, as the run was trained to."""
+    def predict(self, model: ModelT, texts: Sequence[str], device: torch.device) -> list[Answer]:
+        """An answer for each text (or file name), generated with the run's own decoding options if it is generated."""
 
-    def answer(
+    def generate(
         self,
-        model: Built,
+        model: ModelT,
         texts: Sequence[str],
         options: DecodeSection,
         device: torch.device,
         *,
         attention: bool = False,
     ) -> list[Answer]:
-        """The same of a task that generates its answers (`Use.DECODE`), as these options say.
+        """Like `predict`, with other decoding options; only for a task that generates its answers (`Use.DECODE`).
 
-        attention: whether an answer says where the model looked
+        attention: whether an answer includes the attention weights
         """
         raise UserError("this task generates no answers", "Use predict", location=self.name)
 
     def stream(
-        self, model: Built, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
+        self, model: ModelT, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
-        """Of a task that continues text (`Use.GENERATE`): what follows each prompt, piece by piece, by number."""
+        """The continuation of each prompt, piece by piece, by the prompt's index; only for `Use.GENERATE`."""
         raise UserError("this task continues no text", "Use predict", location=self.name)
 
-    def unknown(self, text: str) -> list[str]:
-        """The characters or words of a text that the model has never seen, each once, where that can be said."""
+    def unknown_tokens(self, text: str) -> list[str]:
+        """The characters or words of a text that are not in the training data, each once, if the task knows them."""
         return []
 
-    def examples(self, split: str, most: int) -> list[str]:
-        """Some inputs of a split, as a person would give them."""
+    def example_inputs(self, split: str, count: int) -> list[str]:
+        """The first inputs of a split, as a user would type them."""
         return []
 
     def example_input(self, folder: Path) -> str:
-        """An input to try the run in this folder with, short and easily quoted. If it must be a file, it is made."""
-        texts = [" ".join(text.split()[:8]) for text in self.examples(VALID, 20) if text.strip()]
+        """A short input, easily quoted, to try the run in this folder with. If it must be a file, it is created."""
+        texts = [" ".join(text.split()[:8]) for text in self.example_inputs(VALID, 20) if text.strip()]
         return min(map(one_line, texts), key=lambda text: ("'" in text, abs(len(text) - 30)), default="a text")
 
-    def samples(self, model: Built, device: torch.device) -> Iterator[dict[str, str]]:
-        """Texts for the log, each with its prompt; a task that does not write has none."""
+    def samples(self, model: ModelT, device: torch.device) -> Iterator[dict[str, str]]:
+        """Generated texts for the log, each with its prompt; none by default."""
         yield from ()

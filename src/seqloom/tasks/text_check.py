@@ -1,7 +1,7 @@
-"""What `seqloom check` looks for in plain text; of a task that reads it and has no check of its own, this is all."""
+"""What `seqloom check` looks for in plain text."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from seqloom.core.plurals import counted
@@ -15,8 +15,8 @@ from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
 from seqloom.data.text_io import LINE_LENGTH, EmptyFile, read_chunks, read_lines
 from seqloom.data.text_stream import MIN_TOKENS, split_spans, too_short
 
-BLOCK = 1 << 20  # characters looked at together; a longer line is looked at in pieces
-LONGEST = 10_000_000  # characters of a line that bytes which are not UTF-8 are looked for in
+BLOCK = 1 << 20  # characters that are read at once; a longer line is read in pieces
+LONGEST = 10_000_000  # characters of a line in which bytes that are not UTF-8 are looked for
 LITTLE = 100_000  # characters to learn from
 
 LONG = 40  # characters: a shorter line may well be there many times
@@ -29,7 +29,7 @@ Block = tuple[str, int, str]  # a file's name, the line that the text begins on,
 
 
 def check(source: DataSource, inspection: Inspection) -> None:
-    """Two readings: whether all can be read and how long it is (which says where it is split), and what it is."""
+    """Two readings: the first checks that all can be read and counts its length, which decides where it is split."""
     files, lengths = {}, {}
     for split in SPLITS:
         files[split], lengths[split] = readable_files(source.files[split], inspection)
@@ -40,43 +40,30 @@ def check(source: DataSource, inspection: Inspection) -> None:
     text = replace(source, data=source.data.model_copy(update=shares | unreadable), files=files)
     try:
         spans = split_spans(text, lambda split: lengths[split] or sum(map(len, text.text(split))))
-        splits = Splits(getattr(source.data, "tokenizer", None))
+        counts = TextCounts(getattr(source.data, "tokenizer", None))
         for split, block in split_blocks(text, spans):
-            splits.add(split, *block)
+            counts.add(split, *block)
     except UserError as error:
         inspection.add_error(error)
         return
-    summarize(splits, source, inspection)
-    splits.report(inspection)
+    counts.summarize(source, inspection)
+    counts.report(inspection)
     for split, (cut_from, _, _) in spans.items():
-        size = splits.sizes[split]
+        size = counts.sizes[split]
         if size.tokens < MIN_TOKENS:
             inspection.add_error(too_short(source, cut_from, split, size.characters))
-    learnt = splits.sizes[TRAIN].characters
-    if MIN_TOKENS <= learnt < LITTLE:
-        message = f"{counted(learnt, 'character')} is little to learn a language from"
-        inspection.add(
-            "note", Tally(1, []), Problem("little-text", message, "Give more text, or expect it to be learnt by heart")
-        )
+    if MIN_TOKENS <= (characters := counts.sizes[TRAIN].characters) < LITTLE:
+        message = f"{counted(characters, 'character')} is little to learn a language from"
+        advice = "Give more text, or expect it to be learnt by heart"
+        inspection.add("note", Tally(1, []), Problem("little-text", message, advice))
 
 
-def summarize(splits: "Splits", source: DataSource, inspection: Inspection) -> None:
-    """Sizes, characters and lines."""
-    for split, size in splits.sizes.items():
-        if size.characters:
-            cut = "" if split == TRAIN or source.has(split) else " (the end of train)"
-            lines = counted(size.lines, "line")
-            inspection.summarize(split, f"{counted(size.characters, 'character')}, {lines}{cut}")
-    sizes = splits.sizes.values()
-    distinct = set[str]().union(*(size.distinct for size in sizes))
-    wide, total = sum(size.wide for size in sizes), sum(size.characters for size in sizes)
-    inspection.summarize("characters", f"{len(distinct):,} distinct; {percent(wide, total)} of the text is not ASCII")
-    inspection.summarize("lines", f"{splits.lengths.describe()} characters")
+# Reading -------------------------------------------------------------------------------------------------------------
 
 
 def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple[Path, ...], int]:
-    """Those files of a split that can be read, and the length of their text; of several some may be empty."""
-    good, empty, length, last = [], [], 0, "\n"
+    """The files of a split that can be read, and the length of their text; of several files some may be empty."""
+    readable, empty, length, last = [], [], 0, "\n"
     for path in paths:
         try:
             size, end = 0, ""
@@ -84,7 +71,7 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
                 size, end = size + len(chunk), chunk[-1]
             length += size + (last != "\n")  # where a file does not end its last line, one newline is put between
             last = end
-            good.append(path)
+            readable.append(path)
         except EmptyFile as error:
             empty.append(error)
         except DataError as error:
@@ -92,18 +79,18 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
             inspection.others += bad_lines
             if not bad_lines:
                 inspection.add_error(error)
-    if good:
+    if readable:
         tally = Tally(len(empty), [error.template.location for error in empty[:MAX_LOCATIONS]])
         message = f"{counted(len(empty), 'file')} without text"
         inspection.add("note", tally, Problem("empty-files", message, "Nothing; empty files are skipped"))
-        return tuple(good), length
+        return tuple(readable), length
     for empty_file in empty:
         inspection.add_error(empty_file)
     return (), 0
 
 
 def unreadable_lines(path: Path) -> BadLines:
-    """Every line of a file that can't be read; how long it is does not matter here."""
+    """Every line of a file that can't be read, whatever its length."""
     bad_lines = BadLines()
 
     def on_bad_line(error: DataError) -> None:
@@ -118,8 +105,8 @@ def unreadable_lines(path: Path) -> BadLines:
     return bad_lines
 
 
-def blocks(text: DataSource, split: str) -> Iterator[Block]:
-    """The text of a split's files in blocks of whole lines, as far as lines are shorter than a block."""
+def read_blocks(text: DataSource, split: str) -> Iterator[Block]:
+    """The text of a split's files in blocks of whole lines, unless a line is longer than a block."""
     if split == TRAIN and text.corpus:
         yield from numbered(text.corpus, text.generate())
         return
@@ -131,7 +118,7 @@ def blocks(text: DataSource, split: str) -> Iterator[Block]:
 
 
 def numbered(name: str, chunks: Iterable[str]) -> Iterator[Block]:
-    """Blocks with the lines that they begin on."""
+    """Blocks with the line that each begins on."""
     line = 1
     for block in at_lines(chunks, BLOCK):
         yield name, line, block
@@ -139,55 +126,61 @@ def numbered(name: str, chunks: Iterable[str]) -> Iterator[Block]:
 
 
 def split_blocks(text: DataSource, spans: dict[str, tuple[str, int, int]]) -> Iterator[tuple[str, Block]]:
-    """Blocks with the split of each, the training split first; a block that straddles a cut is cut there."""
+    """Blocks with the split of each, the training split first; a block across a boundary is cut there."""
     for source in SPLITS:
         if not text.has(source):
             continue
-        at = 0
-        for name, line, block in with_newlines(blocks(text, source)):
+        position = 0
+        for name, line, block in with_newlines(read_blocks(text, source)):
             for split, (cut_from, start, stop) in spans.items():
-                inside = slice(max(start - at, 0), max(stop - at, 0))
+                inside = slice(max(start - position, 0), max(stop - position, 0))
                 if cut_from == source and (piece := block[inside]):
                     yield split, (name, line + block.count("\n", 0, inside.start), piece)
-            at += len(block)
+            position += len(block)
 
 
 def with_newlines(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same blocks, with the newline that ends a file's last line where the file does not, before another file.
+    """The same blocks, with a newline between two files where the first does not end its last line.
 
     >>> list(with_newlines([("a.txt", 1, "one"), ("b.txt", 1, "two")]))
     [('a.txt', 1, 'one'), ('a.txt', 1, '\\n'), ('b.txt', 1, 'two')]
     """
-    before: Block | None = None
+    previous: Block | None = None
     for block in blocks:
-        if block[1] == 1 and before is not None and not before[2].endswith("\n"):
-            yield before[0], before[1] + before[2].count("\n"), "\n"
+        if block[1] == 1 and previous is not None and not previous[2].endswith("\n"):
+            yield previous[0], previous[1] + previous[2].count("\n"), "\n"
         yield block
-        before = block
+        previous = block
 
 
-class Size:
-    """What is counted of one split, and the characters that it has."""
-
-    def __init__(self) -> None:
-        self.characters = self.lines = self.wide = self.tokens = 0
-        self.distinct: set[str] = set()
-        self.new: dict[str, int] = {}  # characters that the training split lacks, and how often each is here
-        self.tally = Tally()  # of those
+# Counting ------------------------------------------------------------------------------------------------------------
 
 
-class Splits:
-    """What is seen of the text, split by split, block by block."""
+@dataclass
+class SplitSize:
+    """Counts of one split; `new` are the characters that the training split lacks, with how often each occurs."""
+
+    characters: int = 0
+    lines: int = 0
+    wide: int = 0
+    tokens: int = 0
+    distinct: set[str] = field(default_factory=set)
+    new: dict[str, int] = field(default_factory=dict)
+    new_tally: Tally = field(default_factory=Tally)
+
+
+class TextCounts:
+    """Counts of the text, split by split, block by block."""
 
     def __init__(self, tokenizer: str | None) -> None:
         self.tokenizer = tokenizer
-        self.sizes = {split: Size() for split in SPLITS}
+        self.sizes = {split: SplitSize() for split in SPLITS}
         self.lengths, self.odd, self.very_long = Lengths(), OddCharacters(), Tally()
         self.contents = TextIndex()
-        self.open, self.begun = 0, Location("", 1)  # characters of a line that the next block continues; its location
+        self.open, self.open_at = 0, Location("", 1)  # characters of a line that the next block continues; its location
 
     def add(self, split: str, name: str, line: int, text: str) -> None:
-        """Look at the next block."""
+        """Count the next block."""
         size = self.sizes[split]
         size.characters += len(text)
         size.lines += text.count("\n")
@@ -196,7 +189,10 @@ class Splits:
             size.tokens += count_tokens(text, self.tokenizer)
         size.distinct.update(text)
         if split != TRAIN:
-            self._look_for_new(size, name, line, text)
+            for character in sorted(set(text) - self.sizes[TRAIN].distinct):
+                if character not in size.new:
+                    size.new_tally.add(Location(name, line + text.count("\n", 0, text.index(character))))
+                size.new[character] = size.new.get(character, 0) + text.count(character)
         plain = text.isascii() and not ANY.search(text)
         for location, content in self._lines(name, line, text):
             if not plain:
@@ -206,38 +202,43 @@ class Splits:
 
     def _lines(self, name: str, first: int, text: str) -> Iterator[tuple[Location, str]]:
         """Each line, or piece of one, with its location; a line's length is counted where it ends."""
-        if self.open and name != self.begun.file:
+        if self.open and name != self.open_at.file:
             self._end_line()
-        *whole, rest = text.split("\n")
-        for number, content in enumerate(whole, first):
+        *complete, rest = text.split("\n")
+        for number, content in enumerate(complete, first):
             location = Location(name, number)
             self._continue_line(len(content), location)
             self._end_line()
             yield location, content
         if rest:
-            location = Location(name, first + len(whole))
+            location = Location(name, first + len(complete))
             self._continue_line(len(rest), location)
             yield location, rest
 
     def _continue_line(self, characters: int, location: Location) -> None:
         if not self.open:
-            self.begun = location
+            self.open_at = location
         self.open += characters
 
     def _end_line(self) -> None:
         self.lengths.add(self.open)
         if self.open > VERY_LONG:
-            self.very_long.add(self.begun)
+            self.very_long.add(self.open_at)
         self.open = 0
 
-    def _look_for_new(self, size: Size, name: str, line: int, text: str) -> None:
-        for character in sorted(set(text) - self.sizes[TRAIN].distinct):
-            if character not in size.new:
-                size.tally.add(Location(name, line + text.count("\n", 0, text.index(character))))
-            size.new[character] = size.new.get(character, 0) + text.count(character)
+    def summarize(self, source: DataSource, inspection: Inspection) -> None:
+        for split, size in self.sizes.items():
+            if size.characters:
+                cut = "" if split == TRAIN or source.has(split) else " (the end of train)"
+                lines = counted(size.lines, "line")
+                inspection.summarize(split, f"{counted(size.characters, 'character')}, {lines}{cut}")
+        sizes = self.sizes.values()
+        distinct = set[str]().union(*(size.distinct for size in sizes))
+        wide = percent(sum(size.wide for size in sizes), sum(size.characters for size in sizes))
+        inspection.summarize("characters", f"{len(distinct):,} distinct; {wide} of the text is not ASCII")
+        inspection.summarize("lines", f"{self.lengths.describe()} characters")
 
     def report(self, inspection: Inspection) -> None:
-        """Findings."""
         if self.open:
             self._end_line()
         self._report_duplicates(inspection)
@@ -246,11 +247,8 @@ class Splits:
             new = sorted(size.new, key=lambda character: -size.new[character])
             shown = " ".join(map(visible, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
             message = f"{counted(len(new), 'character')} of {split} never in train: {shown}"
-            inspection.add(
-                "note",
-                size.tally,
-                Problem("new-characters", message, "Nothing; a character model reads them as unknown"),
-            )
+            advice = "Nothing; a character model reads them as unknown"
+            inspection.add("note", size.new_tally, Problem("new-characters", message, advice))
         message = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
         advice = "Nothing to do, if it is meant; check whether line ends are missing"
         inspection.add("note", self.very_long, Problem("long-lines", message, advice))
@@ -259,23 +257,23 @@ class Splits:
     def _report_duplicates(self, inspection: Inspection) -> None:
         repeated, sizes = self.contents.duplicates(), self.contents.sizes
         for split in SPLITS:
-            again, size = repeated.within(split), sizes[split]
-            if again.count >= max(REPEATS * size, 2):
-                lines = f"{percent(again.count, size)} of the long lines of {split} ({again.count:,})"
-                kind: Kind = "warning" if again.count >= MANY * size else "note"
+            tally, size = repeated.within(split), sizes[split]
+            if tally.count >= max(REPEATS * size, 2):
+                lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
+                kind: Kind = "warning" if tally.count >= MANY * size else "note"
                 advice = "Remove them if they came by copying (headers, footers, the same page)"
-                inspection.add(kind, again, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
+                inspection.add(kind, tally, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
         for split in (VALID, TEST):
-            both, size = repeated.shared(split, TRAIN), sizes[split]
-            if both.count >= max(OVERLAPS * size, 1):
-                lines = f"{percent(both.count, size)} of the long lines of {split} ({both.count:,})"
-                kind = "warning" if both.count >= LEAK * size else "note"
+            tally, size = repeated.shared(split, TRAIN), sizes[split]
+            if tally.count >= max(OVERLAPS * size, 1):
+                lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
+                kind = "warning" if tally.count >= LEAK * size else "note"
                 advice = f"Remove them from one of the two, or scores on {split} will be too good"
-                inspection.add(kind, both, Problem("shared-lines", f"{lines} are in train too", advice))
+                inspection.add(kind, tally, Problem("shared-lines", f"{lines} are in train too", advice))
 
 
 def visible(character: str) -> str:
-    """A character for a message, by its number if it can't be seen.
+    """A character for a message, by its number if it is invisible.
 
     >>> visible("é"), visible("\\u200b")
     ('é', 'U+200B')

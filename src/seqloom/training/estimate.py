@@ -41,9 +41,9 @@ def estimate(session: Session, shown: int = 5) -> Estimate:
     with part_errors(session.experiment):
         trainer = session.trainer([])
         task, config = session.task, trainer.config
-        first_batch = tuple(islice(task.show(task.batch(trainer.items[0])), shown))
+        first_batch = tuple(islice(task.format_batch(task.batch(trainer.items[0])), shown))
         seconds, tokens, steps = time_steps(trainer)
-        splits = [split for split in ("valid", "test") if split in task.parts()]
+        splits = [split for split in ("valid", "test") if split in task.splits()]
         evaluation = {split: elapsed(trainer.evaluate, split) for split in splits}
         steps_per_epoch = -(-len(trainer.items) // config.accumulate)
         validations = -(-trainer.total // (config.validate_every or steps_per_epoch))  # the last one at the end

@@ -114,7 +114,7 @@ class Session:
             score = average.scores[self.task.chosen_by]
             content["averaged"] = {"steps": average.steps, "score": score, "kept": average.best}
         for split in ("valid", "test"):
-            if split in self.task.parts():
+            if split in self.task.splits():
                 with torch.inference_mode():  # in float32, as `evaluate` and `predict` do
                     evaluation = self.task.evaluate(run.model, split, self.device)
                 content[split] = evaluation.scores

@@ -13,8 +13,7 @@ from seqloom.data.images import read_image_or_features
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.tasks.caption.config import DATA_SPEC
-from seqloom.tasks.caption.image_source import KIND, Pictures, image_numbers, image_of, shared_images
-from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.caption.task import KIND_FILE, Caption, image_numbers, image_of, shared_images
 from seqloom.tasks.registry import experiment
 from tests.data.photos import IMAGES, ROWS, Rows, chosen, draw, features, saved
 
@@ -35,14 +34,9 @@ def made(rows: Rows = ROWS, **data: Any) -> Caption:
     return prepared(train=saved("a.tsv", rows), **data)
 
 
-def pictures(task: Caption) -> Pictures:
-    assert isinstance(task.source, Pictures)
-    return task.source
-
-
 def told(task: Caption, split: str) -> Rows:
     """The rows of a split as they were."""
-    part, images = task.data.splits[split], pictures(task).images
+    part, images = task.data.splits[split], task.images
     return [(images.name(image_of(part, row)), part.text("target_texts", row)) for row in range(len(part))]
 
 
@@ -50,7 +44,7 @@ def test_every_caption_is_in_one_split_with_its_image() -> None:
     task = made(test_share=0.2)
     assert sorted(row for split in task.data.splits for row in told(task, split)) == sorted(ROWS)
     assert set(task.data.splits) == {TRAIN, VALID, TEST}
-    images = pictures(task).images
+    images = task.images
     for part in task.data.splits.values():
         assert len(part) == len(part["target"]) == len(image_numbers(part))
         assert part["image"].lengths().tolist() == [1] * len(part)
@@ -65,16 +59,16 @@ def test_every_caption_is_in_one_split_with_its_image() -> None:
 
 def test_all_captions_of_an_image_are_in_one_split_and_are_its_references() -> None:
     task = made(sorted(ROWS, key=lambda row: row[1][-3:]))  # so that an image's captions are far apart
-    source, splits = pictures(task), task.data.splits
+    splits = task.data.splits
     seen = [set(image_numbers(part).tolist()) for part in splits.values()]
-    assert sum(map(len, seen)) == len(set.union(*seen)) == len(source.images) == IMAGES
+    assert sum(map(len, seen)) == len(set.union(*seen)) == len(task.images) == IMAGES
     for part in splits.values():
         for row in range(len(part)):
-            name = source.images.name(image_of(part, row))
+            name = task.images.name(image_of(part, row))
             said = [caption for path, caption in ROWS if path == name]
-            assert source.references(part, row) == source.captions_of(part, image_of(part, row)) == said
+            assert task.references(part, row) == task.captions_of(part, image_of(part, row)) == said
         elsewhere = next(iter(set(range(IMAGES)) - set(image_numbers(part).tolist())))
-        assert source.captions_of(part, elsewhere) == []
+        assert task.captions_of(part, elsewhere) == []
 
 
 def test_one_image_is_in_one_split_however_its_path_is_written() -> None:
@@ -84,13 +78,12 @@ def test_one_image_is_in_one_split_however_its_path_is_written() -> None:
     saved("else/b.tsv", [(f"../{image}", "elsewhere") for image, _ in ROWS[::2]])
     saved("c.tsv", [(f"{way}/{i}.png", way) for i in range(IMAGES) for way in ("else/../photos", "link", "photos")])
     task = prepared(train=["a.tsv", "else/b.tsv", "c.tsv"])
-    source = pictures(task)
-    assert len(source.images) == IMAGES
+    assert len(task.images) == IMAGES
     assert list(shared_images(task.data)) == []
     for part in task.data.splits.values():
         for image in set(image_numbers(part).tolist()):
-            said = [caption for path, caption in ROWS if path == source.images.name(image)]
-            assert source.captions_of(part, image) == [*said, "elsewhere", "else/../photos", "link", "photos"]
+            said = [caption for path, caption in ROWS if path == task.images.name(image)]
+            assert task.captions_of(part, image) == [*said, "elsewhere", "else/../photos", "link", "photos"]
     alone = made()
     for split in (TRAIN, VALID):  # the first writing decides, wherever the data lie
         assert {name for name, _ in told(task, split)} == {name for name, _ in told(alone, split)}
@@ -132,7 +125,7 @@ def test_bad_images_are_left_out_with_their_captions() -> None:
     Path("photos/3.png").unlink()
     task = made(on_bad_image="skip")
     assert sum(map(len, task.data.splits.values())) == len(ROWS) - 2
-    assert (task.data.notes["bad_images"], task.data.skipped, len(pictures(task).images)) == (1, 0, IMAGES - 1)
+    assert (task.data.notes["bad_images"], task.data.skipped, len(task.images)) == (1, 0, IMAGES - 1)
 
 
 def test_bad_lines_and_bad_images_are_counted_apart() -> None:
@@ -169,9 +162,9 @@ def test_too_few_images_leave_a_split_empty() -> None:
 def to_test(rows: Rows, folder: Path, features: int = 0, **data: Any) -> Caption:
     """What a run of photographs (or of features) makes of another file."""
     asked = experiment({"task": "caption", "data": {"train": "a.tsv", "image_size": 8, **data}})
-    files = {**made().files(), KIND: json.dumps({"features": features, "regions": 6 if features else 0})}
+    files = {**made().files(), KIND_FILE: json.dumps({"features": features, "regions": 6 if features else 0})}
     task = Caption.from_files(asked, files)
-    task.read([saved("b.tsv", rows)], folder)
+    task.read_test_files([saved("b.tsv", rows)], folder)
     return task
 
 
@@ -184,7 +177,7 @@ def test_a_file_to_test_on_is_read_with_the_runs_tokenizer(tmp_path: Path) -> No
     assert [part["target"][row].tolist() for row in range(6)] == [
         task.target.encode(caption).tolist() for _, caption in ROWS[:6]
     ]
-    assert len(pictures(task).images) == 3
+    assert len(task.images) == 3
     with pytest.raises(DataError, match=r"b\.tsv:1: 'photos/0\.png' is an image, where vectors of 7 are expected"):
         to_test(ROWS[:6], tmp_path / "other", features=7)
 
@@ -204,18 +197,18 @@ def test_a_file_to_test_on_without_one_good_image_is_a_sentence(tmp_path: Path) 
 
 def test_drawn_scenes_are_split_by_image_and_found_again_by_their_line() -> None:
     task = prepared(corpus="scenes", examples=60, corpus_length=2, image_size=16)
-    source, drawn = pictures(task), list(scenes.captioned(1, 2, 60))
-    assert sum(map(len, task.data.splits.values())) == len(source.images) == 60
+    drawn = list(scenes.captioned(1, 2, 60))
+    assert sum(map(len, task.data.splits.values())) == len(task.images) == 60
     for part in task.data.splits.values():
         for row in range(len(part)):
             scene, caption = drawn[part.line[row] - 1].values
             assert part.text("target_texts", row) == caption == scene.caption
-            assert np.array_equal(source.images[image_of(part, row)], scene.image(16))
-            assert source.references(part, row) == [scene.caption]
+            assert np.array_equal(task.images[image_of(part, row)], scene.image(16))
+            assert task.references(part, row) == [scene.caption]
 
 
 def test_scenes_to_learn_from_and_photographs_to_choose_by() -> None:
     task = prepared(corpus="scenes", examples=20, valid=saved("b.tsv", ROWS[:4]))
-    assert (len(task.data.splits[VALID]), len(pictures(task).images)) == (4, 22)
+    assert (len(task.data.splits[VALID]), len(task.images)) == (4, 22)
     assert told(task, VALID) == ROWS[:4]
     assert sum(map(len, task.data.splits.values())) == 24

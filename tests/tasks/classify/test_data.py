@@ -191,8 +191,8 @@ def test_several_labels_a_row() -> None:
 def test_with_a_separator_a_text_may_have_several_labels_whatever_the_examples_have() -> None:
     data = made(ROWS, label_separator="|")
     assert data.notes["single"]
-    assert Classify.prepare(chosen(label_separator="|"), source(label_separator="|")).several
-    assert not Classify.prepare(chosen(), source()).several
+    assert Classify.prepare(chosen(label_separator="|"), source(label_separator="|")).multilabel
+    assert not Classify.prepare(chosen(), source()).multilabel
     assert label_names(made([(text, "x") for text, _ in ROWS], label_separator="|")).names == ("x",)
 
 
@@ -202,7 +202,7 @@ def test_lists_of_labels_are_several_and_may_be_none() -> None:
     data = prepared(train="a.jsonl")
     assert not data.notes["single"]
     assert min(part["labels"].lengths().min() for part in data.splits.values()) == 0
-    assert Classify.prepare(chosen(train="a.jsonl"), source(train="a.jsonl")).several
+    assert Classify.prepare(chosen(train="a.jsonl"), source(train="a.jsonl")).multilabel
 
 
 def test_bad_lines_are_counted_once() -> None:
@@ -253,7 +253,7 @@ def test_a_run_of_one_label_a_text_is_tested_on_such_texts(labels: list[str], co
     task = Classify.prepare(chosen(), source())
     Path("t.jsonl").write_text(json.dumps({"text": "a text", "label": labels}) + "\n")
     with pytest.raises(DataError) as error:
-        task.read(["t.jsonl"], Path("out"))
+        task.read_test_files(["t.jsonl"], Path("out"))
     what, do = f"{count} labels, and this run gives each text one", "Leave the example out, or train on such ones"
     assert str(error.value) == f"t.jsonl:1: {what}. {do}."
 

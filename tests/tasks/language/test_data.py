@@ -42,7 +42,7 @@ def test_a_token_is_a_character_unless_another_kind_is_asked_for() -> None:
 
 def test_a_text_is_prepared_as_the_config_says() -> None:
     task = made(lowercase=True, min_count=99, test_share=0.1)
-    assert task.parts() == (TRAIN, VALID, TEST)
+    assert task.splits() == (TRAIN, VALID, TEST)
     assert task.tokenizer.learned.lowercase
     assert "l" in task.tokenizer.learned.tokens
     assert not {"L", "9"} & set(task.tokenizer.learned.tokens)
@@ -58,7 +58,7 @@ def test_no_file_is_the_first_corpus() -> None:
 
 def test_an_embedded_corpus_is_prepared_as_a_text() -> None:
     task = made(train=(), corpus="brackets", corpus_length=4, examples=20)
-    assert task.parts() == (TRAIN, VALID)
+    assert task.splits() == (TRAIN, VALID)
     assert set(task.tokenizer.learned.tokens) > {"(", ")", "\n"}
 
 
@@ -66,8 +66,8 @@ def test_a_run_reads_another_file_in_its_own_tokens() -> None:
     learned = made(tokenizer="bpe", vocabulary_size=300)
     task = Language.from_files(learned.experiment, learned.files())
     Path("t.txt").write_text("a new line\n")
-    task.read(["t.txt"], Path("out"))
-    assert task.parts() == (TEST,)
+    task.read_test_files(["t.txt"], Path("out"))
+    assert task.splits() == (TEST,)
     assert task.data.tokens[TEST].tolist() == learned.tokenizer.encode("a new line\n").tolist()
     with pytest.raises(DataError, match=r"^none\.txt: there is no such file\."):
-        task.read(["none.txt"], Path("out"))
+        task.read_test_files(["none.txt"], Path("out"))

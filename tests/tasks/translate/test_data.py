@@ -14,8 +14,8 @@ from seqloom.data.row_store import SourceFile
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID, split_by_content
 from seqloom.data.tokenizers import Tokenizer
+from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
 from seqloom.tasks.registry import experiment
-from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE, sides
 from seqloom.tasks.translate.config import DATA_SPEC
 from seqloom.tasks.translate.data import schema
 
@@ -51,11 +51,11 @@ def made(rows: list[Row], **data: Any) -> Dataset:
 
 
 def source(data: Dataset) -> Tokenizer:
-    return sides(data.encoders)[0]
+    return data.encoders[SOURCE_FILE]
 
 
 def target(data: Dataset) -> Tokenizer:
-    return sides(data.encoders)[1]
+    return data.encoders.get(TARGET_FILE, data.encoders[SOURCE_FILE])
 
 
 def odd(data: Dataset, *names: str) -> tuple[int, str | None, int]:

@@ -3,7 +3,7 @@
 from seqloom.data.image_store import ImageOptions
 from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.tasks.caption.config import CaptionData
-from seqloom.tasks.text_source import TARGET_FILE
+from seqloom.tasks.generation_task import TARGET_FILE
 
 FOR_TEXTS = "pairs of texts are for 'seqloom train translate'"
 IMAGE, CAPTION, NAME = 0, 1, 2  # which value of an example, once its image has a number

@@ -1,4 +1,4 @@
-"""What people see of captioning."""
+"""The report of captioning."""
 
 from typing import ClassVar
 

@@ -1,5 +1,6 @@
 """Classification: one label for a text, or several."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Integer
-from numpy import ndarray
+from torch import Tensor
 
 from seqloom.core.config.section import keys
 from seqloom.core.problem import ConfigError, DataError, KeyName
@@ -24,29 +24,30 @@ from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
+from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
 from seqloom.tasks.classify.data import LABELS, LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.hardest_examples import Worst
+from seqloom.tasks.hardest_examples import HardestExamples
 from seqloom.tasks.metrics.calibration import Calibration
-from seqloom.tasks.metrics.classes import Classes as ClassScores
-from seqloom.tasks.metrics.classes import MultiLabel
+from seqloom.tasks.metrics.classes import Classes, MultiLabel
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import MetricInputs
-from seqloom.tasks.padding import padded
-from seqloom.tasks.row_task import RowTask
-from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput
+from seqloom.tasks.row_task import Rows, RowTask
+from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput, pad_rows
 
-SEVERAL = "several.json"  # there is such a file where a text may have several labels
+MULTILABEL_FILE = "several.json"  # exists if a text may have several labels
 
 
 class Classify(RowTask[Model]):
-    """p(label | text) from one vector for the whole text."""
+    """p(label | text) from one vector for the whole text.
 
-    items: ClassVar[str] = "texts"
-    made_of: ClassVar[str] = "tokens"
-    rows: ClassVar[str] = "tokens"
+    baseline: the most frequent label of the training split; None if a text may have several labels
+    """
+
+    row_noun: ClassVar[str] = "texts"
+    length_unit: ClassVar[str] = "tokens"
+    length_column: ClassVar[str] = "tokens"
     higher_is_better = True
 
     def __init__(
@@ -56,14 +57,13 @@ class Classify(RowTask[Model]):
         data: Dataset | None = None,
         source: DataSource | None = None,
         *,
-        usual: str | None,
+        baseline: str | None,
     ) -> None:
-        """usual: the most frequent label of the training split; None where a text may have several."""
         super().__init__(experiment, encoders, data, source)
         self.tokenizer: Tokenizer = encoders[TOKENIZER_FILE]
         self.labels: Vocabulary = encoders[LABELS_FILE]
-        self.usual, self.several = usual, usual is None
-        self.chosen_by = "micro_f1" if self.several else "accuracy"
+        self.baseline, self.multilabel = baseline, baseline is None
+        self.chosen_by = "micro_f1" if self.multilabel else "accuracy"
 
     @classmethod
     def schema(cls, experiment: Experiment) -> Schema:
@@ -71,161 +71,158 @@ class Classify(RowTask[Model]):
 
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> "Classify":
-        given = keys(experiment.data, ClassifyData)
-        named = source.data.model_copy(update={"tokenizer": given.tokenizer or guess_tokenizer(source)})
-        source = replace(source, data=named)
-        experiment = experiment.model_copy(update={"data": named})
+        config = keys(experiment.data, ClassifyData)
+        section = source.data.model_copy(update={"tokenizer": config.tokenizer or guess_tokenizer(source)})
+        source = replace(source, data=section)
+        experiment = experiment.model_copy(update={"data": section})
         data = prepare(source, cls.schema(experiment))
-        if not data.notes["single"] or given.label_separator is not None:
-            return cls(for_several(experiment), data.encoders, data, source, usual=None)
-        usual = most_frequent(data.splits[TRAIN]["labels"].flat, data.encoders[LABELS_FILE])
-        return cls(experiment, data.encoders, data, source, usual=usual)
+        if not data.notes["single"] or config.label_separator is not None:
+            return cls(without_class_options(experiment), data.encoders, data, source, baseline=None)
+        baseline = most_frequent(data.splits[TRAIN]["labels"].flat, data.encoders[LABELS_FILE])
+        return cls(experiment, data.encoders, data, source, baseline=baseline)
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Classify":
         encoders = cls.load_encoders(experiment, files)
-        usual = None if SEVERAL in files else restored(files, encoders[LABELS_FILE])
-        return cls(experiment, encoders, usual=usual)
+        baseline = None if MULTILABEL_FILE in files else load_baseline(files, encoders[LABELS_FILE])
+        return cls(experiment, encoders, baseline=baseline)
 
     def files(self) -> dict[str, str]:
-        return super().files() | ({SEVERAL: "true"} if self.usual is None else {USUAL: saved(self.usual)})
+        if self.baseline is None:
+            return super().files() | {MULTILABEL_FILE: "true"}
+        return super().files() | {BASELINE_FILE: json.dumps(self.baseline, ensure_ascii=False)}
 
-    def read(self, files: Sequence[str], folder: Path) -> None:
-        self._data_source = source = self.source_to_test(files)
+    def read_test_files(self, files: Sequence[str], folder: Path) -> None:
+        self._data_source = source = self.test_source(files)
 
-        def counted(on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
-            return ((split, self.counted(example)) for split, example in source.examples(on_bad_line))
+        def examples(on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
+            for split, example in source.examples(on_bad_line):
+                labels = example.values[LABELS]
+                if not self.multilabel and len(labels) != 1:
+                    message = f"{len(labels) or 'no'} labels, and this run gives each text one"
+                    advice = "Leave the example out, or train on such ones"
+                    raise DataError(example.location, message, advice, code="label-count")
+                yield split, example
 
-        self._data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, counted)
+        self._data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, examples)
 
-    def counted(self, example: Record) -> Record:
-        """An example with as many labels as this run's have: exactly one, or any number."""
-        labels = example.values[LABELS]
-        if not self.several and len(labels) != 1:
-            message = f"{len(labels) or 'no'} labels, and this run gives each text one"
-            raise DataError(
-                example.location, message, "Leave the example out, or train on such ones", code="label-count"
-            )
-        return example
-
-    def told_in(self) -> str:
+    def describe_encoders(self) -> str:
         return f"{len(self.labels)} labels, {self.tokenizer.kind} tokens"
 
-    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        """Some rows of a part as tensors."""
-        source, lengths = padded([part["tokens"][row] for row in rows])
-        if not self.several:
-            target = torch.from_numpy(np.array([part["labels"][row][0] for row in rows], dtype=np.int64))
+    def collate(self, split: Split, rows: Rows) -> Batch:
+        source, lengths = pad_rows([split["tokens"][row] for row in rows])
+        if not self.multilabel:
+            target = torch.from_numpy(np.array([split["labels"][row][0] for row in rows], dtype=np.int64))
         else:
             target = torch.zeros(len(rows), len(self.labels), dtype=torch.bool)
             for i, row in enumerate(rows):
-                target[i, part["labels"][row].astype(np.int64)] = True
-        return Batch(source, target, lengths, rows=tuple(int(row) for row in rows))
+                target[i, split["labels"][row].astype(np.int64)] = True
+        return Batch(source, target, lengths, rows=tuple(rows.tolist()))
 
-    def show(self, batch: Batch) -> Iterator[str]:
-        for tokens_of, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):  # type: ignore[union-attr]
-            told = " ".join(self.tokenizer.tokens(tokens_of[:length].tolist()))
-            yield f"{told} -> {self.told(self.data.splits[TRAIN]['labels'][row].tolist())}"
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        assert batch.lengths is not None
+        for tokens, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):
+            text = " ".join(self.tokenizer.tokens(tokens[:length].tolist()))
+            yield f"{text} -> {self.format_labels(self.data.splits[TRAIN]['labels'][row].tolist())}"
 
-    def told(self, labels: Sequence[int]) -> str:
-        """Labels for a person."""
+    def format_labels(self, labels: Sequence[int]) -> str:
         return ", ".join(self.labels[label] for label in labels) or "(none)"
 
     def build(self) -> Model:
-        part, smoothing = self.experiment.model, self.experiment.train.label_smoothing
-        layers = part.build(part.dim, causal=False)
-        own, size, classes = keys(part, ClassifyModel), layers.output_size, len(self.labels)
+        section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
+        layers = section.build(section.dim, causal=False)
+        config, size, classes = keys(section, ClassifyModel), layers.output_size, len(self.labels)
         head: PooledClassHead = (
-            LabelsPerSequence(size, classes, pool=own.pool)
-            if self.several
-            else PooledClassHead(own.pool, HEADS[own.head](size, classes, smoothing=smoothing))
+            LabelsPerSequence(size, classes, pool=config.pool)
+            if self.multilabel
+            else PooledClassHead(config.pool, HEADS[config.head](size, classes, smoothing=smoothing))
         )
-        return part.initialized(Model(part.tokens(len(self.tokenizer)), layers, head))
+        return section.initialized(Model(section.tokens(len(self.tokenizer)), layers, head))
 
-    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
+    def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)
         if keys(self.experiment.train, ClassifyTrain).loss_at == "every":
-            # Each step is asked for the class (Lipton et al. 2016).
-            each = batch.target.unsqueeze(1).expand(-1, y.shape[1], *batch.target.shape[1:])
-            return StepOutput(model.head.head.loss(y, each, batch.lengths), None, y)  # type: ignore[union-attr, operator]
+            # Each step predicts the class (Lipton et al. 2016).
+            target = batch.target.unsqueeze(1).expand(-1, y.shape[1], *batch.target.shape[1:])
+            return StepOutput(model.head.head.loss(y, target, batch.lengths), None, y)  # type: ignore[union-attr, operator]
         return StepOutput(model.head.loss(y, batch.target, batch.lengths), None, y)
 
-    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
-        data = self.data.splits[part]
-        measured, calibration, worst = Likelihood(), Calibration(), Worst()
+    def evaluate(self, model: Model, split: str, device: torch.device) -> Evaluation:
+        data = self.data.splits[split]
+        likelihood, calibration, hardest = Likelihood(), Calibration(), HardestExamples()
         metric_inputs = MetricInputs(keys(self.experiment.train, ClassifyTrain).metrics)
-        scores = MultiLabel(self.labels.names) if self.several else ClassScores(self.labels.names)
-        for batch in (each.to(device) for each in self.all_of(data)):
+        classes = MultiLabel(self.labels.names) if self.multilabel else Classes(self.labels.names)
+        for batch in (batch.to(device) for batch in self.batches(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
-            measured.add(loss.total, loss.count)
-            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
-            said = model.head.predict(y, batch.lengths)
-            scores.add(batch.target, said)
+            likelihood.add(loss.total, loss.count)
+            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # NaN: the model diverged
+            predicted = model.head.predict(y, batch.lengths)
+            classes.add(batch.target, predicted)
             if metric_inputs.names:
-                for answer, reference in zip(said.tolist(), batch.target.tolist(), strict=True):
-                    metric_inputs.add(self.answer_of(answer), self.answer_of(reference))
-            if not self.several:
-                calibration.add(p.amax(dim=1), said == batch.target)
-            self.note_worst(worst, data, batch, p)
-        details: Details = {"per_class": scores.by_class(), "worst": worst.told()}
-        if isinstance(scores, ClassScores) and self.usual is not None:
-            details["baseline"] = baseline(self.usual, self.labels, scores.confusion)
-            details |= {"labels": list(self.labels.names), "confusion": scores.confusion.tolist()}
+                for answer, reference in zip(predicted.tolist(), batch.target.tolist(), strict=True):
+                    metric_inputs.add(self.as_labels(answer), self.as_labels(reference))
+            if not self.multilabel:
+                calibration.add(p.amax(dim=1), predicted == batch.target)
+            self.add_hardest(hardest, data, batch, p)
+        details: Details = {"per_class": classes.by_class(), "worst": hardest.details()}
+        if isinstance(classes, Classes) and self.baseline is not None:
+            details["baseline"] = baseline_details(self.baseline, self.labels, classes.confusion)
+            details |= {"labels": list(self.labels.names), "confusion": classes.confusion.tolist()}
             details |= calibration.details()
-        return Evaluation({**scores.scores(), "loss": measured.scores()["loss"], **metric_inputs.scores()}, details)
+        scores = {**classes.scores(), "loss": likelihood.scores()["loss"], **metric_inputs.scores()}
+        return Evaluation(scores, details)
 
-    def answer_of(self, target: int | list[bool]) -> str | tuple[str, ...]:
-        """A label; all of them, in the order of the vocabulary, where a text may have several."""
+    def as_labels(self, target: int | list[bool]) -> str | tuple[str, ...]:
+        """A label; for several labels all of them, in the order of the vocabulary."""
         if isinstance(target, int):
             return self.labels[target]
-        return tuple(label for label, has_it in zip(self.labels.names, target, strict=True) if has_it)
+        return tuple(label for label, present in zip(self.labels.names, target, strict=True) if present)
 
-    def note_worst(self, worst: Worst, part: Split, batch: Batch, p: torch.Tensor) -> None:
-        """Texts whose own label was thought least likely."""
-        if self.several:
-            right = torch.where(batch.target, p, 1 - p).prod(dim=1)
+    def add_hardest(self, hardest: HardestExamples, split: Split, batch: Batch, p: Tensor) -> None:
+        """Add the texts that are labeled wrongly, with the probability of their gold labels."""
+        if self.multilabel:
+            gold_p = torch.where(batch.target, p, 1 - p).prod(dim=1)
         else:
-            right = p.gather(1, batch.target.unsqueeze(1)).squeeze(1)
-        for row, probability, each in zip(batch.rows, right.tolist(), p.cpu(), strict=True):
-            if worst.takes(probability):
-                gold = self.told(part["labels"][row].tolist())
-                said = (each >= 0.5).nonzero().flatten().tolist() if self.several else [int(each.argmax())]
-                if gold != self.told(said):
-                    text = part.text("texts", row)
-                    worst.add(probability, text=text, gold=gold, predicted=self.told(said), place=self.place(part, row))
+            gold_p = p.gather(1, batch.target.unsqueeze(1)).squeeze(1)
+        for row, probability, row_p in zip(batch.rows, gold_p.tolist(), p.cpu(), strict=True):
+            if hardest.accepts(probability):
+                gold = self.format_labels(split["labels"][row].tolist())
+                labels = (row_p >= 0.5).nonzero().flatten().tolist() if self.multilabel else [int(row_p.argmax())]
+                predicted = self.format_labels(labels)
+                if gold != predicted:
+                    text, place = split.text("texts", row), self.location(split, row)
+                    hardest.add(probability, text=text, gold=gold, predicted=predicted, place=place)
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
-        """The likeliest label, or all that are likely; `cut` says whether a text was too long to be read to its end."""
+        """The likeliest label, or all that are likely; `cut` says whether the end of a text was not read."""
         rows = self.tokenizer.encode_batch(list(texts))
-        source, lengths = padded([row[: self.most] for row in rows])
+        source, lengths = pad_rows([row[: self.max_length] for row in rows])
         y, _ = model(source.to(device), lengths)
         answers: list[Answer] = []
-        every = model.head.probabilities(y, lengths).cpu()  # type: ignore[operator]
-        for text, row, p in zip(texts, rows, every, strict=True):
-            told = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}
-            if self.several:
-                answers.append({"text": text, "labels": [name for name, q in told.items() if q >= 0.5]})
+        for text, row, p in zip(texts, rows, model.head.probabilities(y, lengths).cpu(), strict=True):  # type: ignore[operator]
+            probabilities = {self.labels[i]: float(p[i]) for i in p.argsort(descending=True).tolist()}
+            if self.multilabel:
+                answers.append({"text": text, "labels": [label for label, q in probabilities.items() if q >= 0.5]})
             else:
-                label = next(iter(told))
-                answers.append({"text": text, "label": label, "probability": told[label]})
-            answers[-1] |= {"probabilities": told, "cut": len(row) > self.most}
+                label = next(iter(probabilities))
+                answers.append({"text": text, "label": label, "probability": probabilities[label]})
+            answers[-1] |= {"probabilities": probabilities, "cut": len(row) > self.max_length}
         return answers
 
 
-def for_several(chosen: Experiment) -> Experiment:
-    """The config where a text may have several labels, which is known only once they are read: nothing to smooth, and
-    no head that chooses one."""
-    head = keys(chosen.model, ClassifyModel).head
+def without_class_options(experiment: Experiment) -> Experiment:
+    """The config for several labels per text, known only once the data are read: no smoothing, no other head."""
+    head = keys(experiment.model, ClassifyModel).head
     if head != ClassifyModel.model_fields["head"].default:
-        what = f"{KeyName('model.head', head)} chooses one label, and here a text may have several"
-        raise ConfigError(what, "Leave it out", key="model.head")
-    usual, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, chosen.train.label_smoothing
-    if smoothing not in (0, usual):
+        message = f"{KeyName('model.head', head)} chooses one label, and here a text may have several"
+        raise ConfigError(message, "Leave it out", key="model.head")
+    default, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, experiment.train.label_smoothing
+    if smoothing not in (0, default):
         name = KeyName("train.label_smoothing")
         message = f"{name} is {smoothing:g}, and has no use where a text may have several labels"
         raise ConfigError(message, "Leave it out", key=name.dotted, code="key-without-use")
-    return chosen.model_copy(update={"train": chosen.train.model_copy(update={"label_smoothing": 0.0})})
+    return experiment.model_copy(update={"train": experiment.train.model_copy(update={"label_smoothing": 0.0})})
 
 
 TASK = Classify

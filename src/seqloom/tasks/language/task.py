@@ -1,9 +1,10 @@
-"""Language modelling: which token comes next."""
+"""Language modeling: predicting the next token of a text."""
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from seqloom.core.config.section import keys
 from seqloom.core.problem import NotFinite, UserError
 from seqloom.data.batches import Chunk, ShuffledEpoch, StreamEpoch
 from seqloom.data.source import DataSource
-from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.split import TRAIN, VALID
 from seqloom.data.text_stream import TOKENIZER_FILE, TokenStreams, prepare_stream, prepare_test_stream
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.decode import collect, decode, write
@@ -29,14 +30,14 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
 from seqloom.tasks.language.data import learner
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.scoring import Scored, scored
-from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput, Task
+from seqloom.tasks.scoring import TextScore, score_texts
+from seqloom.tasks.task import SPLIT_NAMES, Answer, Batch, Evaluation, StepOutput, Task
 
-UNICODE = 0x110000 - 0x800  # characters that there can be: all code points but the surrogates
+UNICODE = 0x110000 - 0x800  # possible characters: all code points but the surrogates
 
 
 class Language(Task[Model, Chunk]):
-    """p(text) = Π_t p(token_t | tokens before it); the loss is −log p a token."""
+    """p(text) = Π_t p(token_t | tokens before it); the loss is −log p per token."""
 
     chosen_by, higher_is_better = "loss", False
 
@@ -46,10 +47,13 @@ class Language(Task[Model, Chunk]):
 
     @property
     def data(self) -> TokenStreams:
-        """What was read; a task that only predicts has none."""
         if self._data is None:
             raise UserError("this task was opened to predict, and has read no data", location="language")
         return self._data
+
+    @property
+    def train_config(self) -> LanguageTrain:
+        return keys(self.experiment.train, LanguageTrain)
 
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> "Language":
@@ -63,153 +67,152 @@ class Language(Task[Model, Chunk]):
     def files(self) -> dict[str, str]:
         return {TOKENIZER_FILE: self.tokenizer.to_json()}
 
-    def parts(self) -> tuple[str, ...]:
+    def splits(self) -> tuple[str, ...]:
         return tuple(self.data.tokens)
 
-    def read(self, files: Sequence[str], folder: Path) -> None:
+    def read_test_files(self, files: Sequence[str], folder: Path) -> None:
         source = DataSource.for_testing(self.experiment.data, self.experiment.data_spec, files)
         self._data = prepare_test_stream(source, self.tokenizer, folder)
 
     def describe(self) -> str:
-        told = {TRAIN: "to learn from", VALID: "to choose by", TEST: "to test on"}
-        counts = ", ".join(f"{n:,} {told[part]}" for part, n in self.data.characters.items())
+        counts = ", ".join(f"{count:,} {SPLIT_NAMES[split]}" for split, count in self.data.characters.items())
         return f"{counts} (characters; {len(self.tokenizer):,} different {self.tokenizer.kind} tokens)"
 
     def epoch(self, number: int) -> Sequence[Chunk]:
-        train, seed = keys(self.experiment.train, LanguageTrain), self.experiment.seed
-        size, k = len(self.data.tokens[TRAIN]), train.bptt
+        train, seed, size = self.train_config, self.experiment.seed, len(self.data.tokens[TRAIN])
         if train.carry_state:
-            return StreamEpoch(size, train.streams, k, random_lengths=train.bptt_random, seed=seed, epoch=number)
-        return ShuffledEpoch(size, train.streams, k, seed=seed, epoch=number)
+            random = train.bptt_random
+            return StreamEpoch(size, train.streams, train.bptt, random_lengths=random, seed=seed, epoch=number)
+        return ShuffledEpoch(size, train.streams, train.bptt, seed=seed, epoch=number)
 
     def batch(self, item: Chunk) -> Batch:
-        return stretch(self.data.tokens[TRAIN], item)
+        return collate(self.data.tokens[TRAIN], item)
 
-    def show(self, batch: Batch) -> Iterator[str]:
-        for row, after in zip(batch.source.tolist(), batch.target.tolist(), strict=True):
-            yield f"{self.tokenizer.decode(row)!r} -> {self.tokenizer.decode(after[-1:])!r}"
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        for source, target in zip(batch.source.tolist(), batch.target.tolist(), strict=True):
+            yield f"{self.tokenizer.decode(source)!r} -> {self.tokenizer.decode(target[-1:])!r}"
 
     def build(self) -> Model:
-        part, train = self.experiment.model, self.experiment.train
-        stem = part.tokens(len(self.tokenizer))
-        layers = part.build(part.dim, causal=True)
+        section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
+        stem = section.tokens(len(self.tokenizer))
+        layers = section.build(section.dim, causal=True)
         if not layers.traits.causal:
-            message = f"with these keys {part.arch} sees later positions too, so it can't write one token after another"
+            message = (
+                f"with these keys {section.arch} sees later positions too, so it can't write one token after another"
+            )
             raise UserError(message, "Leave out what is said of its model, or take another")
-        own, size, vocabulary = keys(part, LanguageModel), layers.output_size, len(self.tokenizer)
+        config, size, vocabulary = keys(section, LanguageModel), layers.output_size, len(self.tokenizer)
         head = (
-            PerToken(size, vocabulary, tied=stem.embedding, smoothing=train.label_smoothing)
-            if own.tied
-            else HEADS[own.head](size, vocabulary, smoothing=train.label_smoothing)
+            PerToken(size, vocabulary, tied=stem.embedding, smoothing=smoothing)
+            if config.tied
+            else HEADS[config.head](size, vocabulary, smoothing=smoothing)
         )
-        return part.initialized(Model(stem, layers, head))
+        return section.initialized(Model(stem, layers, head))
 
-    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
-        y, after = model(batch.source, batch.lengths, state)
-        if keys(self.experiment.train, LanguageTrain).loss_at == "last":
-            return StepOutput(model.head.loss(y[:, -1:], batch.target[:, -1:]), after, y)
-        return StepOutput(model.head.loss(y, batch.target, batch.lengths), after, y)
+    def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
+        y, state = model(batch.source, batch.lengths, state)
+        if self.train_config.loss_at == "last":
+            return StepOutput(model.head.loss(y[:, -1:], batch.target[:, -1:]), state, y)
+        return StepOutput(model.head.loss(y, batch.target, batch.lengths), state, y)
 
-    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
-        whole = self.data.tokens[part]
-        measured, unknown = self.empty_likelihood(), 0
+    # Scores ----------------------------------------------------------------------------------------------------
+
+    def evaluate(self, model: Model, split: str, device: torch.device) -> Evaluation:
+        tokens = self.data.tokens[split]
+        likelihood, unknown = self.empty_likelihood(), 0
         state: State | None = None
-        for item in evaluation_stretches(len(whole), self.experiment):
-            batch = stretch(whole, item)
-            unknown += self.unknown_among(batch.target)
+        for chunk in evaluation_chunks(len(tokens), self.train_config):
+            batch = collate(tokens, chunk)
+            unknown += self.count_unknown(batch.target)
             batch = batch.to(device)
-            y, after = model(batch.source, None, state if item.continues else None)
-            state = after if keys(self.experiment.train, LanguageTrain).carry_state else None
+            y, new_state = model(batch.source, None, state if chunk.continues else None)
+            state = new_state if self.train_config.carry_state else None
             loss = model.head.loss(y, batch.target)
-            measured.add(loss.total, loss.count)
-        given = len(self.tokenizer.decode(whole[:1].tolist()))
-        return Evaluation(self.scores(measured, self.data.characters[part] - given, unknown))
+            likelihood.add(loss.total, loss.count)
+        first = len(self.tokenizer.decode(tokens[:1].tolist()))
+        return Evaluation(self.scores(likelihood, self.data.characters[split] - first, unknown))
 
-    def scores(self, measured: Likelihood, characters: int, unknown: int) -> dict[str, float]:
-        """Of tokens; and of the text's characters, if its tokens hold all of it.
+    def scores(self, likelihood: Likelihood, characters: int, unknown: int) -> dict[str, float]:
+        """Scores per token; and per character, if the tokens hold the whole text.
 
-        Words don't hold its spaces, lower case not its capitals: bits a character would be those of another text. An
-        unknown character costs, beside the token that says so, log(how many it may be) nats, to say which.
+        Words do not hold its spaces, lower case not its capitals: bits per character would be those of another text.
+        An unknown character costs, besides its token's −log p, the nats to say which one it is: log(possible ones).
         """
-        told = measured.scores()
-        if measured.exact and told and characters > 0 and self.tokenizer.lossless:
-            known = len(self.tokenizer) - 1
-            measured.add(unknown * math.log(UNICODE - known), 0, characters=characters)
-            told["bits_per_character"] = measured.scores()["bits_per_character"]
-        return told
+        scores = likelihood.scores()
+        if likelihood.exact and scores and characters > 0 and self.tokenizer.lossless:
+            possible = UNICODE - (len(self.tokenizer) - 1)
+            likelihood.add(unknown * math.log(possible), 0, characters=characters)
+            scores["bits_per_character"] = likelihood.scores()["bits_per_character"]
+        return scores
 
     def empty_likelihood(self) -> Likelihood:
-        """To measure what the model's head says."""
         return Likelihood(exact=keys(self.experiment.model, LanguageModel).head in names.LIKELIHOODS)
 
-    def unknown_among(self, tokens: Tensor) -> int:
-        """How many of these stand for something unknown."""
+    def count_unknown(self, tokens: Tensor) -> int:
         return 0 if self.tokenizer.unknown is None else int((tokens == self.tokenizer.unknown).sum())
 
+    # Answers ---------------------------------------------------------------------------------------------------
+
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
-        """How likely each text is, and what may follow it; a Transformer reads a long one in pieces of its context."""
+        """How likely each text is, and the likeliest next tokens; a text longer than the context is read in chunks."""
         rows = [self.prompt(text) for text in texts]
-        both = zip(texts, rows, scored(model, rows, self.context(), device), strict=True)
-        return [{"text": text, **self.likelihood(text, row, each)} for text, row, each in both]
-
-    def likelihood(self, text: str, row: list[int], told: Scored) -> Answer:
-        """The scores of one text, and the tokens that may well follow it."""
-        measured = self.empty_likelihood()
-        measured.add(told.nats, len(row) - len(told.given))
-        characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in told.given)
-        unknown = self.unknown_among(torch.tensor(row)) - self.unknown_among(torch.tensor(told.given))
-        likely = told.following.softmax(dim=0).topk(min(5, len(self.tokenizer)))
-        after = [
-            {"token": self.tokenizer.decode([token]), "probability": p}
-            for p, token in zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
+        scores = score_texts(model, rows, self.experiment.model.length_limit, device)
+        return [
+            {"text": text, **self.text_answer(text, row, score)}
+            for text, row, score in zip(texts, rows, scores, strict=True)
         ]
-        return {**self.scores(measured, characters, unknown), "next": after}
 
-    def context(self) -> int | None:
-        """The most tokens that the model reads at once; None for any number."""
-        return self.experiment.model.length_limit
+    def text_answer(self, text: str, row: list[int], score: TextScore) -> Answer:
+        first = score.first_tokens
+        likelihood = self.empty_likelihood()
+        likelihood.add(score.nats, len(row) - len(first))
+        characters = len(text) - sum(len(self.tokenizer.decode([token])) for token in first)
+        unknown = self.count_unknown(torch.tensor(row)) - self.count_unknown(torch.tensor(first))
+        likely = score.next_logits.softmax(dim=0).topk(min(5, len(self.tokenizer)))
+        tokens = zip(likely.values.tolist(), likely.indices.tolist(), strict=True)
+        following = [{"token": self.tokenizer.decode([token]), "probability": p} for p, token in tokens]
+        return {**self.scores(likelihood, characters, unknown), "next": following}
 
-    def never(self) -> list[int]:
-        """What is not to be written: the token that stands for all unknown ones says nothing."""
-        return [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
-
-    def unknown(self, text: str) -> list[str]:
+    def unknown_tokens(self, text: str) -> list[str]:
         return self.tokenizer.unknown_in(text)
 
     def prompt(self, text: str) -> list[int]:
-        """The tokens of a prompt; an empty one is a line's end, or the likeliest beginning that there is."""
-        ids = self.tokenizer.encode(text or "\n").tolist()
-        return ids or [0]
+        """The tokens of a prompt; a line end if it is empty, or else the first token of the vocabulary."""
+        return self.tokenizer.encode(text or "\n").tolist() or [0]
+
+    def decode_arguments(self, options: DecodeSection) -> dict[str, Any]:
+        """What `write` and `decode` share: the token for unknown ones is never written, as it says nothing."""
+        never = [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
+        return {"options": options, "never": never, "context": self.experiment.model.length_limit}
 
     def stream(
         self, model: Model, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
     ) -> Iterator[dict[int, str]]:
         if options.beam_size > 1:
-            yield self.searched(model, prompts, options)
+            yield self.search(model, prompts, options)
             return
-        ids = [self.prompt(text) for text in prompts]
-        readings = [reading(self.tokenizer) for _ in ids]
-        for step in write(model, ids, options=options, seed=seed, never=self.never(), context=self.context()):
-            yield {row: readings[row].say(token) for row, token in step.items()}
+        rows = [self.prompt(text) for text in prompts]
+        decoders = [reading(self.tokenizer) for _ in rows]
+        for step in write(model, rows, seed=seed, **self.decode_arguments(options)):
+            yield {row: decoders[row].say(token) for row, token in step.items()}
 
-    def searched(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
-        """The likeliest text after each prompt, all at once: which one it is shows at the end."""
-        ids = [self.prompt(text) for text in prompts]
-        found = decode(model, None, prompts=ids, end=None, options=options, never=self.never(), context=self.context())
-        return {row: self.tokenizer.decode(best.tokens) for row, (best, *_) in enumerate(found)}
+    def search(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
+        """The likeliest continuation of each prompt; a beam search knows it only at the end."""
+        rows = [self.prompt(text) for text in prompts]
+        decoded = decode(model, None, prompts=rows, end=None, **self.decode_arguments(options))
+        return {row: self.tokenizer.decode(best.tokens) for row, (best, *_) in enumerate(decoded)}
 
     def example_input(self, folder: Path) -> str:
         """The run's own prompt, or a word of the validation split."""
         if self.experiment.decode is not None and self.experiment.decode.prompt:
             return self.experiment.decode.prompt
         text = self.tokenizer.decode(self.data.tokens[VALID][:200].tolist())
-        words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the split may begin in the middle of one
+        words = re.findall(r"(?<=\s)[^\W\d_]{2,}", text)  # the split may begin inside a word
         return f"{words[0][:20]} " if words else "the "
 
     def samples(self, model: Model, device: torch.device) -> Iterator[dict[str, str]]:
-        options = keys(self.experiment.decode, DecodeSection)
-        count = keys(self.experiment.train, LanguageTrain).samples
-        for number in range(min(count, 1) if options.beam_size > 1 else count):  # a beam finds one and the same
+        options, count = keys(self.experiment.decode, DecodeSection), self.train_config.samples
+        for number in range(min(count, 1) if options.beam_size > 1 else count):  # a beam search has one result
             try:
                 text = self.sample(model, options, number)
             except NotFinite:
@@ -217,35 +220,34 @@ class Language(Task[Model, Chunk]):
             yield {"prompt": options.prompt, "text": text}
 
     def sample(self, model: Model, options: DecodeSection, number: int) -> str:
-        """The text of this number after the prompt of the experiment."""
+        """The sample of this number after the prompt of the config."""
         if options.beam_size > 1:
-            return self.searched(model, [options.prompt], options)[0]
+            return self.search(model, [options.prompt], options)[0]
         seed = options.seed if options.seed is not None else self.experiment.seed
-        prompts, never, context = [self.prompt(options.prompt)], self.never(), self.context()
-        written = write(model, prompts, options=options, seed=seed, never=never, context=context, numbers=[number])
-        return self.tokenizer.decode(collect(written, 1)[0])
+        prompts = [self.prompt(options.prompt)]
+        steps = write(model, prompts, seed=seed, numbers=[number], **self.decode_arguments(options))
+        return self.tokenizer.decode(collect(steps, 1)[0])
 
 
-def stretch(tokens: Integer[ndarray, " n"], item: Chunk) -> Batch:
-    """The tokens of a stretch, and those that follow each."""
-    rows = np.stack([tokens[start : start + item.steps + 1] for start in item.starts]).astype(np.int64)
-    both: Tensor = torch.from_numpy(rows)
-    return Batch(both[:, :-1], both[:, 1:], continues=item.continues)
+def collate(tokens: Integer[ndarray, " n"], chunk: Chunk) -> Batch:
+    """The tokens of a chunk, and the token that follows each."""
+    rows = np.stack([tokens[start : start + chunk.steps + 1] for start in chunk.starts]).astype(np.int64)
+    both = torch.from_numpy(rows)
+    return Batch(both[:, :-1], both[:, 1:], continues=chunk.continues)
 
 
-def evaluation_stretches(tokens: int, experiment: Experiment) -> Iterator[Chunk]:
-    """Each token but the first, once: with the state carried, or from a fresh one for each stretch."""
-    train = keys(experiment.train, LanguageTrain)
+def evaluation_chunks(tokens: int, train: LanguageTrain) -> Iterator[Chunk]:
+    """Every token but the first, once: with the state carried, or from a new state for each chunk."""
     k = train.bptt
     if train.carry_state:
         streams = StreamEpoch(tokens, train.streams, k, random_lengths=False, seed=0, epoch=0)
         yield from streams
         done = streams.rows * streams.length
     else:
-        whole = (tokens - 1) // k
-        for start in range(0, whole, train.streams):
-            yield Chunk(np.arange(start, min(start + train.streams, whole)) * k, k, False)
-        done = whole * k
+        full = (tokens - 1) // k
+        for start in range(0, full, train.streams):
+            yield Chunk(np.arange(start, min(start + train.streams, full)) * k, k, False)
+        done = full * k
     for start in range(done, tokens - 1, k):
         yield Chunk(np.array([start]), min(k, tokens - 1 - start), False)
 

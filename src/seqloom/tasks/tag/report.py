@@ -1,4 +1,4 @@
-"""What people see of tagging."""
+"""The report of tagging."""
 
 from collections.abc import Iterator
 from typing import ClassVar

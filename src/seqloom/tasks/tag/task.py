@@ -1,12 +1,13 @@
 """Tagging: a tag for each word of a sentence."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Int, Integer
-from numpy import ndarray
+from jaxtyping import Int
+from torch import Tensor
 
 from seqloom.core.config.section import keys
 from seqloom.data.prepare import Dataset, Split
@@ -21,32 +22,33 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.nn.word_embedding import CHARACTER_ENCODERS, WordEmbedding
-from seqloom.tasks.baseline import USUAL, baseline, most_frequent, restored, saved
-from seqloom.tasks.chunking import Joined, Pieces
+from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
+from seqloom.tasks.chunking import ChunkJoiner, Chunks
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.hardest_examples import LONGEST, Worst
+from seqloom.tasks.hardest_examples import MAX_TEXT, HardestExamples
 from seqloom.tasks.metrics.calibration import Calibration
-from seqloom.tasks.metrics.classes import Classes as ClassScores
+from seqloom.tasks.metrics.classes import Classes
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.metrics.spans import Spans, Tags, is_span_scheme
-from seqloom.tasks.padding import padded
-from seqloom.tasks.row_task import RowTask
+from seqloom.tasks.row_task import Rows, RowTask
 from seqloom.tasks.tag.config import TagData, TagModel, TagTrain
 from seqloom.tasks.tag.data import FORMS, LETTERS_FILE, TAGS_FILE, WORDS_FILE, Forms, Spellings, schema
-from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput
+from seqloom.tasks.task import Answer, Batch, Evaluation, StepOutput, pad_rows
 
 
 class Tag(RowTask[Model]):
     """p(tag_t | sentence) for each word, one by one or as a chain (CRF).
 
-    Of a sentence longer than `data.max_length` only the beginning is learnt from. Scores and answers are of every word:
-    there a long sentence is read in pieces, each by itself.
+    Training reads a sentence up to `data.max_length`. Scores and answers cover every word: there a longer sentence is
+    read in chunks, each by itself.
+
+    baseline: the most frequent tag of the training split; counted if it is not given
     """
 
-    items: ClassVar[str] = "sentences"
-    made_of: ClassVar[str] = "words"
-    rows: ClassVar[str] = FORMS
+    row_noun: ClassVar[str] = "sentences"
+    length_unit: ClassVar[str] = "words"
+    length_column: ClassVar[str] = FORMS
     higher_is_better = True
 
     def __init__(
@@ -56,15 +58,13 @@ class Tag(RowTask[Model]):
         data: Dataset | None = None,
         source: DataSource | None = None,
         *,
-        usual: str | None = None,
+        baseline: str | None = None,
     ) -> None:
-        """usual: the most frequent tag of the training split; of one that has data it is counted."""
         super().__init__(experiment, encoders, data, source)
         self.tags: Vocabulary = encoders[TAGS_FILE]
-        self.spellings = Spellings(
-            encoders[WORDS_FILE], encoders[LETTERS_FILE], keys(experiment.data, TagData).lowercase
-        )
-        self.usual = most_frequent(self.data.splits[TRAIN]["tags"].flat, self.tags) if usual is None else usual
+        lowercase = keys(experiment.data, TagData).lowercase
+        self.spellings = Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], lowercase)
+        self.baseline = baseline or most_frequent(self.data.splits[TRAIN]["tags"].flat, self.tags)
         self.spans = is_span_scheme(self.tags.names)
         self.chosen_by = "span_f1" if self.spans else "accuracy"
 
@@ -75,156 +75,159 @@ class Tag(RowTask[Model]):
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
         encoders = cls.load_encoders(experiment, files)
-        return cls(experiment, encoders, usual=restored(files, encoders[TAGS_FILE]))
+        return cls(experiment, encoders, baseline=load_baseline(files, encoders[TAGS_FILE]))
 
     def files(self) -> dict[str, str]:
-        return super().files() | {USUAL: saved(self.usual)}
+        return super().files() | {BASELINE_FILE: json.dumps(self.baseline, ensure_ascii=False)}
 
     @property
     def forms(self) -> Forms:
         """The distinct words of the data."""
         return Forms(self.data.folder)
 
-    def told_in(self) -> str:
+    def describe_encoders(self) -> str:
         return f"{len(self.spellings.words):,} words, {len(self.tags)} tags"
 
-    def cut(self) -> int:
-        return int((self.data.splits[TRAIN]["forms"].lengths() > self.most).sum()) if TRAIN in self.data.splits else 0
+    def truncated_rows(self) -> int:
+        train = self.data.splits.get(TRAIN)
+        return 0 if train is None else int((train["forms"].lengths() > self.max_length).sum())
 
-    def collate(self, part: Split, rows: Integer[ndarray, " batch"]) -> Batch:
-        return self.pieces_of(part, rows, np.zeros_like(rows))
+    def collate(self, split: Split, rows: Rows) -> Batch:
+        return self.collate_chunks(split, rows, np.zeros_like(rows))
 
-    def pieces_of(self, part: Split, rows: Integer[ndarray, " batch"], starts: Integer[ndarray, " batch"]) -> Batch:
-        """A piece of each of some sentences as tensors: each word's number and letters, each word's tag."""
-        places = [(int(row), slice(start, start + self.most)) for row, start in zip(rows, starts.tolist(), strict=True)]
-        forms, lengths = padded([part["forms"][row][piece] for row, piece in places])
-        target, _ = padded([part["tags"][row][piece] for row, piece in places])
-        source = self.narrow(torch.from_numpy(self.forms.table[forms.numpy()]).long())
+    def collate_chunks(self, split: Split, rows: Rows, starts: Rows) -> Batch:
+        """A chunk of each of some sentences as tensors: each word's number and letters, each word's tag."""
+        slices = [slice(start, start + self.max_length) for start in starts.tolist()]
+        forms, lengths = pad_rows([split["forms"][row][part] for row, part in zip(rows, slices, strict=True)])
+        target, _ = pad_rows([split["tags"][row][part] for row, part in zip(rows, slices, strict=True)])
+        source = self.trim_letters(torch.from_numpy(self.forms.table[forms.numpy()]).long())
         return Batch(source, target, lengths, rows=tuple(rows.tolist()), starts=tuple(starts.tolist()))
 
-    def all_of(self, part: Split) -> Iterator[Batch]:
-        """All words of a part: a long sentence in pieces."""
-        pieces = Pieces.of(part["forms"].lengths(), self.most)
-        for some in self.batches(pieces.lengths):
-            yield self.pieces_of(part, pieces.rows[some], pieces.starts[some])
+    def batches(self, split: Split) -> Iterator[Batch]:
+        """All words of a split: a long sentence in chunks."""
+        chunks = Chunks.cut(split["forms"].lengths(), self.max_length)
+        for batch in self.batch_rows(chunks.lengths):
+            yield self.collate_chunks(split, chunks.rows[batch], chunks.starts[batch])
 
-    def narrow(self, source: Int[torch.Tensor, "batch time letters"]) -> Int[torch.Tensor, "batch time *letters"]:
-        """Only what the model reads: the words alone, or letters up to the longest word's last."""
+    def trim_letters(self, source: Int[Tensor, "batch time letters"]) -> Int[Tensor, "batch time *letters"]:
+        """Words only, if the model reads no letters; otherwise letters up to the end of the longest word."""
         if keys(self.experiment.model, TagModel).characters == "none":
             return source[:, :, 0]
         longest = int((source[:, :, 1:] != 0).sum(dim=2).max())
         return source[:, :, : 1 + max(1, longest)]
 
-    def show(self, batch: Batch) -> Iterator[str]:
-        part = self.data.splits[TRAIN]
+    def format_batch(self, batch: Batch) -> Iterator[str]:
+        split = self.data.splits[TRAIN]
         for row in batch.rows:
-            words, tags = self.forms.words(part["forms"][row][: self.most]), part["tags"][row][: self.most]
-            yield " ".join(f"{word}/{self.tags[tag]}" for word, tag in zip(words, tags, strict=True))
+            words, tags = (self.forms.words(split["forms"][row][: self.max_length]), split["tags"][row])
+            yield " ".join(f"{word}/{self.tags[tag]}" for word, tag in zip(words, tags, strict=False))
 
     def build(self) -> Model:
-        part = self.experiment.model
-        layers = part.build(part.dim, causal=False)
+        section, smoothing = self.experiment.model, self.experiment.train.label_smoothing
+        layers = section.build(section.dim, causal=False)
         size, tags = layers.output_size, len(self.tags)
-        smoothing = self.experiment.train.label_smoothing
-        own = keys(part, TagModel)
-        head: ClassHead = CRF(size, tags) if own.crf else HEADS[own.head](size, tags, smoothing=smoothing)
-        return part.initialized(Model(self.stem(), layers, head))
+        config = keys(section, TagModel)
+        head: ClassHead = CRF(size, tags) if config.crf else HEADS[config.head](size, tags, smoothing=smoothing)
+        return section.initialized(Model(self.stem(), layers, head))
 
     def stem(self) -> Layer:
-        """Words, and their letters beside them if the config says so; both together are `width` wide."""
-        part = self.experiment.model
-        own = keys(part, TagModel)
-        if own.characters == "none":
-            return part.tokens(len(self.spellings.words))
-        beside, kind = own.character_width, CHARACTER_ENCODERS[own.characters]
+        """Words, with their letters if the config says so; both together are `width` wide."""
+        section, config = self.experiment.model, keys(self.experiment.model, TagModel)
+        if config.characters == "none":
+            return section.tokens(len(self.spellings.words))
+        width, encoder = config.character_width, CHARACTER_ENCODERS[config.characters]
         return WordEmbedding(
             len(self.spellings.words),
-            part.dim - beside,
-            kind(len(self.spellings.letters), min(32, beside), beside),
-            scaled=part.scales_embeddings,
-            positions=part.position_layer(part.dim),
-            dropout=part.stem_dropout,
-            word_dropout=part.word_dropout,
+            section.dim - width,
+            encoder(len(self.spellings.letters), min(32, width), width),
+            scaled=section.scales_embeddings,
+            positions=section.position_layer(section.dim),
+            dropout=section.stem_dropout,
+            word_dropout=section.word_dropout,
         )
 
-    def step(self, model: Model, batch: Batch, state: State | None, done: float) -> StepOutput:
+    def step(self, model: Model, batch: Batch, state: State | None, progress: float) -> StepOutput:
         y, _ = model(batch.source, batch.lengths)
         return StepOutput(model.head.loss(y, batch.target, batch.lengths), None, y)
 
-    def evaluate(self, model: Model, part: str, device: torch.device) -> Evaluation:
-        data = self.data.splits[part]
-        measured, calibration, worst = Likelihood(), Calibration(), Worst()
-        classes, spans, tags = ClassScores(self.tags.names), Spans(), Tags()
+    def evaluate(self, model: Model, split: str, device: torch.device) -> Evaluation:
+        data = self.data.splits[split]
+        likelihood, calibration, hardest = Likelihood(), Calibration(), HardestExamples()
+        classes, spans, tags = Classes(self.tags.names), Spans(), Tags()
         metric_inputs = MetricInputs(keys(self.experiment.train, TagTrain).metrics)
-        sentences = Joined[tuple[int, float]](data["forms"].lengths())
-        for batch in (each.to(device) for each in self.all_of(data)):
+        sentences = ChunkJoiner[tuple[int, float]](data["forms"].lengths())
+        for batch in (batch.to(device) for batch in self.batches(data)):
             y, _ = model(batch.source, batch.lengths)
             loss = model.head.loss(y, batch.target, batch.lengths)
-            measured.add(loss.total, loss.count)
-            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # of what diverged, 0
-            said = model.head.predict(y, batch.lengths)
-            classes.add(batch.target, said)
-            calibration.add(p.gather(2, said.clamp(min=0).unsqueeze(2)).squeeze(2), said == batch.target)
-            right = p.gather(2, batch.target.unsqueeze(2)).squeeze(2).cpu()
-            steps = zip(batch.rows, batch.starts, batch.lengths.tolist(), said.tolist(), right.tolist(), strict=True)  # type: ignore[union-attr]
-            for row, start, length, each, sure in steps:
-                whole = sentences.add(row, start, list(zip(each[:length], sure[:length], strict=True)))
-                if whole is not None:
-                    gold, told = [self.tags[tag] for tag in data["tags"][row]], [self.tags[tag] for tag, _ in whole]
-                    tags.add(gold, told)
-                    metric_inputs.add(told, gold)
+            likelihood.add(loss.total, loss.count)
+            p = model.head.probabilities(y, batch.lengths).nan_to_num()  # type: ignore[operator]  # NaN: the model diverged
+            best = model.head.predict(y, batch.lengths)
+            classes.add(batch.target, best)
+            calibration.add(p.gather(2, best.clamp(min=0).unsqueeze(2)).squeeze(2), best == batch.target)
+            gold_p = p.gather(2, batch.target.unsqueeze(2)).squeeze(2).cpu()
+            chunks = zip(batch.rows, batch.starts, batch.lengths.tolist(), best.tolist(), gold_p.tolist(), strict=True)  # type: ignore[union-attr]
+            for row, start, length, row_best, row_p in chunks:
+                sentence = sentences.add(row, start, list(zip(row_best[:length], row_p[:length], strict=True)))
+                if sentence is not None:
+                    gold, predicted = [self.tags[tag] for tag in data["tags"][row]], [self.tags[t] for t, _ in sentence]
+                    tags.add(gold, predicted)
+                    metric_inputs.add(predicted, gold)
                     if self.spans:
-                        spans.add(gold, told)
-                    self.note_worst(worst, data, row, gold, told, [p for _, p in whole])
-        details = {"labels": list(self.tags.names), "confusion": classes.confusion.tolist(), "worst": worst.told()}
-        details |= {"per_class": classes.by_class(), **calibration.details()}
-        details["baseline"] = baseline(self.usual, self.tags, classes.confusion)
+                        spans.add(gold, predicted)
+                    self.add_hardest(hardest, data, row, gold, predicted, [p for _, p in sentence])
+        details = {"labels": list(self.tags.names), "confusion": classes.confusion.tolist()}
+        details |= {"worst": hardest.details(), "per_class": classes.by_class(), **calibration.details()}
+        details["baseline"] = baseline_details(self.baseline, self.tags, classes.confusion)
         if self.spans:
             details["per_span"] = spans.by_class()
         scores = {**tags.scores(), **spans.scores(), "macro_f1": classes.scores()["macro_f1"]}
-        return Evaluation({**scores, "loss": measured.scores()["loss"], **metric_inputs.scores()}, details)
+        return Evaluation({**scores, "loss": likelihood.scores()["loss"], **metric_inputs.scores()}, details)
 
-    def note_worst(
-        self, worst: Worst, part: Split, row: int, gold: list[str], said: list[str], right: list[float]
+    def add_hardest(
+        self, hardest: HardestExamples, split: Split, row: int, gold: list[str], predicted: list[str], p: list[float]
     ) -> None:
-        """Sentences with a word whose own tag was thought least likely; of a very long one what stands around it."""
-        if gold != said and worst.takes(least := min(right)):
-            begin = max(0, right.index(least) - LONGEST // 2)
-            seen = slice(begin, begin + LONGEST)
-            words = self.forms.words(part["forms"][row][seen])
-            worst.add(least, text=words, gold=gold[seen], predicted=said[seen], place=self.place(part, row))
+        """Add a wrongly tagged sentence, with the lowest probability of its gold tags; of a very long one a window."""
+        if gold != predicted and hardest.accepts(least := min(p)):
+            start = max(0, p.index(least) - MAX_TEXT // 2)
+            window = slice(start, start + MAX_TEXT)
+            words = self.forms.words(split["forms"][row][window])
+            location = self.location(split, row)
+            hardest.add(least, text=words, gold=gold[window], predicted=predicted[window], place=location)
 
     def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Answer]:
-        """A tag for each word; words are what stands between spaces. A long sentence is read in pieces."""
+        """A tag for each word; words are separated by spaces. A long sentence is read in chunks."""
         sentences = [text.split() for text in texts]
-        pieces = Pieces.of(np.array([len(words) for words in sentences], dtype=np.int64), self.most)
+        chunks = Chunks.cut(np.array([len(words) for words in sentences], dtype=np.int64), self.max_length)
         tags: list[list[str]] = [[""] * len(words) for words in sentences]
-        sure: list[list[float]] = [[0.0] * len(words) for words in sentences]
-        for some in self.batches(pieces.lengths):
-            places = [(int(pieces.rows[i]), slice(start := int(pieces.starts[i]), start + self.most)) for i in some]
-            answers = self.answers(model, [sentences[row][piece] for row, piece in places], device)
-            for (row, piece), (best, p) in zip(places, answers, strict=True):
-                tags[row][piece], sure[row][piece] = best, p
-        told = zip(texts, sentences, tags, sure, strict=True)
-        return [{"text": text, "words": words, "tags": best, "probabilities": p} for text, words, best, p in told]
+        probabilities: list[list[float]] = [[0.0] * len(words) for words in sentences]
+        for batch in self.batch_rows(chunks.lengths):
+            starts = chunks.starts[batch].tolist()
+            parts = [
+                (row, slice(i, i + self.max_length)) for row, i in zip(chunks.rows[batch].tolist(), starts, strict=True)
+            ]
+            answers = self.predict_batch(model, [sentences[row][part] for row, part in parts], device)
+            for (row, part), (best, p) in zip(parts, answers, strict=True):
+                tags[row][part], probabilities[row][part] = best, p
+        rows = zip(texts, sentences, tags, probabilities, strict=True)
+        return [{"text": text, "words": words, "tags": best, "probabilities": p} for text, words, best, p in rows]
 
-    def answers(
+    def predict_batch(
         self, model: Model, sentences: Sequence[list[str]], device: torch.device
     ) -> Iterator[tuple[list[str], list[float]]]:
-        """The tags of sentences that are read together, and how likely each tag is."""
+        """The tags of sentences that are read together, and the probability of each tag."""
         forms: dict[str, int] = {}
         rows = [np.array([forms.setdefault(word, len(forms)) for word in words]) for words in sentences]
-        numbers, lengths = padded(rows)
-        source = self.narrow(torch.from_numpy(self.spellings.rows(list(forms)))[numbers])
+        numbers, lengths = pad_rows(rows)
+        source = self.trim_letters(torch.from_numpy(self.spellings.rows(list(forms)))[numbers])
         y, _ = model(source.to(device), lengths)
         best = model.head.predict(y, lengths)
         p = model.head.probabilities(y, lengths).gather(2, best.clamp(min=0).unsqueeze(2)).squeeze(2)  # type: ignore[operator]
-        for length, tags, sure in zip(lengths.tolist(), best.tolist(), p.tolist(), strict=True):
-            yield [self.tags[tag] for tag in tags[:length]], sure[:length]
+        for length, tags, row_p in zip(lengths.tolist(), best.tolist(), p.tolist(), strict=True):
+            yield [self.tags[tag] for tag in tags[:length]], row_p[:length]
 
-    def examples(self, split: str, most: int) -> list[str]:
-        part = self.data.splits[split]
-        return [" ".join(self.forms.words(part["forms"][row])) for row in range(min(most, len(part)))]
+    def example_inputs(self, split: str, count: int) -> list[str]:
+        rows = self.data.splits[split]
+        return [" ".join(self.forms.words(rows["forms"][row])) for row in range(min(count, len(rows)))]
 
 
 TASK = Tag

@@ -11,7 +11,7 @@ from seqloom.data.row_store import SourceFile
 from seqloom.data.schema import Notes, RowFilter, Schema, TextColumn, TokenColumn, TokenizerLearner, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.tasks.text_source import SOURCE_FILE, TARGET_FILE
+from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
 from seqloom.tasks.translate.config import TranslateData
 
 SOURCE, TARGET = 0, 1  # which value of an example

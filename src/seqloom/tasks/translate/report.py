@@ -1,4 +1,4 @@
-"""What people see of translation."""
+"""The report of translation."""
 
 from typing import ClassVar
 

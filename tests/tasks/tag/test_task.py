@@ -81,7 +81,7 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     assert isinstance(shown, TagReport)
     assert shown.confusion is not None
     assert sum(map(sum, shown.confusion.counts)) == words
-    assert sum(bin_.count for bin_ in shown.calibration) == words
+    assert sum(bin_.predictions for bin_ in shown.calibration) == words
     assert sum(each.support or 0 for each in shown.per_class) == words
     right = sum(shown.confusion.counts[i][i] for i in range(len(shown.confusion.labels)))
     assert run.scores["valid"]["accuracy"] == pytest.approx(right / words)
@@ -89,7 +89,7 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     for wrong in shown.worst:
         assert len(wrong.words) == len(wrong.gold) == len(wrong.predicted)
         assert wrong.gold != wrong.predicted
-        assert wrong.place.startswith("copy:")
+        assert wrong.location.startswith("copy:")
         assert wrong.probability is not None
     assert [wrong.probability for wrong in shown.worst] == sorted(wrong.probability or 0 for wrong in shown.worst)
 
@@ -184,7 +184,7 @@ def test_only_the_beginning_of_a_long_sentence_is_learnt_from(tmp_path: Path) ->
     assert sum(batch.tokens for batch in batches) == sum(min(4, 1 + i % 11) for i in range(40))
     cut = sum(1 + i % 11 > 4 for i in range(40))
     assert f"; {cut} cut at 4 words" in task.describe()
-    assert all(len(line.split()) <= 4 for batch in batches for line in task.show(batch))
+    assert all(len(line.split()) <= 4 for batch in batches for line in task.format_batch(batch))
 
 
 @pytest.mark.parametrize("crf", [False, True])
@@ -225,7 +225,7 @@ def test_a_batch_holds_the_sentences_it_names() -> None:
         expected = torch.from_numpy(task.spellings.rows(words))[:, : source.shape[1]]
         assert source[:length].equal(expected)
         assert tags[:length].tolist() == part["tags"][row].tolist()
-    assert all("/" in line for line in task.show(batch))
+    assert all("/" in line for line in task.format_batch(batch))
 
 
 def test_a_tag_that_the_run_never_saw_is_refused(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_tag_that_the_run_never_saw_is_refused(tmp_path: Path) -> None:
 
 def test_data_in_a_line() -> None:
     told = task_of(data={"test_share": 0.2})[0].describe()
-    for words in ("to learn from", "to choose by", "to test on", "words", "tags"):
+    for words in (" training", " validation", " test", "words", "tags"):
         assert words in told
 
 

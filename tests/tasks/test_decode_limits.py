@@ -11,8 +11,8 @@ from seqloom.core.config.decode import Decode
 from seqloom.core.problem import UserError
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.runs.run import Run
-from seqloom.tasks.decode_limits import cut_by
-from seqloom.tasks.known_characters import SEEN
+from seqloom.tasks.decode_limits import cut_reason
+from seqloom.tasks.known_characters import CHARACTERS_FILE
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("unchecked")
@@ -82,8 +82,8 @@ def test_an_answer_says_what_stopped_it(run: Run, beam: int) -> None:
 
 def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -> None:
     stuck = Hypothesis([1, 2], [-1.0, -1.0], ended=False, score=-1.0)
-    assert cut_by(stuck, Decode(max_length=9, no_repeat_ngram=1), longest=6) == {"cut_by": "rules"}
-    assert cut_by(stuck, Decode(max_length=9, no_repeat_ngram=1), longest=None) == {"cut_by": "rules"}
+    assert cut_reason(stuck, Decode(max_length=9, no_repeat_ngram=1), max_length=6) == {"cut_by": "rules"}
+    assert cut_reason(stuck, Decode(max_length=9, no_repeat_ngram=1), max_length=None) == {"cut_by": "rules"}
 
 
 # How an answer begins ---------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_a_beginning_that_can_not_be_written_is_refused(tokenizer: str, tmp_path
 @pytest.mark.parametrize("tokenizer", ["bpe", "byte"])
 def test_a_beginning_in_an_unknown_script_is_refused(tokenizer: str, tmp_path: Path) -> None:
     run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
-    assert (run.folder / "vocabulary" / SEEN).exists()
+    assert (run.folder / "vocabulary" / CHARACTERS_FILE).exists()
     told = refused(lambda: run.predict(["one"], prompt="漢", max_length=20))
     assert told.startswith(
         "decode.prompt is '漢', of which no character is in the texts that this run learned to write"

@@ -1,4 +1,4 @@
-"""Texts to be translated: what a model reads of them, what an answer says of them, and which it can't use."""
+"""Translate to be translated: what a model reads of them, what an answer says of them, and which it can't use."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,8 @@ import pytest
 from seqloom.core.problem import UserError
 from seqloom.data.source import DataSource
 from seqloom.tasks.registry import experiment
-from seqloom.tasks.text_source import END_SIGN, Texts
 from seqloom.tasks.translate.config import DATA_SPEC
-from seqloom.tasks.translate.task import Translate
+from seqloom.tasks.translate.task import END_SIGN, Translate
 
 PAIRS = [(f"one two {word}", f"un deux {word[::-1]}") for word in ("red", "green", "blue", "black", "white") * 4]
 
@@ -23,15 +22,10 @@ def made(folder: Path, rows: list[tuple[str, str]] = PAIRS, arch: str = "gru", *
     return Translate.prepare(chosen, DataSource.resolve(chosen.data, DATA_SPEC).hashed())
 
 
-def texts(task: Translate) -> Texts:
-    assert isinstance(task.source, Texts)
-    return task.source
-
-
 def test_a_text_is_its_tokens_and_the_end(tmp_path: Path) -> None:
-    source = texts(made(tmp_path))
-    read, told = source.read(["one two", "two"])
-    end, one, two = len(source.source), *source.source.encode("one two")
+    source = made(tmp_path)
+    read, told = source.encode_inputs(["one two", "two"])
+    end, one, two = len(source.source_tokenizer), *source.source_tokenizer.encode("one two")
     assert read.source.tolist() == [[one, two, end], [two, end, 0]]
     assert read.lengths is not None
     assert read.lengths.tolist() == [3, 2]
@@ -45,44 +39,44 @@ def test_a_text_is_its_tokens_and_the_end(tmp_path: Path) -> None:
 def test_files_of_a_run_give_the_same_again(shared: bool, tmp_path: Path) -> None:
     task = made(tmp_path, shared_vocabulary=shared)
     restored = Translate.from_files(task.experiment, task.files())
-    again = texts(restored)
-    assert again.shared == texts(task).shared == shared
+    for each in (task, restored):
+        assert (each.source_tokenizer is each.target) == shared
     assert restored.files() == task.files()
     assert set(task.files()) == {"source.json"} | ({"target.json"} if not shared else set())
-    assert again.read(["one two red"])[1] == texts(task).read(["one two red"])[1]
+    assert restored.encode_inputs(["one two red"])[1] == task.encode_inputs(["one two red"])[1]
     words = "for both" if shared else " and "
-    assert words in again.described()
+    assert words in task.describe()
 
 
 def test_a_part_is_told_as_it_was_written(tmp_path: Path) -> None:
     task = made(tmp_path, [(f"One  two {i}", f"Un, deux {i}") for i in range(20)], lowercase=True)
     part = task.data.splits["train"]
-    shown = texts(task).shown(part, 0)["text"]
+    shown = task.source_details(part, 0)["text"]
     assert shown.startswith("One  two ")
-    assert texts(task).references(part, 0) == [f"Un, deux {shown.split()[-1]}"]
-    assert texts(task).about(part, 0)["source_tokens"][:2] == ["one", "two"]
+    assert task.references(part, 0) == [f"Un, deux {shown.split()[-1]}"]
+    assert task.source_positions(part, 0)["source_tokens"][:2] == ["one", "two"]
 
 
-def refusal(source: Texts, *given: str) -> str:
+def refusal(source: Translate, *given: str) -> str:
     with pytest.raises(UserError) as error:
-        source.read(given)
+        source.encode_inputs(given)
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
 def test_a_text_of_unknown_words_is_a_sentence(tmp_path: Path) -> None:
-    source = texts(made(tmp_path))
+    source = made(tmp_path)
     what, do = "has no word that the model knows", "Give a text in the language that the run translates from"
     assert refusal(source, "one", "grün gelb") == f"text 2: 'grün gelb' {what}. {do}."
-    assert source.read(["one gelb"])[0].source.shape == (1, 3)  # one that it knows is enough
+    assert source.encode_inputs(["one gelb"])[0].source.shape == (1, 3)  # one that it knows is enough
 
 
 @pytest.mark.parametrize("arch", ["transformer", "gru"])
 def test_a_text_longer_than_the_positions_allow(arch: str, tmp_path: Path) -> None:
-    source = texts(made(tmp_path, arch=arch, max_length=5))
-    assert source.read(["one " * 5])[0].source.shape == (1, 6)
+    source = made(tmp_path, arch=arch, max_length=5)
+    assert source.encode_inputs(["one " * 5])[0].source.shape == (1, 6)
     if arch == "gru":  # which has none
-        assert source.read(["one " * 50])[0].source.shape == (1, 51)
+        assert source.encode_inputs(["one " * 50])[0].source.shape == (1, 51)
         return
     said = refusal(source, "one", "one " * 6)
     assert said.startswith("text 2: 6 tokens, and the model's positions allow 5. Split it, or train with data.max_len")
@@ -93,7 +87,7 @@ def test_an_encoder_with_positions_limits_a_decoder_without(tmp_path: Path) -> N
     for encoder, limit in (("transformer", 128), ("mixer", 128), ("lstm", None), ("conv", None)):
         model = chosen.model.model_copy(update={"encoder": encoder})
         task = Translate.from_files(chosen.model_copy(update={"model": model}), made(tmp_path).files())
-        assert texts(task).limit() == limit
+        assert task.input_limit() == limit
 
 
 @pytest.mark.parametrize("on_ratio", ["keep", "drop"])

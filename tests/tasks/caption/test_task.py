@@ -17,8 +17,7 @@ from seqloom.data.images import normalize_images, read_image
 from seqloom.data.source import DataSource
 from seqloom.runs.run import Run
 from seqloom.tasks.caption.config import DATA_SPEC
-from seqloom.tasks.caption.image_source import KIND, Pictures, image_of
-from seqloom.tasks.caption.task import Caption
+from seqloom.tasks.caption.task import KIND_FILE, Caption, image_of
 from seqloom.tasks.registry import experiment
 from tests.runs.small import recommitted
 
@@ -59,12 +58,11 @@ def chosen(path: Path, arch: str = "gru", model: dict[str, Any] | None = None, *
     )
 
 
-def task_of(path: Path, **data: Any) -> tuple[Caption, Pictures]:
+def task_of(path: Path, **data: Any) -> Caption:
     asked = chosen(path, **data)
     task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
     assert isinstance(task, Caption)
-    assert isinstance(task.source, Pictures)
-    return task, task.source
+    return task
 
 
 @pytest.fixture(scope="module")
@@ -89,14 +87,14 @@ def photo(run: Run, name: str) -> str:
 
 
 def test_a_batch_of_images_is_what_their_files_hold(tmp_path: Path) -> None:
-    task, source = task_of(draw(tmp_path))
+    task = task_of(draw(tmp_path))
     part = task.data.splits["train"]
     batch = task.batch(task.epoch(0)[0])
     assert batch.lengths is None  # all of an image is real
     for picture, row in zip(batch.source, batch.rows, strict=True):
-        path = tmp_path / source.images.name(image_of(part, row))
+        path = tmp_path / task.images.name(image_of(part, row))
         torch.testing.assert_close(picture, torch.from_numpy(normalize_images(read_image(path, 16))))
-    assert set(source.lengths(part)) == {source.longest()} == {4}  # 16 pixels, halved three times
+    assert set(task.source_lengths(part)) == {task.max_source_length} == {4}  # 16 pixels, halved three times
 
 
 def test_each_image_is_described_once_and_judged_by_all_its_captions(drawn: Run) -> None:
@@ -135,7 +133,7 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
         DataError, match=r"captions\.tsv:9: 'photos/4\.png' is not an image .*data\.on_bad_image skip\.$"
     ):
         task_of(path)
-    task, _ = task_of(path, on_bad_image="skip")
+    task = task_of(path, on_bad_image="skip")
     assert sum(len(part) for part in task.data.splits.values()) == 56
     assert "; 2 images skipped, which can't be read" in task.describe()
 
@@ -168,14 +166,14 @@ def test_what_can_not_be_looked_at(drawn: Run, name: str, sentence: str) -> None
 
 
 def test_grids_of_unequal_size_are_regions_in_a_row(tmp_path: Path) -> None:
-    task, source = task_of(grids(tmp_path))
+    task = task_of(grids(tmp_path))
     part = task.data.splits["train"]
-    assert (source.features, source.longest()) == (WIDTH, 9)
+    assert (task.features, task.max_source_length) == (WIDTH, 9)
     sizes = set()
     for batch in map(task.batch, task.epoch(0)):
         assert batch.lengths is not None
         for regions, length, row in zip(batch.source, batch.lengths.tolist(), batch.rows, strict=True):
-            of_file = np.load(tmp_path / source.images.name(image_of(part, row)))
+            of_file = np.load(tmp_path / task.images.name(image_of(part, row)))
             assert regions[:length].tolist() == of_file.reshape(-1, WIDTH).tolist()
             assert not regions[length:].any()
             sizes.add(length)
@@ -238,7 +236,7 @@ def test_a_grid_is_too_large_only_for_an_encoder_that_has_a_limit(encoder: str, 
 
 def test_evaluate_reads_features_as_the_run_does(given: Run) -> None:
     again = given.evaluate([given.folder.parent / "captions.tsv"])
-    assert "20 to test on" in again.details["data"]
+    assert "20 test" in again.details["data"]
     assert "thumbnail" not in again.details["examples"][0]
 
 
@@ -247,11 +245,10 @@ def test_evaluate_reads_features_as_the_run_does(given: Run) -> None:
 
 def test_files_of_a_run_give_the_same_again(given: Run, drawn: Run) -> None:
     for run, features, regions in ((given, WIDTH, 9), (drawn, 0, 0)):
-        told = json.loads((run.folder / "vocabulary" / KIND).read_text())
+        told = json.loads((run.folder / "vocabulary" / KIND_FILE).read_text())
         assert told == {"features": features, "regions": regions}
         again = Caption.from_files(run.experiment, run.task.files())
         assert again.files() == run.task.files()
-        assert again.source.described() == run.task.source.described()  # type: ignore[attr-defined]
 
 
 SIZES = [f'{{"features": {x}, "regions": {y}}}' for x, y in (("1e999", 1), (-5, 1), (5, 1.5), ("true", 1), (5, 10**9))]
@@ -262,12 +259,12 @@ SIZES = [f'{{"features": {x}, "regions": {y}}}' for x, y in (("1e999", 1), (-5, 
 )
 def test_a_damaged_file_is_a_sentence(given: Run, content: str, tmp_path: Path) -> None:
     copy = shutil.copytree(given.folder, tmp_path / "copy")
-    (copy / "vocabulary" / KIND).write_text(content)
+    (copy / "vocabulary" / KIND_FILE).write_text(content)
     recommitted(copy)
     with pytest.raises(RunError) as wrong:
         seqloom.load(copy).predict([photo(given, "grids/0.npy")])
     told = "not the sizes of pictures, so it is damaged. Restore the file from a copy."
-    assert str(wrong.value) == f"{copy / 'vocabulary' / KIND}: {told}"
+    assert str(wrong.value) == f"{copy / 'vocabulary' / KIND_FILE}: {told}"
 
 
 def test_a_copy_of_the_run_needs_no_pictures(drawn: Run, tmp_path: Path) -> None:

@@ -97,12 +97,12 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     assert isinstance(shown, ClassifyReport)
     assert shown.confusion is not None
     valid = int(sum(map(sum, shown.confusion.counts)))
-    assert sum(bin_.count for bin_ in shown.calibration) == valid
+    assert sum(bin_.predictions for bin_ in shown.calibration) == valid
     assert sum(each.support or 0 for each in shown.per_class) == valid
     assert shown.worst
     for wrong in shown.worst:
         assert wrong.gold != wrong.predicted
-        assert wrong.place.startswith("numbers:")
+        assert wrong.location.startswith("numbers:")
     right = sum(shown.confusion.counts[i][i] for i in range(len(shown.confusion.labels)))
     assert run.scores["valid"]["accuracy"] == pytest.approx(right / valid)
 
@@ -130,7 +130,7 @@ def test_a_batch_holds_the_rows_it_names() -> None:
         assert tokens[:length].tolist() == part["tokens"][row].tolist()
         assert not tokens[length:].any()
         assert [int(label)] == part["labels"][row].tolist()
-    shown = list(task.show(batch))
+    shown = list(task.format_batch(batch))
     assert len(shown) == len(batch.rows)
     assert all(line.split(" -> ")[1] in task.labels for line in shown)
 
@@ -154,7 +154,7 @@ def test_a_text_without_a_known_token_has_an_answer() -> None:
 
 def test_data_in_a_line() -> None:
     told = task_of(data={"test_share": 0.2, "max_length": 2})[0].describe()
-    for words in ("to learn from", "to choose by", "to test on", "labels", "cut at 2 tokens"):
+    for words in (" training", " validation", " test", "labels", "cut at 2 tokens"):
         assert words in told
 
 
@@ -185,8 +185,8 @@ def test_what_went_wrong_is_found_in_the_file_it_came_from(form: str, tmp_path: 
         assert isinstance(task, Classify)
         for part in (task.data.splits["train"], task.data.splits["valid"]):
             for row in range(len(part)):
-                name, _, line = task.place(part, row).rpartition(":")
+                name, _, line = task.location(part, row).rpartition(":")
                 lines = (tmp_path / Path(each.data.train[0]).name / name).read_text(encoding="utf-8").splitlines()
                 assert lines[int(line) - 1] == part.text("texts", row)
-        assert [task.place(task.data.splits["test"], row) for row in range(2)] == ["test.csv:2", "test.csv:3"]
+        assert [task.location(task.data.splits["test"], row) for row in range(2)] == ["test.csv:2", "test.csv:3"]
         (tmp_path / "moved").rename(tmp_path / "films") if each is moved else None

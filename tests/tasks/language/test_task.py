@@ -17,7 +17,7 @@ from seqloom.core.config.decode import Decode
 from seqloom.core.problem import UserError
 from seqloom.decoding.decode import collect, write
 from seqloom.tasks import scoring
-from seqloom.tasks.language.task import Language, evaluation_stretches
+from seqloom.tasks.language.task import Language, evaluation_chunks
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Session
 from tests.training.small import tiny, tiny_session
@@ -46,7 +46,7 @@ def log_p(model: Any, tokens: list[int]) -> Tensor:
 def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: int, carry: bool) -> None:
     chosen = tiny("language", train={"batch_tokens": batch, "bptt": k, "carry_state": carry})
     seen = np.zeros(tokens, dtype=int)
-    for item in evaluation_stretches(tokens, chosen):
+    for item in evaluation_chunks(tokens, chosen.train):
         for first in item.starts:
             seen[first + 1 : first + item.steps + 1] += 1
             assert first + item.steps < tokens
@@ -82,7 +82,7 @@ def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
 def test_a_text_is_scored_the_same_in_pieces_of_any_size(
     arch: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring, "AT_ONCE", at_once)
+    monkeypatch.setattr(scoring, "CHUNK", at_once)
     task, model = ready(arch)
     with torch.inference_mode():
         (told,) = task.predict(model, [TEXT], CPU)
@@ -157,7 +157,7 @@ def test_an_unknown_character_costs_what_it_takes_to_say_which(tmp_path: Path) -
 def test_what_a_model_has_never_seen_is_named(
     data: dict[str, Any], text: str, unknown: list[str], tmp_path: Path
 ) -> None:
-    assert of_text(tmp_path, **data)[0].unknown(text) == unknown
+    assert of_text(tmp_path, **data)[0].unknown_tokens(text) == unknown
 
 
 @pytest.mark.parametrize("arch", ["gru", "transformer", "conv", "window"])
@@ -184,7 +184,7 @@ def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monke
     task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {}))
     options = Decode(max_length=60, temperature=1.0)
     ids = [torch.tensor(task.prompt("A cat"))]
-    tokens = collect(write(model, ids, options=options, seed=5, never=task.never(), context=task.context()), 1)[0]
+    tokens = collect(write(model, ids, seed=5, **task.decode_arguments(options)), 1)[0]
     whole = task.tokenizer.decode(tokens)
     decoded: list[int] = []
     decode = task.tokenizer.decode
@@ -198,7 +198,7 @@ def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monke
 
 def test_a_transformer_reads_no_more_than_its_context() -> None:
     task, model = ready("transformer")
-    assert task.context() == 8
+    assert task.experiment.model.length_limit == 8
     with torch.inference_mode():
         (told,) = task.predict(model, [TEXT], CPU)
     tokens = task.tokenizer.encode(TEXT).tolist()
@@ -226,7 +226,7 @@ def test_writing_is_greedy_at_temperature_0(arch: str) -> None:
         with torch.inference_mode():
             y, _ = model(torch.tensor([tokens]))
             scores = model.head(y)[0, -1]
-            scores[task.never()] = -torch.inf
+            scores[task.tokenizer.unknown] = -torch.inf
             tokens.append(int(scores.argmax()))
     assert written.startswith(task.tokenizer.decode(tokens[2:]))
 
@@ -272,16 +272,16 @@ def test_tied_weights_are_saved_once_and_stay_tied(arch: str, tmp_path: Path) ->
 def test_a_batch_as_a_person_reads_it() -> None:
     task, _ = ready()
     batch = task.batch(task.epoch(0)[0])
-    shown = list(task.show(batch))
+    shown = list(task.format_batch(batch))
     assert len(shown) == batch.source.shape[0]
     assert shown[0].count(" -> ") == 1
 
 
 def test_data_in_a_line() -> None:
     task, _ = ready(data={"test_share": 0.1})
-    assert task.parts() == ("train", "valid", "test")
+    assert task.splits() == ("train", "valid", "test")
     told = task.describe()
-    for words in ("to learn from", "to choose by", "to test on", "character tokens"):
+    for words in (" training", " validation", " test", "character tokens"):
         assert words in told
 
 

@@ -8,10 +8,10 @@ import sacrebleu
 import torch
 
 from seqloom.decoding.hypothesis import Hypothesis
+from seqloom.tasks.generation_task import SourceBatch
 from seqloom.tasks.task import Evaluation
-from seqloom.tasks.text_source import Read
 from seqloom.tasks.translate.task import Translate
-from tests.tasks.test_sources import made
+from tests.tasks.translate.test_inputs import made
 
 TEXTS = [
     "The U. S. team , which won 3 : 0 , did n't celebrate ( much ) !",
@@ -28,12 +28,12 @@ def echoing(
     """A task whose answers are what was read: all tokens are right."""
     task = made(folder, ROWS * copies, **data)
 
-    def echo(model: Any, read: Read, *_: Any, **__: Any) -> list[list[Hypothesis]]:
-        assert read.lengths is not None
-        rows = (row[: length - 1].tolist() for row, length in zip(read.source, read.lengths.tolist(), strict=True))
+    def echo(model: Any, batch: SourceBatch, *_: Any, **__: Any) -> list[list[Hypothesis]]:
+        assert batch.lengths is not None
+        rows = (row[: length - 1].tolist() for row, length in zip(batch.source, batch.lengths.tolist(), strict=True))
         return [[Hypothesis(row, [0.0] * (len(row) + ended), ended, 0.0)] for row in rows]
 
-    monkeypatch.setattr(task, "write", echo)
+    monkeypatch.setattr(task, "decode", echo)
     return task, task.build().eval()
 
 

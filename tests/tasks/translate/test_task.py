@@ -63,14 +63,17 @@ def test_a_batch_is_both_sides_and_their_ends(shared: bool) -> None:
     for batch in batches(task):
         assert batch.lengths is not None
         assert batch.target_lengths is not None
-        assert batch.given is not None
+        assert batch.decoder_input is not None
         seen += batch.rows
         for i, row in enumerate(batch.rows):
-            source, target = [*part["source"][row], len(task.source.source)], [*part["target"][row], len(task.target)]
+            source, target = (
+                [*part["source"][row], len(task.source_tokenizer)],
+                [*part["target"][row], len(task.target)],
+            )
             read, written = batch.lengths[i], batch.target_lengths[i]
             assert batch.source[i, :read].tolist() == source
             assert batch.target[i, :written].tolist() == target
-            assert batch.given[i, :written].tolist() == [task.end, *target[:-1]]
+            assert batch.decoder_input[i, :written].tolist() == [task.end, *target[:-1]]
             assert not batch.source[i, read:].any()
             assert not batch.target[i, written:].any()
     assert sorted(seen) == list(range(len(part)))
@@ -85,7 +88,7 @@ def test_a_batch_is_limited_by_the_longer_side() -> None:
 def test_a_batch_as_a_person_reads_it() -> None:
     task, _ = task_of()
     batch = next(batches(task))
-    shown = list(task.show(batch))
+    shown = list(task.format_batch(batch))
     assert len(shown) == len(batch.rows)
     assert all(one == other for one, other in (line.split(" -> ") for line in shown))  # the corpus is `copy`
 
@@ -102,11 +105,11 @@ def test_one_vocabulary_or_two_in_a_run(shared: bool, tmp_path: Path) -> None:
     assert files == (["source.json"] if shared else ["source.json", "target.json"])
     task = made.task
     assert isinstance(task, Translate)
-    assert (task.source.source is task.target) == shared
-    assert set(task.source.source.tokens(range(len(task.source.source)))) >= {"forty-one", "eleven"}
+    assert (task.source_tokenizer is task.target) == shared
+    assert set(task.source_tokenizer.tokens(range(len(task.source_tokenizer)))) >= {"forty-one", "eleven"}
     assert ("forty-one" in task.target.tokens(range(len(task.target)))) == shared
     assert made.model.target_stem.vocabulary == len(task.target) + 1
-    assert made.model.source_stem.vocabulary == len(task.source.source) + 1
+    assert made.model.source_stem.vocabulary == len(task.source_tokenizer) + 1
     assert made.predict(["forty-one"])[0]["source_tokens"] == ["forty-one", "</s>"]
 
 
@@ -241,13 +244,13 @@ def test_scores_are_those_of_what_predict_says(run: Run) -> None:
 def test_in_the_course_of_training_greedy_search_is_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     task, model = task_of(decode={"beam_size": 3, "max_length": 4})
     asked: list[tuple[int, int]] = []
-    write = task.write
+    decode = task.decode
 
     def noting(model: Any, read: Any, options: Decode, *rest: Any, **more: Any) -> Any:
         asked.append((options.beam_size, options.max_length))
-        return write(model, read, options, *rest, **more)
+        return decode(model, read, options, *rest, **more)
 
-    monkeypatch.setattr(task, "write", noting)
+    monkeypatch.setattr(task, "decode", noting)
     with torch.inference_mode():
         quick = task.validate(model.eval(), VALID, CPU)
         assert set(asked) == {(1, 4)}
@@ -331,5 +334,5 @@ def test_the_unknown_token_is_never_written() -> None:
     assert task.target.unknown is not None
     with torch.no_grad():
         model.head.output.bias[task.target.unknown] += 100
-    said = task.answer(model.eval(), ["eleven"], Decode(temperature=0, max_length=5), CPU)[0]
+    said = task.generate(model.eval(), ["eleven"], Decode(temperature=0, max_length=5), CPU)[0]
     assert task.target.tokens([task.target.unknown])[0] not in said["tokens"]

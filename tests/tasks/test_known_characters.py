@@ -10,20 +10,19 @@ from seqloom.api import resume, start
 from seqloom.core.problem import RunError, UserError
 from seqloom.data.row_store import Ragged
 from seqloom.data.tokenizers import Tokenizer, train_tokenizer
-from seqloom.tasks.known_characters import SEEN, Seen, characters, says_nothing
-from seqloom.tasks.text_source import Texts
+from seqloom.tasks.known_characters import CHARACTERS_FILE, KnownCharacters, find_characters, is_all_unknown
 from seqloom.tasks.translate.task import Translate
 from seqloom.training.checkpointer import Stopped
-from tests.tasks.test_sources import PAIRS, made, texts
+from tests.tasks.translate.test_inputs import PAIRS, made
 from tests.training.small import tiny
 from tests.training.test_checkpointer import signal_at
 
 KINDS = ["bpe", "byte", "word", "character"]
 
 
-def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Texts:
+def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Translate:
     task = made(folder, tokenizer=kind, **data)
-    return texts(Translate.from_files(task.experiment, task.files()) if saved else task)
+    return Translate.from_files(task.experiment, task.files()) if saved else task
 
 
 @pytest.mark.parametrize("saved", [True, False])
@@ -31,30 +30,29 @@ def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Texts:
 def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool, tmp_path: Path) -> None:
     source = source_of(kind, tmp_path, saved=saved)
     with pytest.raises(UserError, match=r"^text 2: '漢字  语' has no word that the model knows\. Give a text"):
-        source.read(["one two", "漢字  语"])
-    assert set("".join(source.unknown("one 漢字 one"))) == set("漢字")
-    assert source.read(["one 漢字"])[1][0]["text"] == "one 漢字"
-    assert source.unknown("one two") == []
+        source.encode_inputs(["one two", "漢字  语"])
+    assert set("".join(source.unknown_tokens("one 漢字 one"))) == set("漢字")
+    assert source.encode_inputs(["one 漢字"])[1][0]["text"] == "one 漢字"
+    assert source.unknown_tokens("one two") == []
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_sides_are_apart_though_the_tokenizer_is_shared(kind: str, tmp_path: Path) -> None:
     rows = [(" ".join(["abc"] * i), " ".join(["xyz"] * i)) for i in range(2, 20)]
     task = made(tmp_path, rows, tokenizer=kind)
-    assert texts(task).shared
-    assert json.loads(task.files()[SEEN]) == {"source": " abc", "target": " xyz"}
-    assert texts(task).unknown("x b") == ["x"]
+    assert task.source_tokenizer is task.target
+    assert json.loads(task.files()[CHARACTERS_FILE]) == {"source": " abc", "target": " xyz"}
+    assert task.unknown_tokens("x b") == ["x"]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "byte"])
 def test_a_run_from_before_reads_all_as_it_did(kind: str, tmp_path: Path) -> None:
     task = made(tmp_path, tokenizer=kind)
-    old = {name: text for name, text in task.files().items() if name != SEEN}
+    old = {name: text for name, text in task.files().items() if name != CHARACTERS_FILE}
     restored = Translate.from_files(task.experiment, old)
-    again = texts(restored)
     assert restored.files() == old
-    assert again.unknown("漢字 语") == []
-    assert again.read(["漢字 语"])[1][0]["text"] == "漢字 语"
+    assert restored.unknown_tokens("漢字 语") == []
+    assert restored.encode_inputs(["漢字 语"])[1][0]["text"] == "漢字 语"
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -63,25 +61,25 @@ def test_a_run_from_before_goes_on(tmp_path: Path) -> None:
         start(tiny("translate", train={"steps": 6, "validate_every": 2}), tmp_path / "run", [signal_at(3, 15)])
     manifest = tmp_path / "run/manifest.json"
     told = json.loads(manifest.read_text())
-    del told["files"][f"vocabulary/{SEEN}"]
+    del told["files"][f"vocabulary/{CHARACTERS_FILE}"]
     manifest.write_text(json.dumps(told))
-    (tmp_path / "run/vocabulary" / SEEN).unlink()
+    (tmp_path / "run/vocabulary" / CHARACTERS_FILE).unlink()
     assert resume(tmp_path / "run").scores["valid"]
-    assert not (tmp_path / "run/vocabulary" / SEEN).exists()
+    assert not (tmp_path / "run/vocabulary" / CHARACTERS_FILE).exists()
 
 
 @pytest.mark.parametrize("kind", ["word", "character"])
 def test_nothing_is_kept_where_the_tokenizer_knows_what_it_does_not_know(kind: str, tmp_path: Path) -> None:
-    assert SEEN not in made(tmp_path, tokenizer=kind).files()
+    assert CHARACTERS_FILE not in made(tmp_path, tokenizer=kind).files()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_capitals_are_not_new_where_all_is_lower_case(kind: str, tmp_path: Path) -> None:
     source = source_of(kind, tmp_path, saved=True, lowercase=True)
-    assert source.unknown("ONE Two") == []
-    assert source.read(["ONE"])[1][0]["text"] == "ONE"
+    assert source.unknown_tokens("ONE Two") == []
+    assert source.encode_inputs(["ONE"])[1][0]["text"] == "ONE"
     if kind != "word":
-        assert source_of(kind, tmp_path, saved=True).unknown("Two") == ["T"]
+        assert source_of(kind, tmp_path, saved=True).unknown_tokens("Two") == ["T"]
 
 
 def ragged(*rows: str) -> Ragged:
@@ -95,17 +93,17 @@ def byte(lowercase: bool = False) -> Tokenizer:
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])
 def test_characters_are_found_wherever_the_bytes_are_cut(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seqloom.tasks.known_characters.AT_ONCE", at_once)
-    assert characters(ragged("né", "漢 A", "", "😀"), byte()) == " Ané漢😀"
-    assert characters(ragged("ÉA", "aé"), byte(lowercase=True)) == "aé"
-    assert characters(ragged(), byte()) == ""
+    monkeypatch.setattr("seqloom.tasks.known_characters.CHUNK", at_once)
+    assert find_characters(ragged("né", "漢 A", "", "😀"), byte()) == " Ané漢😀"
+    assert find_characters(ragged("ÉA", "aé"), byte(lowercase=True)) == "aé"
+    assert find_characters(ragged(), byte()) == ""
 
 
 def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.tasks.known_characters.MOST", 3)
-    assert characters(ragged("abc"), byte()) == "abc"
-    assert characters(ragged("abcd"), byte()) == ""
-    assert not says_nothing("漢", byte(), "")
+    assert find_characters(ragged("abc"), byte()) == "abc"
+    assert find_characters(ragged("abcd"), byte()) == ""
+    assert not is_all_unknown("漢", byte(), "")
 
 
 @pytest.mark.parametrize(
@@ -113,9 +111,9 @@ def test_too_many_are_not_kept_and_then_nothing_is_refused(monkeypatch: pytest.M
 )
 def test_a_damaged_file_is_a_sentence(content: str) -> None:
     with pytest.raises(RunError, match=r"^characters\.json: not two lists of characters, so it is damaged\. Restore"):
-        Seen.from_files({SEEN: content})
+        KnownCharacters.from_files({CHARACTERS_FILE: content})
 
 
 def test_half_of_a_surrogate_pair_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="half of a surrogate pair"):
-        source_of("bpe", tmp_path, saved=True).unknown(f"{PAIRS[0][0]} \ud800")
+        source_of("bpe", tmp_path, saved=True).unknown_tokens(f"{PAIRS[0][0]} \ud800")
