@@ -79,10 +79,10 @@ def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
 
 
 def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = {part: tokens.tolist() for part, tokens in made(tokenizer="bpe", vocabulary=300).tokens.items()}
+    whole = {part: tokens.tolist() for part, tokens in made(tokenizer="bpe", vocabulary_size=300).tokens.items()}
     monkeypatch.setattr(module, "PIECE", 100)
     monkeypatch.setattr(module, "PIECES", 3)
-    pieces = made(tokenizer="bpe", vocabulary=300, sample=40_000_000)  # another sample, so not from the cache
+    pieces = made(tokenizer="bpe", vocabulary_size=300, sample=40_000_000)  # another sample, so not from the cache
     assert {part: tokens.tolist() for part, tokens in pieces.tokens.items()} == whole
 
 

@@ -37,7 +37,6 @@ def read_classes(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = 
 
 
 def _classes(path: Path) -> list[Path]:
-    """The folders or files of a folder, each of which is a class."""
     entries = _entries(path)
     folders = [entry for entry in entries if entry.is_dir()]
     files = [entry for entry in entries if not entry.is_dir()]

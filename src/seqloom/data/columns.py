@@ -74,7 +74,6 @@ class Columns:
                 yield parse_record(record, location, form, self, data)
 
     def shape(self, separator: str) -> str:
-        """The columns of a row, for a message."""
         if self.header:
             return shorten(self.names)
         names = {index: role.name for role, index in zip(self.roles, self.indices, strict=True)}
@@ -99,7 +98,6 @@ def by_content(roles: Sequence[Role]) -> bool:
 
 
 def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> Columns:
-    """The columns of a table, from `data` and the table's first 1,000 records."""
     assert form.read is not None
     on_bad_line = raise_error if data.on_bad_line == "refuse" else SkipBadLines()
     head = list(islice(form.read([path], data, on_bad_line), HEAD))
@@ -208,7 +206,6 @@ def named_columns(
 
 
 def guess_header(rows: list[list[str]], width: int, roles: Sequence[Role]) -> bool:
-    """Whether row 1 looks like the names of the columns."""
     if by_content(roles):
         full = [row for row in rows if len(row) == width]
         return rows[0] is full[0] and guess.has_header(full, [role.synonyms for role in roles])
@@ -310,7 +307,6 @@ def no_records(path: Path, form: Format, roles: Sequence[Role]) -> DataError:
 
 
 def parse_record(record: Cells, location: Location, form: Format, columns: Columns, data: TableData) -> Record:
-    """The value of a record for each role."""
     names = [columns.names[index] for index in columns.indices]
     if isinstance(record, Mapping):
         for name in names:
@@ -359,7 +355,6 @@ def in_words(roles: Sequence[Role], between: str = " and ", article: str | None 
 
 
 def key_of(role: Role) -> str:
-    """The config key that names the role's column."""
     return str(KeyName(f"data.{role.key}"))
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 
 from seqloom.core.config.data import TaggedColumn
@@ -82,7 +83,6 @@ def read_conll(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine
 
 
 def conll_parser(column: str | None) -> LineParser:
-    """The parser of one file, whose rows all have as many columns as the first."""
     if column is not None and not (column.isdecimal() and int(column) >= 2):
         message = f"{KeyName('data.tag', column)}: in CoNLL files (not CoNLL-U) a tag's column is a number, 2 or more"
         raise UserError(message, code="tag-column")
@@ -123,65 +123,46 @@ def conll_parser(column: str | None) -> LineParser:
 
 def read_sentences(path: Path, parse: LineParser, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Sentence]:
     """Sentences out of lines; a sentence with a bad line is left out."""
-    reader = SentenceReader(path, parse, max_characters, on_bad_line)
-    empty = True
-    previous = 0
-    for number, line in read_lines(path, max_characters, on_bad_line):
-        if number != previous + 1:  # a line was bad, and has been reported
-            reader.is_broken = True
+    words: list[TaggedWord] = []
+    first = size = previous = 0
+    is_bad, empty = False, True
+    for number, line in chain(read_lines(path, max_characters, on_bad_line), [(0, "")]):
+        if number and number != previous + 1:  # a line was bad, and has been reported
+            is_bad = True
         previous = number
-        if line.strip(" \t"):
-            reader.add(number, line)
-        elif sentence := reader.end():
-            empty = False
-            yield sentence
-    if sentence := reader.end():
-        empty = False
-        yield sentence
+        if not line.strip(" \t"):
+            if words and not is_bad:
+                empty = False
+                yield Location(str(path), first), (tuple(word for word, _ in words), tuple(tag for _, tag in words))
+            words, first, size, is_bad = [], 0, 0, False
+        elif not is_bad:
+            try:
+                word = parse_word(line, parse, bool(words))
+            except UserError as error:
+                advice = f"Correct the row, {OR_SKIP} (which skips its sentence)"
+                on_bad_line(
+                    DataError(Location(str(path), number), error.template.message, advice, code=error.template.code)
+                )
+                is_bad = True
+                continue
+            if word is None:
+                continue
+            first = first or number
+            words.append(word)
+            size += 1 + len(word[0])
+            if size > max_characters:
+                message = f"a sentence of more than {counted(max_characters, 'character')} begins here"
+                advice = f"Put a blank line between sentences, or pass a larger {KeyName('data.max_characters')}"
+                on_bad_line(DataError(Location(str(path), first), message, advice, code="sentence-length"))
+                words, is_bad = [], True
     if empty:
         advice = "Name a file with one word and its tag per line"
         raise DataError(path, "there is no sentence that can be read", advice, code="no-sentences")
 
 
-class SentenceReader:
-    """Collects the words of a sentence; once a row of it is bad, the rest is left out."""
-
-    def __init__(self, path: Path, parse: LineParser, max_characters: int, on_bad_line: OnBadLine) -> None:
-        self.path, self.parse, self.max_characters, self.on_bad_line = path, parse, max_characters, on_bad_line
-        self.words: list[TaggedWord] = []
-        self.first_line = self.size = 0
-        self.is_broken = False
-
-    def add(self, number: int, line: str) -> None:
-        if self.is_broken:
-            return
-        try:
-            word = self.parse(line, bool(self.words))
-            for text, name in zip(word or (), ("word", "tag"), strict=False):
-                if not text.strip():
-                    raise UserError(f"the {name} is empty", code=f"empty-{name}")
-        except UserError as error:
-            advice = f"Correct the row, {OR_SKIP} (which skips its sentence)"
-            self._break(number, error.template.message, advice, error.template.code)
-            return
-        if word is None:
-            return
-        self.first_line = self.first_line or number
-        self.words.append(word)
-        self.size += 1 + len(word[0])
-        if self.size > self.max_characters:
-            message = f"a sentence of more than {counted(self.max_characters, 'character')} begins here"
-            advice = f"Put a blank line between sentences, or pass a larger {KeyName('data.max_characters')}"
-            self._break(self.first_line, message, advice, "sentence-length")
-
-    def _break(self, line: int, message: str, advice: str, code: str) -> None:
-        self.is_broken = True
-        self.words.clear()
-        self.on_bad_line(DataError(Location(str(self.path), line), message, advice, code=code))
-
-    def end(self) -> Sentence | None:
-        words, first_line, is_broken = self.words, self.first_line, self.is_broken
-        self.words, self.first_line, self.size, self.is_broken = [], 0, 0, False
-        if is_broken or not words:
-            return None
-        return Location(str(self.path), first_line), (tuple(word for word, _ in words), tuple(tag for _, tag in words))
+def parse_word(line: str, parse: LineParser, begun: bool) -> TaggedWord | None:
+    word = parse(line, begun)
+    for text, name in zip(word or (), ("word", "tag"), strict=False):
+        if not text.strip():
+            raise UserError(f"the {name} is empty", code=f"empty-{name}")
+    return word

@@ -88,8 +88,6 @@ def column_key(description: str) -> Any:
 
 
 class TableData(RowData):
-    """Keys of tasks that read tables."""
-
     header: bool | None = key(
         None,
         description="Whether the first row names the columns. Guessed unless given.",

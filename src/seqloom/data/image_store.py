@@ -245,8 +245,6 @@ def fill_store(reader: ImageReader, folder: Path, options: ImageOptions) -> None
 
 
 class ImageWriter:
-    """Writes images to a store; the stack closes its files."""
-
     def __init__(self, folder: Path, reader: ImageReader, options: ImageOptions, stack: ExitStack) -> None:
         self.folder, self.reader, self.options, self.stack = folder, reader, options, stack
         self.features = options.features

@@ -20,7 +20,6 @@ def stable_hash(*words: object) -> int:
 
 
 def random_generator(*words: object) -> np.random.Generator:
-    """A generator seeded by all words."""
     return np.random.Generator(np.random.Philox(key=stable_hash(*words)))
 
 

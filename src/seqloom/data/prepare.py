@@ -43,7 +43,6 @@ class Split:
         return self.columns[name]
 
     def text(self, name: str, row: SupportsIndex) -> str:
-        """The text of a row, as it was written."""
         return bytes(self.columns[name][row]).decode()
 
 
@@ -106,7 +105,6 @@ class SplitExamples:
                 yield split, Record(values, Location(*location))
 
     def answers(self, values: Sequence[Value]) -> Sequence[str]:
-        """The answers among the values of an example."""
         return () if self.schema.answers is None else values[self.schema.answers]
 
     def count(self) -> tuple[Counter[str], Counts, bool]:
@@ -131,7 +129,6 @@ class SplitExamples:
             }
 
     def first_location(self, answer: str) -> Location:
-        """The location of the first example that has an answer."""
         return next(example.location for _, example in self if answer in self.answers(example.values))
 
 
@@ -195,7 +192,6 @@ def write_dataset(source: DataSource, schema: Schema, read: ExampleReader, folde
 
 
 def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
-    """Each encoder, learned from the training examples."""
 
     def values(roles: tuple[int, ...]) -> Iterator[Value]:
         return (example.values[role] for split, example in examples if split == TRAIN for role in roles)
@@ -206,7 +202,6 @@ def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
 def write_splits(
     source: DataSource, schema: Schema, encoders: Encoders, examples: Iterable[tuple[str, Record]], folder: Path
 ) -> Meta:
-    """Encode and write the rows of each split."""
     columns = {column.name: column.open(encoders) for column in schema.columns}
     row_filter = schema.row_filter(source)
 
@@ -238,7 +233,6 @@ def size_of(item: tuple[str, Record]) -> int:
 
 
 def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Meta) -> Dataset:
-    """The rows of a folder, memory-mapped."""
     splits, files = {}, read_source_files(folder)
     for split in meta.splits:
         arrays = read_arrays(folder / split)

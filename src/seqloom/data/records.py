@@ -49,7 +49,6 @@ class LabelData(Protocol):
 
 
 def parse_text(field: Field, _data: object = None) -> str:
-    """The string of a field, unchanged."""
     if not isinstance(field.value, str):
         message = f"{field.name!r} is {json_kind(field.value)}, and a text is a string"
         raise DataError(field.location, message, f"Put it in quotes, {OR_SKIP}", code="not-a-string")

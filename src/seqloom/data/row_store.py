@@ -161,5 +161,4 @@ def write_rows(
 
 
 def read_source_files(folder: Path) -> tuple[SourceFile, ...]:
-    """The files that the rows in a folder of splits came from."""
     return tuple(SourceFile(*file) for file in json.loads((folder / FILES).read_text(encoding="utf-8")))

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -68,13 +68,9 @@ class TokenizerLearner(Learner[Tokenizer]):
     sample: int
 
     def learn(self, values: Iterable[str], counts: Counts) -> Tokenizer:
+        size, min_count, lowercase, sample = self.vocabulary, self.min_count, self.lowercase, self.sample
         return train_tokenizer(
-            self.kind,
-            values,
-            vocabulary=self.vocabulary,
-            min_count=self.min_count,
-            lowercase=self.lowercase,
-            sample=self.sample,
+            self.kind, values, vocabulary=size, min_count=min_count, lowercase=lowercase, sample=sample
         )
 
     def save(self, encoder: Tokenizer) -> str:
@@ -93,8 +89,6 @@ def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) ->
 
 @dataclass(frozen=True)
 class VocabularyLearner(Learner[Vocabulary]):
-    """Learns a vocabulary; derived classes write `learn`."""
-
     def save(self, encoder: Vocabulary) -> str:
         return encoder.to_json()
 
@@ -113,17 +107,18 @@ class AnswerLearner(VocabularyLearner):
 # Columns -------------------------------------------------------------------------------------------------------------
 
 
-class ColumnEncoder(ABC):
-    """Encodes the values of one column as rows of numbers of type `dtype`."""
+@dataclass(frozen=True)
+class ColumnEncoder:
+    """Encodes the values of one column.
+
+    dtype: of the array
+    encode: from values and their locations to a row of numbers for each
+    close: called with the folder of the data once all rows are written, to save what else is needed
+    """
 
     dtype: str
-
-    @abstractmethod
-    def encode(self, values: Sequence[Value], locations: Sequence[Location]) -> Sequence[Shaped[ndarray, " _"]]:
-        """A row of numbers for each value."""
-
-    def close(self, folder: Path) -> None:  # noqa: B027 (most have nothing to add)
-        """Save what else is needed in the folder of the data, once all rows are written."""
+    encode: Callable[[Sequence[Value], Sequence[Location]], Sequence[Shaped[ndarray, " _"]]]
+    close: Callable[[Path], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -150,40 +145,30 @@ class TokenColumn(Column):
     encoder: str = ""
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        return TokenEncoder(encoders[self.encoder])
-
-
-class TokenEncoder(ColumnEncoder):
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer, self.dtype = tokenizer, smallest_type(len(tokenizer))
-
-    def encode(self, values: Sequence[str], locations: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
-        return self.tokenizer.encode_batch(values)
+        tokenizer: Tokenizer = encoders[self.encoder]
+        return ColumnEncoder(smallest_type(len(tokenizer)), lambda values, _: tokenizer.encode_batch(values))
 
 
 @dataclass(frozen=True)
-class TextColumn(Column, ColumnEncoder):
+class TextColumn(Column):
     """A text as it was written, in UTF-8."""
 
-    dtype = "uint8"
-
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        return self
-
-    def encode(self, values: Sequence[str], locations: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
-        return [np.frombuffer(value.encode(), dtype=np.uint8) for value in values]
+        return ColumnEncoder(
+            "uint8", lambda values, _: [np.frombuffer(value.encode(), dtype=np.uint8) for value in values]
+        )
 
 
 @dataclass(frozen=True)
-class NumberColumn(Column, ColumnEncoder):
+class NumberColumn(Column):
     """One number, whole or real."""
 
     dtype: str = "float32"
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        return self
+        return ColumnEncoder(self.dtype, self._encode)
 
-    def encode(self, values: Sequence[float], locations: Sequence[Location]) -> Sequence[Shaped[ndarray, " _"]]:
+    def _encode(self, values: Sequence[float], locations: Sequence[Location]) -> Sequence[Shaped[ndarray, " _"]]:
         rows = [np.array([value]) for value in values]
         for row, value, location in zip(rows, values, locations, strict=True):
             if row.dtype.kind not in "iuf" or not np.can_cast(row.dtype, self.dtype, "same_kind"):
@@ -205,27 +190,19 @@ class AnswerColumn(Column):
     example: str = "example"
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        return AnswerEncoder(encoders[self.encoder], self.noun, self.example)
+        vocabulary: Vocabulary = encoders[self.encoder]
 
+        def encode(values: Sequence[Sequence[str]], locations: Sequence[Location]) -> Sequence[Integer[ndarray, " _"]]:
+            for answers, location in zip(values, locations, strict=True):
+                for answer in answers:
+                    if answer not in vocabulary:
+                        known = ", ".join(vocabulary.names[:10])
+                        message = f"{self.noun} {answer!r} is not one of the run's ({known})"
+                        advice = f"Remove the {self.example}, or train on examples of it"
+                        raise DataError(location, message, advice, code="unknown-answer", values={"value": answer})
+            return [vocabulary.ids(answers) for answers in values]
 
-class AnswerEncoder(ColumnEncoder):
-    """Encodes answers; a file to test on may have some that are not in the run's vocabulary."""
-
-    def __init__(self, vocabulary: Vocabulary, noun: str, example: str) -> None:
-        self.vocabulary, self.noun, self.example = vocabulary, noun, example
-        self.dtype = smallest_type(len(vocabulary))
-
-    def encode(
-        self, values: Sequence[Sequence[str]], locations: Sequence[Location]
-    ) -> Sequence[Integer[ndarray, " _"]]:
-        for answers, location in zip(values, locations, strict=True):
-            for answer in answers:
-                if answer not in self.vocabulary:
-                    known = ", ".join(self.vocabulary.names[:10])
-                    message = f"{self.noun} {answer!r} is not one of the run's ({known})"
-                    advice = f"Remove the {self.example}, or train on examples of it"
-                    raise DataError(location, message, advice, code="unknown-answer", values={"value": answer})
-        return [self.vocabulary.ids(answers) for answers in values]
+        return ColumnEncoder(smallest_type(len(vocabulary)), encode)
 
 
 # Schema --------------------------------------------------------------------------------------------------------------
@@ -272,7 +249,6 @@ class Schema:
                 raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
 
     def content_of(self, values: Sequence[Value]) -> str:
-        """The text by which an example is split."""
         return as_content(values[self.content])
 
     def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:

@@ -65,7 +65,6 @@ class DataSource:
 
     @staticmethod
     def for_testing(data: DataSection, data_spec: DataSpec, files: Sequence[str]) -> "DataSource":
-        """These files as the test split, and nothing else."""
         data = data.model_copy(update={"train": (), "valid": (), "test": tuple(files), "corpus": None})
         return DataSource._of(data, data_spec, None, raise_error)
 
@@ -155,7 +154,6 @@ class DataSource:
         return self.data_spec.corpora[self.corpus].generate(self.data)
 
     def read(self, each: Input, on_bad_line: OnBadLine = raise_error) -> Iterator[Record]:
-        """The examples of one input."""
         if each.columns is not None:
             assert isinstance(self.data, TableData)
             yield from read_rows(each.path, each.format, each.columns, self.data, on_bad_line)
@@ -184,7 +182,6 @@ class DataSource:
                 each.columns.head.clear()
 
     def text(self, split: str) -> Iterator[str]:
-        """Plain text in chunks."""
         return self.generate() if split == TRAIN and self.corpus else read_text(self.files[split])
 
     # Identity --------------------------------------------------------------------------------------------------------
@@ -198,7 +195,6 @@ class DataSource:
                     raise DataError(path, message, advice, code="file-changed")
 
     def cache_key(self) -> dict[str, object]:
-        """All that decides what is read."""
         key: dict[str, object] = {"task": self.data_spec.task, "contents": self.hashes}
         key["data"] = self.data.model_dump(exclude={"train", "valid", "test", "seed"})
         key["inputs"] = {split: self._formats(split) for split in SPLITS}

@@ -130,7 +130,6 @@ def embedded_versions(corpus: str | None) -> dict[str, str]:
 
 
 def register_corpus(name: str, part: object, specs: Sequence[DataSpec], tokenizer: str | None) -> None:
-    """Add a user-defined corpus for several tasks: for all of them, or for none."""
     function = as_function("corpus", name, part, "seed", "length", "examples")
     if tokenizer is not None and tokenizer not in TOKENIZERS:
         advice = f"Give one of {', '.join(TOKENIZERS)}, or register it first"

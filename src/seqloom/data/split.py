@@ -24,7 +24,6 @@ def split_by_content(content: str, seed: int, valid: float, test: float) -> str:
 
 
 def check_filled(name: str, splits: Iterable[str]) -> None:
-    """Refuse data without training or without validation examples."""
     present = set(splits)
     for split in (TRAIN, VALID):
         if split not in present:

@@ -57,7 +57,6 @@ def prepare_test_stream(source: DataSource, tokenizer: Tokenizer, folder: Path) 
 
 
 def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -> None:
-    """Split, train a tokenizer on the training split, write the tokens of each split."""
     spans = split_spans(source, lambda split: sum(map(len, source.text(split))))
     tokenizer = learner.learn(ChunkReader(source.text(TRAIN)).read(spans[TRAIN][2]), {})
     texts = {split: ChunkReader(source.text(split)) for split in SPLITS if source.has(split)}

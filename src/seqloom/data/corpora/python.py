@@ -39,7 +39,6 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
 
 
 def chunks(files: list[Path], characters: int) -> Iterator[str]:
-    """The text of the files, the last one cut."""
     for path in files:
         if (source := read(path)) is not None:
             yield f"{source}\n"[:characters]
@@ -84,7 +83,6 @@ def shuffled_files(random: Random) -> list[Path]:
 
 
 def python_files(folder: Path) -> Iterator[Path]:
-    """The Python files of a folder and of the folders in it, sorted."""
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.name in EXCLUDED or path.name.startswith(BUILD_DATA):
             continue

@@ -40,7 +40,6 @@ class TextIndex:
         self.sizes = dict.fromkeys(SPLITS, 0)
 
     def add(self, text: str, split: str, answer: Sequence[str], location: Location) -> None:
-        """Add a text of a split's files."""
         self.hashes.append(hash_text(text))
         self.answers.append(hash_answer(tuple(answer)) << 2 | SPLITS.index(split))
         file = self.files.setdefault(location.file, len(self.files))
@@ -55,7 +54,6 @@ class TextIndex:
         return Tally(len(rows), lines)
 
     def duplicates(self) -> "Duplicates":
-        """The texts that occur more than once."""
         hashes = np.frombuffer(self.hashes, dtype=np.uint64)
         order = np.argsort(hashes, kind="stable")
         hashes = hashes[order]
@@ -124,13 +122,11 @@ def group_starts(group: Int[ndarray, " rows"]) -> Int[ndarray, " groups"]:
 
 
 def hash_text(text: str) -> int:
-    """64 bits."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=1000)
 def hash_answer(answer: tuple[str, ...]) -> int:
-    """30 bits."""
     return hash_text(SEPARATOR.join(answer)) >> 34
 
 
@@ -150,7 +146,6 @@ def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection,
 
 
 def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
-    """Findings about texts that are in the files of two splits."""
     for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
         shared, size = duplicates.shared(split, other), duplicates.index.sizes[split]
         verb = "is" if shared.count == 1 else "are"

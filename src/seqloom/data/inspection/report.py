@@ -98,8 +98,6 @@ class FindingJson(TypedDict):
 
 
 class InspectionJson(TypedDict):
-    """All that a check found, for a program."""
-
     task: str
     ok: bool
     summary: list[dict[str, str]]
@@ -121,7 +119,6 @@ class Inspection:
     others: list[Finding] = field(default_factory=list)
 
     def summarize(self, name: str, value: str) -> None:
-        """Add a line to the summary."""
         self.summary_lines.append((name, value))
 
     @property
@@ -151,7 +148,6 @@ class Inspection:
 
     @property
     def ok(self) -> bool:
-        """Whether training would accept the data."""
         return not any(finding.kind == "error" for finding in self.findings)
 
     def as_json(self, naming: Naming = as_key) -> InspectionJson:
@@ -187,7 +183,6 @@ class Inspection:
 
 
 def verdict(findings: list[Finding]) -> str:
-    """The last line of a check."""
     if not findings:
         return "no problems found: these data can be trained on"
     counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}

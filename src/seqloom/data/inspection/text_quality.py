@@ -26,8 +26,6 @@ AGAIN = "Convert from the original again"
 
 
 class Odd(NamedTuple):
-    """A kind of odd character."""
-
     kind: Kind
     pattern: str
     characters: str
@@ -35,44 +33,24 @@ class Odd(NamedTuple):
 
 
 ODD = {
-    "control": Odd(
-        "warning",
-        "[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]",
-        "a control character",
-        "Remove it, or convert the file from its real encoding",
-    ),
+    "control": Odd("warning", "[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]",
+        "a control character", "Remove it, or convert the file from its real encoding"),
     "lost": Odd("warning", "\ufffd", "U+FFFD, which a conversion writes for what it could not read", AGAIN),
-    "private": Odd(
-        "warning",
-        "[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]",
-        "a character of private use, which has no meaning of its own",
-        "Replace it by what it was meant to be",
-    ),
-    "mojibake": Odd(
-        "warning",
-        f"[ÃÂ][{BYTE}]|â€|â\x80|ðŸ",
-        "UTF-8 that was read as another encoding ('Ã©' for 'é')",
-        f"{AGAIN}, or repair it (the package ftfy does)",
-    ),
-    "zero-width": Odd(
-        "note",  # joiners mean something in other scripts, and between emoji
+    "private": Odd("warning", "[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]",
+        "a character of private use, which has no meaning of its own", "Replace it by what it was meant to be"),
+    "mojibake": Odd("warning", f"[ÃÂ][{BYTE}]|â€|â\x80|ðŸ",
+        "UTF-8 that was read as another encoding ('Ã©' for 'é')", f"{AGAIN}, or repair it (the package ftfy does)"),
+    # Joiners mean something in other scripts, and between emoji.
+    "zero-width": Odd("note",
         "[\u200b\u2060\ufeff\xad\u200e\u200f\u202a-\u202e\u2066-\u2069]|(?<=[\0-\u024f])[\u200c\u200d]",
         "a character that can't be seen (zero width, soft hyphen, or a mark of direction)",
-        "Remove it unless it is meant",
-    ),
-    "space": Odd(
-        "note",
-        "[\xa0\u2007\u202f]",
-        "a non-breaking space",
-        "Nothing to do, if it is meant; a character model sees it as another character than a space",
-    ),
-    "markup": Odd(
-        "note",
+        "Remove it unless it is meant"),
+    "space": Odd("note", "[\xa0\u2007\u202f]", "a non-breaking space",
+        "Nothing to do, if it is meant; a character model sees it as another character than a space"),
+    "markup": Odd("note",
         rf"(?i)</?(?:{TAGS})(?:\s[^<>]{{0,300}})?/?>|&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{{2,5}});",
-        "HTML (tags such as <br>, or &amp; and the like)",
-        "Remove the markup unless it is meant",
-    ),
-}
+        "HTML (tags such as <br>, or &amp; and the like)", "Remove the markup unless it is meant"),
+}  # fmt: skip
 PATTERNS = {name: re.compile(odd.pattern) for name, odd in ODD.items()}
 ANY = re.compile(
     "[<&\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xa0\xad\u2007\u202f\ufffdÃÂâð\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\U000f0000-\U0010fffd]"
@@ -173,7 +151,6 @@ class TruncatedTexts:
         self.add_words(count_tokens(text, self.tokenizer) if may_be_long else 0, location)
 
     def add_words(self, tokens: int, location: Location) -> None:
-        """Add a text by its number of tokens."""
         self.seen += 1
         if self.max_length is not None and tokens > self.max_length:
             self.tally.add(location)
@@ -186,8 +163,6 @@ class TruncatedTexts:
 
 
 class LongestText:
-    """The length and location of the longest text."""
-
     def __init__(self) -> None:
         self.characters, self.location = 0, ""
 
@@ -233,7 +208,6 @@ class TextQuality:
         self.odd.report(self.noun, inspection)
 
     def report_blank(self, inspection: Inspection) -> None:
-        """A finding about texts without a word."""
         verb = "is" if self.blank.count == 1 else "are"
         message = f"{counted(self.blank.count, self.noun)} {verb} empty, or white space alone"
         inspection.add("warning", self.blank, Problem("blank", message, "Fill in what is missing, or remove the row"))

@@ -70,7 +70,6 @@ class Character(LibraryTokenizer):
 
 
 def codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
-    """The code point of each character."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")

@@ -106,7 +106,6 @@ def read_user_defined(name: object, state: object, location: object) -> Tokenize
 
 
 def register(name: str, part: object) -> None:
-    """Add a user-defined tokenizer: a class derived from Tokenizer."""
     kind = require_class("tokenizer", name, part, Tokenizer, "Derive a class from seqloom.data.tokenizers.Tokenizer")
     if issubclass(kind, LibraryTokenizer):
         reason = "derives from a built-in one, whose file does not say another kind"

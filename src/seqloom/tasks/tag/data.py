@@ -22,8 +22,8 @@ from seqloom.data.schema import (
     ColumnEncoder,
     Counts,
     Encoders,
-    Learner,
     Schema,
+    VocabularyLearner,
 )
 from seqloom.data.split import batched
 from seqloom.data.vocabulary import Vocabulary
@@ -40,7 +40,7 @@ NO_LETTER = ""  # number 0: fills a word's row after its last letter
 
 
 @dataclass(frozen=True)
-class WordLearner(Learner[Vocabulary]):
+class WordLearner(VocabularyLearner):
     """The most frequent words, and one for all others."""
 
     lowercase: bool
@@ -53,15 +53,12 @@ class WordLearner(Learner[Vocabulary]):
             words.update(word.lower() if self.lowercase else word for word in sentence)
         return Vocabulary.from_counts(words, unknown=True, min_count=self.min_count, max_size=self.vocabulary)
 
-    def save(self, encoder: Vocabulary) -> str:
-        return encoder.to_json()
-
     def load(self, text: str, file: str) -> Vocabulary:
         return with_unknown(Vocabulary.from_json(text, file), file)
 
 
 @dataclass(frozen=True)
-class LetterLearner(Learner[Vocabulary]):
+class LetterLearner(VocabularyLearner):
     """All letters of all words, one for those that are new, and the one that fills."""
 
     def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
@@ -69,9 +66,6 @@ class LetterLearner(Learner[Vocabulary]):
         for sentence in values:
             letters.update("".join(sentence))
         return Vocabulary([NO_LETTER, *Vocabulary.from_counts(letters, unknown=True).names])
-
-    def save(self, encoder: Vocabulary) -> str:
-        return encoder.to_json()
 
     def load(self, text: str, file: str) -> Vocabulary:
         return with_unknown(Vocabulary.from_json(text, file), file)
@@ -109,13 +103,12 @@ class FormColumn(Column):
     lowercase: bool = False
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
-        return FormEncoder(Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], self.lowercase))
+        forms = FormEncoder(Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], self.lowercase))
+        return ColumnEncoder("uint32", forms.encode, forms.close)
 
 
-class FormEncoder(ColumnEncoder):
+class FormEncoder:
     """Numbers forms as they come, and writes their table in the end."""
-
-    dtype = "uint32"
 
     def __init__(self, spellings: Spellings) -> None:
         self.spellings = spellings
