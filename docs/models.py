@@ -54,14 +54,14 @@ def names(count: int) -> list[str]:
 def characters() -> Tokenizer:
     """Of as many characters as are counted with."""
     alphabet = "".join(chr(ord("\u00c0") + number) for number in range(CHARACTERS))
-    return train_tokenizer("character", [alphabet], vocabulary=0, min_count=1, lowercase=False, sample=CHARACTERS)
+    return train_tokenizer("character", [alphabet], vocabulary_size=0, min_count=1, lowercase=False, sample=CHARACTERS)
 
 
 @cache
 def words(count: int = WORDS) -> Tokenizer:
     """Of as many words as are counted with, the unknown one among them."""
     text = " ".join(names(count))
-    return train_tokenizer("word", [text], vocabulary=count, min_count=1, lowercase=False, sample=len(text))
+    return train_tokenizer("word", [text], vocabulary_size=count, min_count=1, lowercase=False, sample=len(text))
 
 
 def opened(chosen: Experiment) -> Task:

@@ -23,7 +23,7 @@ from seqloom.data.schema import (
 )
 from seqloom.data.vocabulary import Vocabulary
 
-WORDS = TokenizerLearner((0,), "word", vocabulary=100, min_count=1, lowercase=False, sample=1000)
+WORDS = TokenizerLearner((0,), "word", vocabulary_size=100, min_count=1, lowercase=False, sample=1000)
 
 
 def encoded(column: Column, values: list[Any], **encoders: object) -> list[list[Any]]:
@@ -82,7 +82,7 @@ def test_a_tokenizer_is_kept_as_a_file() -> None:
 
 
 def test_a_tokenizer_learns_as_the_config_says() -> None:
-    learner = TokenizerLearner((0,), "word", vocabulary=100, min_count=2, lowercase=True, sample=12)
+    learner = TokenizerLearner((0,), "word", vocabulary_size=100, min_count=2, lowercase=True, sample=12)
     tokens = learner.learn(["To be to Be", "later later"], {}).learned.tokens
     assert {"to", "be"} <= set(tokens)
     assert "later" not in tokens  # of which the sample has a letter

@@ -30,7 +30,7 @@ any_text = st.text(st.characters(codec="utf-8"), max_size=40) | st.lists(st.samp
 
 def trained(kind: str, lowercase: bool = False, vocabulary: int = 300, min_count: int = 1) -> Tokenizer:
     return train_tokenizer(
-        kind, TEXTS, vocabulary=vocabulary, min_count=min_count, lowercase=lowercase, sample=1_000_000
+        kind, TEXTS, vocabulary_size=vocabulary, min_count=min_count, lowercase=lowercase, sample=1_000_000
     )
 
 
@@ -117,7 +117,7 @@ def test_training_is_the_same_in_another_process() -> None:
         "import hashlib\n"
         f"texts = {TEXTS!r}\n"
         "for kind in TOKENIZERS:\n"
-        "    made = train_tokenizer(kind, texts, vocabulary=290, min_count=1, lowercase=False, sample=10**6)\n"
+        "    made = train_tokenizer(kind, texts, vocabulary_size=290, min_count=1, lowercase=False, sample=10**6)\n"
         "    print(hashlib.sha256(made.to_json().encode()).hexdigest())\n"
     )
     told = {
@@ -143,32 +143,32 @@ def test_reads_no_more_than_the_sample(kind: str) -> None:
             taken = number
             yield "abcd efgh "
 
-    tokenizer = train_tokenizer(kind, endless(), vocabulary=300, min_count=1, lowercase=False, sample=45)
+    tokenizer = train_tokenizer(kind, endless(), vocabulary_size=300, min_count=1, lowercase=False, sample=45)
     assert taken == (0 if kind == "byte" else 5)
     if kind == "character":
-        only = train_tokenizer(kind, ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=2)
+        only = train_tokenizer(kind, ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=2)
         assert only.learned.tokens == ("<unk>", "a", "b")
     assert len(tokenizer) <= 300
 
 
 def test_characters_are_ordered_by_count_then_code_point() -> None:
     texts = ["zzz😀😀bbaa", "c"]
-    everything = train_tokenizer("character", texts, vocabulary=99, min_count=1, lowercase=False, sample=99)
+    everything = train_tokenizer("character", texts, vocabulary_size=99, min_count=1, lowercase=False, sample=99)
     assert everything.learned.tokens == ("<unk>", "z", "a", "b", "😀", "c")
-    frequent = train_tokenizer("character", texts, vocabulary=99, min_count=2, lowercase=False, sample=99)
+    frequent = train_tokenizer("character", texts, vocabulary_size=99, min_count=2, lowercase=False, sample=99)
     assert frequent.learned.tokens == ("<unk>", "z", "a", "b", "😀")
-    capped = train_tokenizer("character", texts, vocabulary=3, min_count=1, lowercase=False, sample=99)
+    capped = train_tokenizer("character", texts, vocabulary_size=3, min_count=1, lowercase=False, sample=99)
     assert capped.learned.tokens == ("<unk>", "z", "a")
     assert capped.decode(capped.encode("zap😀")) == "za��"
 
 
 def test_long_and_short_texts_count_alike() -> None:
     text = "ab" * 700_000 + "c"
-    long = train_tokenizer("character", [text], vocabulary=9, min_count=1, lowercase=False, sample=10**7)
+    long = train_tokenizer("character", [text], vocabulary_size=9, min_count=1, lowercase=False, sample=10**7)
     short = train_tokenizer(
         "character",
         (text[start : start + 1000] for start in range(0, len(text), 1000)),
-        vocabulary=9,
+        vocabulary_size=9,
         min_count=1,
         lowercase=False,
         sample=10**7,
@@ -178,9 +178,9 @@ def test_long_and_short_texts_count_alike() -> None:
 
 
 def test_words_are_ordered_and_capped() -> None:
-    def words(vocabulary: int, min_count: int) -> tuple[str, ...]:
+    def words(size: int, min_count: int) -> tuple[str, ...]:
         texts = ["b a a\n", "b <unk> c a <unk> <unk> <unk>"]
-        made = train_tokenizer("word", texts, vocabulary=vocabulary, min_count=min_count, lowercase=False, sample=99)
+        made = train_tokenizer("word", texts, vocabulary_size=size, min_count=min_count, lowercase=False, sample=99)
         return made.learned.tokens
 
     assert words(99, 1) == ("<unk>", "a", "b", "\n", "c")
@@ -207,7 +207,7 @@ def test_words_are_ordered_and_capped() -> None:
     ],
 )
 def test_words_are_split_as_said(text: str, words: str) -> None:
-    made = train_tokenizer("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert made.tokens(made.encode(text)) == words.split("|")
 
 
@@ -216,12 +216,12 @@ def test_words_are_split_as_said(text: str, words: str) -> None:
     ["I don't know (yet), he said.\nNo!", "it's 5% of [all]: 1,000.5", "<unk> of\n\nthat"],
 )
 def test_words_come_back_as_one_would_write_them(text: str) -> None:
-    made = train_tokenizer("word", [text], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert made.decode(made.encode(text)) == text
 
 
 def test_split_clitics_close_up() -> None:
-    made = train_tokenizer("word", ["it 's n't"], vocabulary=99, min_count=1, lowercase=False, sample=999)
+    made = train_tokenizer("word", ["it 's n't"], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
     assert made.decode(made.encode("it 's n't it")) == "it'sn't it"
 
 
@@ -230,7 +230,7 @@ def test_bpe_keeps_to_its_vocabulary() -> None:
     assert len(trained("bpe", vocabulary=257)) == 257
     with pytest.raises(UserError, match="Ask for 257 or more"):
         trained("bpe", vocabulary=256)
-    never_twice = train_tokenizer("bpe", ["abc"], vocabulary=300, min_count=1, lowercase=False, sample=99)
+    never_twice = train_tokenizer("bpe", ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=99)
     assert len(never_twice) == 256
     assert Tokenizer.from_json(never_twice.to_json()).kind == "bpe"
 

@@ -11,7 +11,7 @@ SEEN = "I don't (really) know, she said: it's well-known!\n\nNaïve café, 漢�
 
 
 def trained(kind: str) -> Tokenizer:
-    return train_tokenizer(kind, [SEEN], vocabulary=300, min_count=1, lowercase=False, sample=10_000)
+    return train_tokenizer(kind, [SEEN], vocabulary_size=300, min_count=1, lowercase=False, sample=10_000)
 
 
 ALL = {kind: trained(kind) for kind in TOKENIZERS}

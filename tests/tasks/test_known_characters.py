@@ -88,7 +88,7 @@ def ragged(*rows: str) -> Ragged:
 
 
 def byte(lowercase: bool = False) -> Tokenizer:
-    return train_tokenizer("byte", [], vocabulary=256, min_count=1, lowercase=lowercase, sample=1)
+    return train_tokenizer("byte", [], vocabulary_size=256, min_count=1, lowercase=lowercase, sample=1)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 100])

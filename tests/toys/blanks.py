@@ -20,9 +20,9 @@ class Blanks(Tokenizer):
         self.numbers = {word: number for number, word in enumerate(words)}
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> "Blanks":
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> "Blanks":
         counts = Counter(word for text in texts for word in split(text))
-        kept = [word for word, count in counts.most_common(vocabulary - 1) if count >= min_count]
+        kept = [word for word, count in counts.most_common(vocabulary_size - 1) if count >= min_count]
         return cls(["\N{REPLACEMENT CHARACTER}", *kept])
 
     def ids(self, text: str) -> list[int]:
@@ -56,7 +56,7 @@ class Letters(Blanks):
     lossless = True
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> "Letters":
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> "Letters":
         return cls(["\N{REPLACEMENT CHARACTER}", *sorted({letter for text in texts for letter in text})])
 
     def ids(self, text: str) -> list[int]:

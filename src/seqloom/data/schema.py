@@ -62,15 +62,15 @@ class TokenizerLearner(Learner[Tokenizer]):
     """Trains a tokenizer on a bounded sample of the texts."""
 
     kind: str
-    vocabulary: int
+    vocabulary_size: int
     min_count: int
     lowercase: bool
     sample: int
 
     def learn(self, values: Iterable[str], counts: Counts) -> Tokenizer:
-        size, min_count, lowercase, sample = self.vocabulary, self.min_count, self.lowercase, self.sample
+        size, min_count, lowercase, sample = self.vocabulary_size, self.min_count, self.lowercase, self.sample
         return train_tokenizer(
-            self.kind, values, vocabulary=size, min_count=min_count, lowercase=lowercase, sample=sample
+            self.kind, values, vocabulary_size=size, min_count=min_count, lowercase=lowercase, sample=sample
         )
 
     def save(self, encoder: Tokenizer) -> str:

@@ -54,7 +54,7 @@ class ByteLevelTokenizer(LibraryTokenizer):
 class Byte(ByteLevelTokenizer):
     """Each byte of UTF-8 is a token, and its own id; numpy encodes about a hundred times as fast as the library.
 
-    >>> tokenizer = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
+    >>> tokenizer = Byte.train([], vocabulary_size=256, min_count=1, lowercase=False)
     >>> tokenizer.encode("né").tolist()
     [110, 195, 169]
     >>> tokenizer.decode([110, 195, 169])
@@ -64,7 +64,7 @@ class Byte(ByteLevelTokenizer):
     kind = "byte"
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
         """There is nothing to learn: the texts are not read."""
         return cls(Learned(ALPHABET, lowercase=lowercase))
 
@@ -85,7 +85,7 @@ class BPE(ByteLevelTokenizer):
     Training starts from the 256 bytes and repeatedly merges the most frequent pair into a new token, within words and
     as long as a pair occurs twice.
 
-    >>> tokenizer = BPE.train(["low lower lowest"] * 9, vocabulary=300, min_count=1, lowercase=False)
+    >>> tokenizer = BPE.train(["low lower lowest"] * 9, vocabulary_size=300, min_count=1, lowercase=False)
     >>> tokenizer.tokens(tokenizer.encode("lowest slow"))
     ['low', 'e', 'st', ' ', 's', 'low']
     """
@@ -94,12 +94,12 @@ class BPE(ByteLevelTokenizer):
     use_regex = True
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
-        if vocabulary < MIN_SIZE:
-            message = f"{KeyName('data.vocabulary_size')} is {vocabulary}, and bpe begins with 256 bytes"
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
+        if vocabulary_size < MIN_SIZE:
+            message = f"{KeyName('data.vocabulary_size')} is {vocabulary_size}, and bpe begins with 256 bytes"
             raise UserError(message, f"Ask for {MIN_SIZE} or more, or for {KeyName('data.tokenizer', 'byte')}")
         trainer = trainers.BpeTrainer(
-            vocab_size=vocabulary,
+            vocab_size=vocabulary_size,
             min_frequency=max(2, min_count),
             initial_alphabet=list(ALPHABET),
             show_progress=False,

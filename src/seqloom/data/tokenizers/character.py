@@ -20,7 +20,7 @@ class Character(LibraryTokenizer):
 
     A table in numpy encodes about a hundred times as fast as the library.
 
-    >>> tokenizer = Character.train(["banana"], vocabulary=100, min_count=1, lowercase=False)
+    >>> tokenizer = Character.train(["banana"], vocabulary_size=100, min_count=1, lowercase=False)
     >>> tokenizer.encode("nab!").tolist()
     [2, 1, 3, 0]
     >>> tokenizer.decode([2, 1, 3, 0])
@@ -44,13 +44,13 @@ class Character(LibraryTokenizer):
         return library
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
         untrained = cls(Learned((UNKNOWN,), lowercase=lowercase))
         counts = np.zeros(CODE_POINTS, dtype=np.int64)
         for text in rechunk(texts):
             counts += np.bincount(codes(untrained.normalize(text)), minlength=CODE_POINTS)
         frequent = np.flatnonzero(counts >= min_count)
-        chosen = frequent[np.lexsort((frequent, -counts[frequent]))][: vocabulary - 1]
+        chosen = frequent[np.lexsort((frequent, -counts[frequent]))][: vocabulary_size - 1]
         return cls(Learned((UNKNOWN, *map(chr, chosen)), lowercase=lowercase))
 
     @classmethod

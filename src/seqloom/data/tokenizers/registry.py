@@ -23,23 +23,23 @@ TRIAL = 1000  # characters of a training text, on which a user-defined tokenizer
 
 
 def train_tokenizer(
-    kind: str, texts: Iterable[str], *, vocabulary: int, min_count: int, lowercase: bool, sample: int
+    kind: str, texts: Iterable[str], *, vocabulary_size: int, min_count: int, lowercase: bool, sample: int
 ) -> Tokenizer:
     """A tokenizer trained on the first `sample` characters of the texts; no more of them is read.
 
     >>> tokenizer = train_tokenizer(
-    ...     "character", ["to be", "or not"], vocabulary=100, min_count=2, lowercase=False, sample=1000
+    ...     "character", ["to be", "or not"], vocabulary_size=100, min_count=2, lowercase=False, sample=1000
     ... )
     >>> tokenizer.decode(tokenizer.encode("to be or not to be"))
     'to �� o� �ot to ��'
     """
     tokenizer_class, texts = TOKENIZERS[kind], first_characters(texts, sample)
     if TOKENIZERS.names.origin(kind) is None:
-        return tokenizer_class.train(texts, vocabulary, min_count, lowercase)
+        return tokenizer_class.train(texts, vocabulary_size, min_count, lowercase)
     beginning = next(texts, "")
     texts = chain([beginning], texts)
     trained = call_part(
-        "tokenizer", kind, tokenizer_class, lambda: tokenizer_class.train(texts, vocabulary, min_count, lowercase)
+        "tokenizer", kind, tokenizer_class, lambda: tokenizer_class.train(texts, vocabulary_size, min_count, lowercase)
     )
     return check_trained(kind, trained, beginning[:TRIAL])
 
@@ -110,7 +110,7 @@ def register(name: str, part: object) -> None:
     if issubclass(kind, LibraryTokenizer):
         reason = "derives from a built-in one, whose file does not say another kind"
         raise misfit("tokenizer", name, kind, reason, "Derive it from Tokenizer, and use the built-in one inside")
-    require_signature("tokenizer", name, kind, kind.train, ("texts", "vocabulary", "min_count", "lowercase"))
+    require_signature("tokenizer", name, kind, kind.train, ("texts", "vocabulary_size", "min_count", "lowercase"))
     require_signature("tokenizer", name, kind, kind.from_state, ("state",))
     for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
         require_signature("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))

@@ -34,8 +34,8 @@ class Tokenizer(ABC):
 
     @classmethod
     @abstractmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
-        """Learn at most `vocabulary` tokens from the texts, each of which occurs `min_count` times."""
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
+        """Learn at most `vocabulary_size` tokens from the texts, each of which occurs `min_count` times."""
 
     @abstractmethod
     def ids(self, text: str) -> Sequence[int] | Ids:

@@ -33,7 +33,7 @@ class Word(LibraryTokenizer):
     U.S.). Tokens of text that is tokenized already stay whole: n't, 's, ..., --, ``, @-@, -LRB-, <unk>. In a script
     without spaces, everything between two marks is one word: use characters or bpe there.
 
-    >>> tokenizer = Word.train(["I don't know.", "I do n't know ."], vocabulary=100, min_count=1, lowercase=False)
+    >>> tokenizer = Word.train(["I don't know.", "I do n't know ."], vocabulary_size=100, min_count=1, lowercase=False)
     >>> tokenizer.tokens(tokenizer.encode("I don't know (yet)."))
     ['I', "don't", 'know', '<unk>', '<unk>', '<unk>', '.']
     >>> tokenizer.decode(tokenizer.encode("I do n't know ."))
@@ -51,11 +51,11 @@ class Word(LibraryTokenizer):
         return library
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, min_count: int, lowercase: bool) -> Self:
-        trainer = trainers.WordLevelTrainer(vocab_size=vocabulary, min_frequency=min_count, show_progress=False)
+    def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
+        trainer = trainers.WordLevelTrainer(vocab_size=vocabulary_size, min_frequency=min_count, show_progress=False)
         library = cls.train_library(trainer, texts, lowercase)
         words = [word for word in tokens_by_id(library.get_vocab()) if word != UNKNOWN]
-        return cls(Learned((UNKNOWN, *words[: vocabulary - 1]), lowercase=lowercase))
+        return cls(Learned((UNKNOWN, *words[: vocabulary_size - 1]), lowercase=lowercase))
 
     @classmethod
     def flaw(cls, learned: Learned) -> str | None:
