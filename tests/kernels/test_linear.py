@@ -72,7 +72,7 @@ def translator() -> EncoderDecoder:
     )
 
 
-def test_decodings_within_one_packing_share_its_copies() -> None:
+def test_decodings_within_open_weights_share_their_copies() -> None:
     model, packed = translator().eval(), PackedWeights()
     weight = next(each for each in model.head.parameters() if each.dim() == 2)
     source, options = torch.arange(12).reshape(2, 6), Decode(temperature=0, beam_size=1, max_length=3)
@@ -85,7 +85,7 @@ def test_decodings_within_one_packing_share_its_copies() -> None:
     assert copies[0] is copies[1]
 
 
-def test_packings_are_closed_in_the_thread_that_opened_them() -> None:
+def test_packed_weights_close_in_the_thread_that_opened_them() -> None:
     """As in a server, whose threads begin with what was open."""
     packed, both_inside = PackedWeights(), Barrier(2)
 

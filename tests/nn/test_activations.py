@@ -40,7 +40,7 @@ formulas = {
 }
 
 
-def test_there_is_a_formula_for_each() -> None:
+def test_every_activation_has_a_formula_here() -> None:
     assert set(formulas) == set(ACTIVATIONS)
 
 

@@ -59,9 +59,9 @@ def test_losses_and_gradients_are_near_those_of_float32(
             loss = loss_of(model)
         loss.backward()
         results.append((loss.detach(), {name: weight.grad.clone() for name, weight in model.named_parameters()}))
-    (high, exact), (low_loss, came) = results
+    (high, exact), (low_loss, actual) = results
     assert abs(low_loss.float() - high) < 0.02 * high
-    for name, gradient in came.items():
+    for name, gradient in actual.items():
         assert gradient.dtype == torch.float32, name
         assert gradient.isfinite().all(), name
         assert (gradient - exact[name]).norm() <= 0.05 * exact[name].norm() + 1e-4, name

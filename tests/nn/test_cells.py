@@ -12,7 +12,7 @@ from seqloom.nn.state import State
 every_cell = pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 
 
-def randomised(cell: Cell) -> Cell:
+def randomized(cell: Cell) -> Cell:
     with torch.no_grad():
         for weight in cell.parameters():
             weight += 0.3 * torch.randn_like(weight)
@@ -37,7 +37,7 @@ def test_biases_can_be_off(cell: type[Cell]) -> None:
 
 @every_cell
 def test_one_step_is_what_the_layer_does(cell: type[Cell]) -> None:
-    one = randomised(cell(3, 4))
+    one = randomized(cell(3, 4))
     before = State({name: torch.randn(2, 4).double() for name in cell.carries})
     x = torch.randn(2, 3).double()
     y, after = one.step(one.project(x), before)
@@ -49,8 +49,8 @@ def test_one_step_is_what_the_layer_does(cell: type[Cell]) -> None:
 
 
 @every_cell
-def test_a_step_leaves_the_state_before_it_alone(cell: type[Cell]) -> None:
-    one = randomised(cell(3, 4))
+def test_a_step_does_not_change_the_state_before_it(cell: type[Cell]) -> None:
+    one = randomized(cell(3, 4))
     before = State({name: torch.randn(2, 4).double() for name in cell.carries})
     kept = {name: tensor.clone() for name, tensor in before.items()}
     one.step(one.project(torch.randn(2, 3).double()), before)
@@ -64,12 +64,12 @@ def test_parts_are_found_by_name() -> None:
     assert parts.output.tolist() == [[6, 7]] * 5
 
 
-def test_other_weights_for_one_call() -> None:
+def test_with_weights_replaces_weights_for_one_call() -> None:
     cell = LSTMPeephole(3, 4)
     zeros = torch.zeros_like(cell.recurrent_weight)
-    twin = cell.with_weights(recurrent_weight=zeros)
-    assert twin.recurrent_weight is zeros
-    assert twin.peepholes is cell.peepholes
+    changed = cell.with_weights(recurrent_weight=zeros)
+    assert changed.recurrent_weight is zeros
+    assert changed.peepholes is cell.peepholes
     assert cell.recurrent_weight.abs().sum() > 0
     assert "recurrent_weight" in dict(cell.named_parameters())
 
@@ -93,7 +93,7 @@ def replacing_gru(weights: dict[str, torch.Tensor], x: torch.Tensor, after: bool
 
 @pytest.mark.parametrize("cell", [GRU, GRUAfter])
 def test_flip_update_is_the_other_equation(cell: type[Cell]) -> None:
-    theirs, ours = randomised(cell(3, 4)), cell(3, 4).double()
+    theirs, ours = randomized(cell(3, 4)), cell(3, 4).double()
     ours.load_state_dict(flip_update(theirs.state_dict()))
     x = torch.randn(2, 6, 3).double()
     expected = replacing_gru(theirs.state_dict(), x, after=cell is GRUAfter)
@@ -101,7 +101,7 @@ def test_flip_update_is_the_other_equation(cell: type[Cell]) -> None:
     assert not torch.allclose(Recurrent(theirs)(x)[0], expected)
 
 
-def test_flip_update_knows_the_weights_of_a_cell_inside_a_layer() -> None:
+def test_flip_update_takes_the_weights_of_a_layer() -> None:
     layer = Recurrent(GRUAfter(3, 4), initial="learned")
     flipped = flip_update(layer.state_dict())
     assert torch.equal(flipped["cell.bias"].chunk(3)[1], -layer.cell.bias.chunk(3)[1])
@@ -110,7 +110,7 @@ def test_flip_update_knows_the_weights_of_a_cell_inside_a_layer() -> None:
 
 
 def test_the_same_weights_mean_another_thing_with_the_reset_gate_after_the_product() -> None:
-    before, after = randomised(GRU(3, 4, bias=False)), GRUAfter(3, 4, bias=False).double()
+    before, after = randomized(GRU(3, 4, bias=False)), GRUAfter(3, 4, bias=False).double()
     after.load_state_dict(before.state_dict())
     x = torch.randn(2, 6, 3).double()
     ours, theirs = Recurrent(before)(x)[0], Recurrent(after)(x)[0]
@@ -123,7 +123,7 @@ def test_the_same_weights_mean_another_thing_with_the_reset_gate_after_the_produ
 
 def test_the_gradient_of_a_linear_rnn_is_a_power_of_its_matrix() -> None:
     """∂h_T/∂h_0 = W_h^T: it shrinks or grows with the largest eigenvalue."""
-    cell = randomised(LinearRNN(3, 4))
+    cell = randomized(LinearRNN(3, 4))
     layer, x = Recurrent(cell), torch.randn(1, 7, 3).double()
     jacobian = torch.autograd.functional.jacobian(
         lambda h: layer(x, state=State(hidden=h.unsqueeze(0)))[0][0, -1], torch.randn(4).double()
@@ -135,7 +135,7 @@ def test_every_cell_names_its_equation_by_its_name() -> None:
     assert {name: cell.equation for name, cell in CELLS.items()} == {name: name for name in CELLS}
 
 
-def test_the_update_gate_can_be_shown_as_what_is_replaced() -> None:
+def test_as_replacement_swaps_the_update_gate() -> None:
     layer = Recurrent(GRU(3, 4))
     with record("gates") as seen:
         layer(torch.randn(2, 5, 3))

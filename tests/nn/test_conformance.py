@@ -152,22 +152,22 @@ BROKEN: dict[type[Layer], str] = {
 }
 
 
-def first(breaches: object) -> Violation | None:
-    return next(iter(breaches), None)  # type: ignore[call-overload, no-any-return]
+def first(violations: object) -> Violation | None:
+    return next(iter(violations), None)  # type: ignore[call-overload, no-any-return]
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
-def test_a_broken_layer_gets_its_sentence(kind: type[Layer]) -> None:
-    breach = first(layer_violations(kind()))
-    assert breach is not None
-    assert BROKEN[kind] in breach.message
+def test_violations_of_layers(kind: type[Layer]) -> None:
+    violation = first(layer_violations(kind()))
+    assert violation is not None
+    assert BROKEN[kind] in violation.message
 
 
-def test_a_sound_layer_gets_none() -> None:
+def test_a_correct_layer_has_no_violation() -> None:
     assert not list(layer_violations(Recurrent(GRU(SIZE, 4)), causal=True))
-    breach = first(layer_violations(CountsPadding(), causal=True))
-    assert breach is not None
-    assert breach.message == "is not causal by its traits, and was built to be"
+    violation = first(layer_violations(CountsPadding(), causal=True))
+    assert violation is not None
+    assert violation.message == "is not causal by its traits, and was built to be"
 
 
 @pytest.mark.parametrize("name", list(NORMS))
@@ -229,10 +229,10 @@ class Detached(nn.Module):
         (lambda: nn.RReLU().train(), None),
     ],
 )
-def test_a_broken_activation_gets_its_sentence(kind: type[nn.Module], sentence: str | None) -> None:
-    breach = first(activation_violations(kind()))
-    assert (breach is None) == (sentence is None)
-    assert breach is None or sentence in breach.message  # type: ignore[operator]
+def test_violations_of_activations(kind: type[nn.Module], sentence: str | None) -> None:
+    violation = first(activation_violations(kind()))
+    assert (violation is None) == (sentence is None)
+    assert violation is None or sentence in violation.message  # type: ignore[operator]
 
 
 class Squared(Dot):
@@ -265,10 +265,10 @@ class OverKeys(Dot):
         (OverKeys, "must score each key by itself, but a key changed the score of another"),
     ],
 )
-def test_a_broken_score_gets_its_sentence(kind: type[Score], sentence: str) -> None:
-    breach = first(score_violations(kind(8, 8)))
-    assert breach is not None
-    assert sentence in breach.message
+def test_violations_of_scores(kind: type[Score], sentence: str) -> None:
+    violation = first(score_violations(kind(8, 8)))
+    assert violation is not None
+    assert sentence in violation.message
 
 
 class SumsPadding(PerToken):
@@ -303,10 +303,10 @@ class Unweighed(PerToken):
         (Unweighed, "gave probabilities that do not sum to one"),
     ],
 )
-def test_a_broken_head_gets_its_sentence(kind: type[PerToken], sentence: str) -> None:
-    breach = first(head_violations(kind(8, 5), 8, 5))
-    assert breach is not None
-    assert sentence in breach.message
+def test_violations_of_heads(kind: type[PerToken], sentence: str) -> None:
+    violation = first(head_violations(kind(8, 5), 8, 5))
+    assert violation is not None
+    assert sentence in violation.message
 
 
 # Before training --------------------------------------------------------------------------------------------------
@@ -327,16 +327,16 @@ class Raises(Unsteady):
         return projected.frobnicate(), state  # type: ignore[operator]
 
 
-def test_a_breach_is_one_sentence_with_its_location() -> None:
+def test_a_violation_is_one_error_with_its_location() -> None:
     with temporary_parts():
         register.cell("mine", Unsteady)
         register.cell("raises", Raises)
         register.cell("forgets", GRU)
         with pytest.raises(PartError) as caught:
             check_parts(experiment({"task": "translate", "model": {"arch": "gru", "encoder": "mine"}}))
-        said = str(caught.value)
-        assert "test_conformance.py:" in said
-        assert "the cell 'mine' gave two results for one input in eval mode. Draw random numbers only where" in said
+        message = str(caught.value)
+        assert "test_conformance.py:" in message
+        assert "the cell 'mine' gave two results for one input in eval mode. Draw random numbers only where" in message
         with pytest.raises(PartError, match=r"the cell 'raises' raised AttributeError: .* no attribute 'frobnicate'"):
             check_parts(experiment({"task": "tag", "model": {"arch": "raises"}}))
         before = torch.random.get_rng_state()
@@ -344,7 +344,7 @@ def test_a_breach_is_one_sentence_with_its_location() -> None:
         assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_layers_are_asked_as_the_task_uses_them() -> None:
+def test_layers_are_checked_as_the_task_uses_them() -> None:
     def build(size: int, *, causal: bool) -> Layer:
         return Forgetful(size) if causal else Sound(size)
 

@@ -37,13 +37,13 @@ def test_a_causal_kernel_sees_itself_and_what_is_d_apart_before(kernel_size, dil
     assert reaches(layer, 30) == sorted(30 - k * dilation for k in range(kernel_size))
 
 
-def test_a_centred_kernel_sees_both_sides():
+def test_a_centered_kernel_sees_both_sides():
     assert reaches(CenteredConvolution(2, 3, kernel_size=5, dilation=2), 20) == [16, 18, 20, 22, 24]
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")  # of the copy that it costs torch
 @pytest.mark.parametrize(("kernel_size", "dilation"), [(1, 1), (2, 1), (5, 1), (3, 2), (4, 3)])
-def test_centred_is_what_torch_calls_same(kernel_size, dilation):
+def test_centered_equals_same_padding_of_torch(kernel_size, dilation):
     layer = CenteredConvolution(3, 4, kernel_size, dilation=dilation).double()
     same = nn.Conv1d(3, 4, kernel_size, dilation=dilation, padding="same").double()
     same.load_state_dict(layer.convolution.state_dict())
@@ -52,7 +52,7 @@ def test_centred_is_what_torch_calls_same(kernel_size, dilation):
 
 
 @pytest.mark.parametrize("kind", [GatedLinearConvolution, GatedTanhConvolution])
-def test_a_gate_shut_lets_nothing_through_and_one_open_everything(kind):
+def test_a_closed_gate_passes_nothing_and_an_open_one_everything(kind):
     layer = kind(3, 4, kernel_size=2)
     x = torch.randn(2, 5, 3)
     values, _ = layer.layers["convolution"](x)
@@ -65,7 +65,7 @@ def test_a_gate_shut_lets_nothing_through_and_one_open_everything(kind):
         assert_close(layer(x)[0], candidate)
 
 
-def test_the_linear_unit_is_torchs():
+def test_the_linear_unit_equals_torch():
     x = torch.randn(2, 5, 8)
     assert_close(GatedLinearUnit(4)(x)[0], F.glu(x, dim=2))
 
@@ -100,14 +100,14 @@ def test_kernel_size_and_dilation_are_at_least_one():
         GatedLinearConvolution(3, 4, kernel_size=-1)
 
 
-def test_a_centred_convolution_cannot_step():
+def test_a_centered_convolution_cannot_step():
     layer = CenteredConvolution(3, 4, kernel_size=3)
     _, state = layer(torch.randn(2, 1, 3))
     with pytest.raises(CannotStep, match="use a causal layer"):
         layer(torch.randn(2, 1, 3), state=state)
 
 
-def test_a_state_of_another_dilation_is_refused():
+def test_a_state_of_another_dilation_is_an_error():
     _, state = CausalConvolution(3, 4, kernel_size=2, dilation=4)(torch.randn(2, 5, 3))
     with pytest.raises(ArgumentError, match=r"expected \[2, 2, 3\]: is it the state of another layer\?"):
         CausalConvolution(3, 4, kernel_size=2, dilation=2)(torch.randn(2, 5, 3), state=state)

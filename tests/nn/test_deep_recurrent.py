@@ -71,7 +71,7 @@ def test_names_do_not_depend_on_dropout(connection: str, names: list[str]) -> No
     torch.testing.assert_close(noisy.eval()(x)[0], calm(x)[0])
 
 
-def test_a_way_around_each_layer_that_keeps_the_width() -> None:
+def test_each_layer_that_keeps_the_width_has_a_residual_connection() -> None:
     wider = recurrent_stack("lstm", 3, 4, depth=3, connection="residual")
     assert [isinstance(part, Residual) for part in wider.sublayers().values()] == [False, True, True]
     same = recurrent_stack("lstm", 8, 4, depth=3, connection="residual", bidirectional=True)
@@ -82,14 +82,14 @@ def test_settings_reach_every_cell() -> None:
     layer = recurrent_stack(
         "lstm", 3, 4, depth=2, bidirectional=True, bias=False, initial="learned", weight_drop=0.1, zoneout=0.2
     )
-    found = [part for part in layer.modules() if isinstance(part, Recurrent)]
-    assert len(found) == 4
-    for each in found:
+    layers = [part for part in layer.modules() if isinstance(part, Recurrent)]
+    assert len(layers) == 4
+    for each in layers:
         assert each.cell.bias is None
         assert (each.initial_kind, each.weight_drop, each.zoneout) == ("learned", 0.1, 0.2)
 
 
-def test_dropout_beside_a_residual_is_of_the_kind_asked_for() -> None:
+def test_dropout_of_a_residual_is_of_the_requested_kind() -> None:
     layer = Residual(Recurrent(recurrent_stack("gru", 4, 4).layers["0"].cell), dropout=VariationalDropout(4, 0.5))
     x = torch.zeros(1, 6, 4)
     dropped = layer(x)[0].eq(0)
@@ -97,7 +97,7 @@ def test_dropout_beside_a_residual_is_of_the_kind_asked_for() -> None:
     assert dropped.eq(dropped[:, :1]).all()
 
 
-def test_registries_hold_the_names_that_a_config_may_use() -> None:
+def test_registries_hold_the_names_of_the_config() -> None:
     assert tuple(CONNECTIONS) == get_args(names.Connection)
     assert tuple(DROPOUTS) == get_args(names.DropoutKind)
 
@@ -117,6 +117,6 @@ def test_registries_hold_the_names_that_a_config_may_use() -> None:
         ({"zoneout": 2.0}, ArgumentError, r"Recurrent: zoneout is 2\.0; expected a probability"),
     ],
 )
-def test_bad_settings_are_a_sentence(settings: dict[str, object], error: type[Exception], sentence: str) -> None:
+def test_bad_settings_raise_clear_errors(settings: dict[str, object], error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         recurrent_stack(**{"cell": "lstm", "input_size": 3, "hidden_size": 4, **settings})

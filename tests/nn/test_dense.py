@@ -19,7 +19,7 @@ def test_over_tokens_and_over_both_every_position_sees_all(make):
     assert sees(make()) == torch.ones(6, 6, dtype=torch.bool).tolist()
 
 
-def test_over_tokens_each_feature_goes_by_itself():
+def test_over_tokens_features_are_separate():
     layer = DenseOverTokens(3, length=6)
     x = torch.randn(1, 6, 3, requires_grad=True)
     layer(x)[0][..., 1].sum().backward()
@@ -37,7 +37,7 @@ def test_over_both_holds_the_other_two():
 
 
 @pytest.mark.parametrize("make", fixed.values(), ids=fixed)
-def test_a_shorter_row_is_one_filled_up_with_zeros(make):
+def test_a_shorter_row_equals_one_padded_with_zeros(make):
     layer, x = make(), torch.randn(2, 4, 3)
     filled = torch.cat([x, torch.zeros(2, 2, 3)], dim=1)
     assert_close(layer(x)[0], layer(filled)[0][:, :4])
@@ -45,7 +45,7 @@ def test_a_shorter_row_is_one_filled_up_with_zeros(make):
 
 
 @pytest.mark.parametrize("make", fixed.values(), ids=fixed)
-def test_what_is_longer_than_length_is_refused(make):
+def test_a_longer_sequence_is_an_error(make):
     with pytest.raises(ArgumentError, match=r"^DenseOver(Tokens|Both): x has 7 steps; expected at most 6 in all\.$"):
         make()(torch.randn(2, 7, 3))
 

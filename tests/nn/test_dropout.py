@@ -9,7 +9,7 @@ every_kind = pytest.mark.parametrize("kind", DROPOUTS.values(), ids=DROPOUTS)
 
 @every_kind
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
-def test_leaves_out_a_part_and_keeps_the_mean(kind: type[DropoutBase], p: float) -> None:
+def test_drops_a_share_and_keeps_the_mean(kind: type[DropoutBase], p: float) -> None:
     y, _ = kind(200, p).train()(torch.ones(100, 5, 200))
     assert y.eq(0).float().mean().item() == pytest.approx(p, abs=0.02)
     assert y.mean().item() == pytest.approx(1, abs=0.05)
@@ -24,7 +24,7 @@ def test_is_the_identity_in_eval_mode_and_with_p_0(kind: type[DropoutBase]) -> N
 
 
 @every_kind
-def test_passes_a_gradient_to_what_it_kept_alone(kind: type[DropoutBase]) -> None:
+def test_passes_a_gradient_to_kept_values_only(kind: type[DropoutBase]) -> None:
     x = torch.randn(3, 4, 50).requires_grad_()
     y, _ = kind(50, 0.5).train()(x)
     y.sum().backward()

@@ -42,10 +42,10 @@ def test_the_gpu_gives_what_the_cpu_gives(case):
     x, lengths = random_batch(layer)
     expected = forward_backward(layer, x, lengths, case.initial_state(layer, len(x)))
     layer = layer.cuda()
-    came = forward_backward(layer, x.cuda(), lengths.cuda(), case.initial_state(layer, len(x)))
-    torch.testing.assert_close(came.y.cpu(), expected.y, rtol=0, atol=1e-9)
-    torch.testing.assert_close(came.x_grad.cpu(), expected.x_grad, rtol=0, atol=1e-8)
-    for name, gradient in came.weight_grads.items():
+    actual = forward_backward(layer, x.cuda(), lengths.cuda(), case.initial_state(layer, len(x)))
+    torch.testing.assert_close(actual.y.cpu(), expected.y, rtol=0, atol=1e-9)
+    torch.testing.assert_close(actual.x_grad.cpu(), expected.x_grad, rtol=0, atol=1e-8)
+    for name, gradient in actual.weight_grads.items():
         torch.testing.assert_close(gradient.cpu(), expected.weight_grads[name], rtol=1e-8, atol=1e-8)
 
 

@@ -75,7 +75,7 @@ def test_identity_and_zero() -> None:
 
 
 @pytest.mark.parametrize("cell", [*CELLS.values(), MinimalGated])
-def test_a_new_cell_starts_with_each_part_by_itself(cell: type) -> None:
+def test_each_part_of_a_cell_is_initialized_separately(cell: type) -> None:
     one = cell(60, 50)
     bound = math.sqrt(6 / (60 + 50))
     for weight in one.input_weight.chunk(len(cell.parts)):
@@ -92,7 +92,7 @@ def assert_close_to_bound(weight: torch.Tensor, bound: float) -> None:
     assert weight.abs().max() > 0.95 * bound
 
 
-def test_the_forget_gate_alone_starts_open() -> None:
+def test_only_the_forget_gate_starts_open() -> None:
     for cell in (LSTM(3, 4), LSTMPeephole(3, 4), LSTMCoupled(3, 4)):
         initialize(cell, forget=2.5)
         for part, bias in zip(cell.parts, cell.bias.chunk(len(cell.parts)), strict=True):
@@ -103,7 +103,7 @@ def test_the_forget_gate_alone_starts_open() -> None:
     initialize(LSTM(3, 4, bias=False))
 
 
-def test_starting_again_starts_the_same() -> None:
+def test_initializing_twice_with_one_seed_gives_the_same() -> None:
     """Nothing is added to what was there: a forget bias of 1 stays 1."""
     cell = GRUAfter(3, 4)
     nn.init.ones_(cell.candidate_bias)
@@ -138,14 +138,14 @@ def test_embeddings_start_at_length_one() -> None:
 
 
 @pytest.mark.parametrize("convolution", [nn.Conv1d(30, 50, 5), nn.Conv2d(12, 20, 5)])
-def test_a_convolution_counts_its_whole_reach(convolution: nn.Module) -> None:
+def test_fan_in_of_a_convolution_includes_its_kernel(convolution: nn.Module) -> None:
     outputs, inputs, *kernel = convolution.weight.shape
     initialize(convolution)
     assert_uniform(convolution.weight, math.sqrt(6 / ((inputs + outputs) * math.prod(kernel))))
     assert convolution.bias.eq(0).all()
 
 
-def test_norms_peepholes_and_learned_beginnings_stay_as_they_are() -> None:
+def test_norms_peepholes_and_learned_states_are_not_initialized() -> None:
     layer = Recurrent(CELLS["lstm-layer-norm"](3, 4), initial="learned")
     peephole = LSTMPeephole(3, 4)
     kept = [layer.cell.input_norm.weight, layer.first["hidden"], peephole.peepholes]
@@ -156,7 +156,7 @@ def test_norms_peepholes_and_learned_beginnings_stay_as_they_are() -> None:
     assert all(weight.eq(0.7).all() for weight in kept)
 
 
-def test_leaves_no_trace_in_the_graph() -> None:
+def test_initialization_records_no_gradient() -> None:
     layer = nn.Linear(3, 4)
     initialize(layer)
     assert layer.weight.grad_fn is None
@@ -173,7 +173,7 @@ def test_the_logarithm_of_the_prior() -> None:
     torch.testing.assert_close(log_prior(torch.tensor([0.5, 0.25, 0.25])), expected)
 
 
-def test_a_class_never_seen_is_rare_and_not_impossible() -> None:
+def test_a_class_that_never_occurs_has_a_small_prior() -> None:
     start = log_prior(torch.tensor([9, 1, 0]))
     assert start.isfinite().all()
     assert start[2] < start[1]

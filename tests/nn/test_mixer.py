@@ -10,7 +10,7 @@ from seqloom.nn.mixer import MixerBlock, TokenMixing
 from seqloom.nn.stack import Stack
 
 
-def test_a_block_is_the_code_of_the_paper():
+def test_a_block_equals_the_code_of_the_paper():
     """Appendix E of the paper, in torch: transpose, MLP, transpose, skip; MLP, skip."""
     block = MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7).double()
     tokens, features = block.layers["tokens"].layers, block.layers["features"].layers
@@ -30,7 +30,7 @@ def test_token_mixing_treats_all_features_alike():
     assert_close(layer(x[..., order])[0], layer(x)[0][..., order])
 
 
-def test_what_a_norm_writes_into_padding_reaches_no_token():
+def test_values_of_a_norm_at_padding_reach_no_token():
     """A norm's shift β is not zero; beyond a row's length it must not enter the sum over tokens."""
     block, x = MixerBlock(4, length=6, token_hidden_size=5, hidden_size=7), torch.randn(1, 6, 4)
     with torch.no_grad():
@@ -44,7 +44,7 @@ def test_a_mixer_is_a_stack_of_blocks():
     assert not mixer.traits.causal
 
 
-def test_what_is_longer_than_length_is_refused():
+def test_a_longer_sequence_is_an_error():
     with pytest.raises(ArgumentError, match=r"^TokenMixing: x has 7 steps; expected at most 6 in all\.$"):
         TokenMixing(3, length=6, hidden_size=4)(torch.randn(2, 7, 3))
     with pytest.raises(ArgumentError, match=r"^MixerBlock: x has 7 steps; expected at most 6 in all\.$"):

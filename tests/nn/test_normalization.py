@@ -39,7 +39,7 @@ pairs = {
 
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize(("ours", "theirs"), pairs.values(), ids=pairs)
-def test_without_padding_it_is_torchs_own(ours, theirs, training):
+def test_without_padding_equals_torch(ours, theirs, training):
     ours, theirs = double(copy.deepcopy(ours)).train(training), copy.deepcopy(theirs).double().train(training)
     with torch.no_grad():
         for name, weight in ours.named_parameters():
@@ -66,7 +66,7 @@ def both_batch_norms():
     return ours, theirs
 
 
-def test_running_statistics_are_torchs_on_the_real_steps():
+def test_running_statistics_equal_torch_without_padding():
     ours, theirs = both_batch_norms()
     for _ in range(3):
         x = 2 + torch.randn(4, 5, SIZE, dtype=torch.float64)
@@ -98,7 +98,7 @@ def test_in_training_more_padding_changes_nothing(name, inside):
     assert_close(*results)
 
 
-def test_what_is_in_the_batch_matters_in_training_alone():
+def test_other_rows_matter_in_training_only():
     layer, x = BatchNorm(SIZE), torch.randn(2, 3, SIZE)
     other = torch.cat([x[:1], torch.randn(1, 3, SIZE)])
     assert not layer.traits.rows_independent
@@ -106,7 +106,7 @@ def test_what_is_in_the_batch_matters_in_training_alone():
     assert torch.equal(layer.eval()(x)[0][0], layer(other)[0][0])
 
 
-def test_a_batch_of_nothing_teaches_nothing():
+def test_a_batch_of_padding_changes_no_statistics():
     layer = BatchNorm(SIZE).train()
     layer(torch.randn(4, 5, SIZE))
     before = [statistic.clone() for statistic in layer.buffers()]
@@ -149,7 +149,7 @@ def test_a_large_mean_costs_no_precision():
         assert_close(norm.train()(x)[0].double(), norm.double()(x.double())[0], rtol=0, atol=1e-3)
 
 
-def test_no_norm_is_no_change():
+def test_none_is_the_identity():
     x = torch.randn(2, 3, SIZE)
     assert torch.equal(NORMS["none"](SIZE)(x)[0], x)
 

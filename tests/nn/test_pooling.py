@@ -46,7 +46,7 @@ def test_the_registry_has_the_names_of_the_spec() -> None:
     assert tuple(POOLS) == get_args(names.Pool)
 
 
-def test_an_unknown_name_is_told_the_nearest() -> None:
+def test_an_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'mean'"):
         POOLS["meen"]
 
@@ -131,7 +131,7 @@ def test_attention_offers_the_weights_it_used() -> None:
         (torch.zeros(2, 4, 3), torch.tensor([5, 1]), "MeanPool: lengths has the value 5; expected at most 4"),
     ],
 )
-def test_bad_input_is_a_sentence(y: Tensor, lengths: Tensor | None, message: str) -> None:
+def test_bad_input_raises_clear_errors(y: Tensor, lengths: Tensor | None, message: str) -> None:
     with pytest.raises(ArgumentError) as error:
         MeanPool(3)(y, lengths)
     assert str(error.value).startswith(message)

@@ -71,7 +71,7 @@ def test_learned_positions_are_added():
     assert_close(layer(x)[0], x + layer.embedding.weight[:5])
 
 
-def test_past_its_length_is_a_sentence():
+def test_a_position_past_the_length_is_an_error():
     layer = LearnedPositions(4, length=6)
     with pytest.raises(ArgumentError, match=r"^LearnedPositions: x has 7 steps; expected at most 6 in all\.$"):
         layer(torch.randn(1, 7, 4))
@@ -99,7 +99,7 @@ def test_learned_positions_learn_where_they_are_used():
     assert layer.embedding.weight.grad[:, 0].tolist() == [2, 2, 1, 1, 0, 0]
 
 
-def test_they_start_small_and_stay_so():
+def test_learned_positions_start_small_and_are_not_initialized():
     layer = LearnedPositions(64, length=50)
     assert layer.embedding.weight.std().item() == pytest.approx(0.02, rel=0.1)
     before = layer.embedding.weight.clone()
@@ -126,7 +126,7 @@ def test_rotary_is_its_formula():
             assert_close(y[:, :, p, i + 3], b * math.cos(angle) + a * math.sin(angle))
 
 
-def test_a_turn_keeps_lengths():
+def test_a_rotation_keeps_lengths():
     x = torch.randn(2, 3, 50, 8, dtype=torch.float64)
     assert_close(Rotary(8)(x, torch.arange(50).unsqueeze(0)).norm(dim=3), x.norm(dim=3))
 

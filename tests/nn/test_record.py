@@ -26,8 +26,8 @@ def random_layer(cell: type, **settings) -> tuple[Recurrent, torch.Tensor]:
     return layer, torch.randn(3, 5, 3).double()
 
 
-def assert_close(came: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(came, expected, rtol=0, atol=1e-12)
+def assert_close(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
 
 
 # What is kept ----------------------------------------------------------------------------------------------------
@@ -221,13 +221,13 @@ def test_recorders_within_recorders_each_keep_their_own_kinds() -> None:
 
 
 def test_a_thread_does_not_see_the_recorder_of_another() -> None:
-    found = []
+    open_in_thread = []
     with record("gates"):
-        thread = threading.Thread(target=lambda: found.append(recording("gates")))
+        thread = threading.Thread(target=lambda: open_in_thread.append(recording("gates")))
         thread.start()
         thread.join()
-        found.append(recording("gates"))
-    assert found == [False, True]
+        open_in_thread.append(recording("gates"))
+    assert open_in_thread == [False, True]
 
 
 def test_unknown_kinds() -> None:

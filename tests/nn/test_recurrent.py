@@ -26,7 +26,7 @@ def remembering(size: int, **settings) -> Recurrent:
 # Weight drop -----------------------------------------------------------------------------------------------------
 
 
-def test_weight_drop_leaves_out_the_same_weights_at_every_step_of_every_row() -> None:
+def test_weight_drop_drops_the_same_weights_at_every_step() -> None:
     layer, p = remembering(400, weight_drop=0.4).train(), 0.4
     x = torch.zeros(2, 4, 400)
     x[:, 0] = 1
@@ -39,7 +39,7 @@ def test_weight_drop_leaves_out_the_same_weights_at_every_step_of_every_row() ->
     assert torch.equal(y[:, 0], x[:, 0])  # the input's weights stay
 
 
-def test_weight_drop_draws_anew_in_every_call_and_leaves_the_weights_themselves_alone() -> None:
+def test_weight_drop_draws_in_every_call_and_does_not_change_the_weights() -> None:
     layer, x = remembering(50, weight_drop=0.5).train(), torch.ones(1, 3, 50)
     before = layer.cell.recurrent_weight.clone()
     assert not torch.equal(layer(x)[0], layer(x)[0])
@@ -47,7 +47,7 @@ def test_weight_drop_draws_anew_in_every_call_and_leaves_the_weights_themselves_
     assert torch.equal(layer.eval()(x)[0], remembering(50)(x)[0])
 
 
-def test_weight_drop_passes_no_gradient_to_what_it_left_out() -> None:
+def test_weight_drop_passes_no_gradient_to_dropped_weights() -> None:
     layer = Recurrent(LSTM(3, 20), weight_drop=0.5).train()
     layer(torch.randn(2, 6, 3))[0].sum().backward()
     gradient = layer.cell.recurrent_weight.grad
@@ -72,7 +72,7 @@ def test_zoneout_in_eval_mode_is_the_mean() -> None:
     torch.testing.assert_close(y[0, :, 0], torch.tensor([0.7, 1.4, 2.1]))
 
 
-def test_zoneout_keeps_hidden_and_cell_apart() -> None:
+def test_zoneout_draws_separately_for_hidden_and_cell() -> None:
     layer = Recurrent(LSTM(3, 300), zoneout=0.5).train()
     before = State(hidden=torch.randn(1, 300), cell=torch.randn(1, 300))
     _, after = layer(torch.randn(1, 1, 3), state=before)
@@ -85,7 +85,7 @@ def test_zoneout_keeps_hidden_and_cell_apart() -> None:
 # The beginning ---------------------------------------------------------------------------------------------------
 
 
-def test_a_learned_beginning_is_a_parameter_for_each_tensor_carried() -> None:
+def test_a_learned_initial_state_has_a_parameter_for_each_tensor() -> None:
     layer = Recurrent(LSTM(3, 4), initial="learned")
     assert {name for name, _ in layer.named_parameters()} >= {"first.hidden", "first.cell"}
     with torch.no_grad():
@@ -99,7 +99,7 @@ def test_a_learned_beginning_is_a_parameter_for_each_tensor_carried() -> None:
     assert layer.first["cell"].grad.ne(0).all()
 
 
-def test_a_random_beginning_is_small_noise_in_training_alone() -> None:
+def test_a_random_initial_state_is_noise_in_training_only() -> None:
     layer = Recurrent(LSTM(3, 8), initial="random")
     begin = layer.train().initial(2000, torch.zeros(1))
     assert not torch.equal(begin["hidden"], begin["cell"])
@@ -110,7 +110,7 @@ def test_a_random_beginning_is_small_noise_in_training_alone() -> None:
     assert all(values.eq(0).all() for values in layer.eval().initial(2, torch.zeros(1)).values())
 
 
-def test_a_state_made_by_hand_is_a_beginning() -> None:
+def test_a_state_without_position_starts_at_zero() -> None:
     """In both directions too: the backward one begins at each row's end."""
     ahead, back, x, lengths = Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)), torch.randn(2, 5, 3), torch.tensor([5, 2])
     first = State({"forwards.hidden": torch.randn(2, 4), "backwards.reversed.hidden": torch.randn(2, 4)})
@@ -122,7 +122,7 @@ def test_a_state_made_by_hand_is_a_beginning() -> None:
     assert state.position.tolist() == [5, 2]
 
 
-def test_the_end_of_both_directions_is_what_each_has_seen_last() -> None:
+def test_the_final_state_of_each_direction_is_its_last_step() -> None:
     layer = Bidirectional(Recurrent(GRU(3, 4)), Recurrent(GRU(3, 4)))
     y, state = layer(torch.randn(2, 5, 3), torch.tensor([5, 2]))
     assert torch.equal(state["forwards.hidden"], torch.stack([y[0, 4, :4], y[1, 1, :4]]))
@@ -150,12 +150,12 @@ def test_probabilities(argument: str, p: float) -> None:
         Recurrent(GRU(3, 4), **{argument: p})
 
 
-def test_unknown_beginnings() -> None:
+def test_unknown_initial_states() -> None:
     with pytest.raises(UnknownName, match=r"unknown initial state 'zeros'\. Did you mean 'zero'\?"):
         Recurrent(GRU(3, 4), initial="zeros")
 
 
-def test_layers_that_do_not_meet() -> None:
+def test_layers_of_different_widths_do_not_stack() -> None:
     with pytest.raises(ArgumentError, match=r"Stack: Recurrent has input_size 5; expected 4, the width of its input"):
         Stack([Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4))])
     with pytest.raises(ArgumentError, match=r"DenseStack: Recurrent has input_size 4; expected 7, the width"):
@@ -167,7 +167,7 @@ def test_layers_that_do_not_meet() -> None:
 # What it tells of itself -----------------------------------------------------------------------------------------
 
 
-def test_shows_what_it_is() -> None:
+def test_repr() -> None:
     text = repr(Stack([Recurrent(RNN(3, 4), zoneout=0.1, initial="learned")]))
     assert "RNN(3, 4)" in text
     assert "zoneout=0.1, initial='learned'" in text
@@ -187,7 +187,7 @@ class Doubled(LSTM):
         return 2 * hidden, State(hidden=2 * hidden, cell=after["cell"])
 
 
-def test_a_cell_made_from_another_runs_its_own_lines() -> None:
+def test_a_subclass_of_a_cell_runs_its_own_equation() -> None:
     x = torch.randn(2, 5, 3)
     plain, doubled = Recurrent(LSTM(3, 4)), Recurrent(Doubled(3, 4))
     doubled.load_state_dict(plain.state_dict())
@@ -199,7 +199,7 @@ def test_a_cell_made_from_another_runs_its_own_lines() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_name_is_no_cell() -> None:
+def test_a_name_is_not_a_cell() -> None:
     with pytest.raises(ArgumentError, match="Recurrent: cell is 'lstm'; expected a cell of seqloom"):
         Recurrent("lstm")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match=r"cell is a torch\.nn\.modules\.rnn\.LSTM; expected a cell of seqloom"):
@@ -225,7 +225,7 @@ class Own(Cell):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
-    ("returns", "came"),
+    ("returns", "actual"),
     [
         (lambda y: (y, State(h=y)), r"y \[2, 4\] and a State of \['h'\]"),
         (lambda y: (torch.cat([y, y], dim=1), State(hidden=y)), r"y \[2, 8\] and a State of \['hidden'\]"),
@@ -234,11 +234,11 @@ class Own(Cell):
     ],
     ids=["other names", "other width", "no state", "a dict"],
 )
-def test_what_a_step_must_return(returns: Callable[[Tensor], object], came: str) -> None:
+def test_what_a_step_must_return(returns: Callable[[Tensor], object], actual: str) -> None:
     cell = Own(3, 4)
     cell.returns = returns
     expected = r"\(y, state\) with y \[2, 4\] and a State of \['hidden'\], as in `carries`"
-    with pytest.raises(ArgumentError, match=rf"Own\.step: what it returned has {came}; expected {expected}"):
+    with pytest.raises(ArgumentError, match=rf"Own\.step: what it returned has {actual}; expected {expected}"):
         Recurrent(cell)(torch.randn(2, 5, 3))
 
 

@@ -36,7 +36,7 @@ def test_the_three_equations():
     assert_close(PostNorm(Double(4), norm="layer")(x)[0], norm(x + 2 * x))
 
 
-def test_only_what_has_a_norm_holds_one():
+def test_only_normed_residuals_hold_a_norm():
     assert list(Residual(Double(4)).sublayers()) == ["layer", "dropout"]
     assert all(list(order(Double(4)).sublayers()) == ["layer", "norm", "dropout"] for order in NORM_ORDERS.values())
 
@@ -57,7 +57,7 @@ def test_a_norm_by_name_or_of_your_own(order):
     ],
     ids=["residual", "pre-norm", "post-norm"],
 )
-def test_dropout_drops_what_the_layer_says_and_never_x(make, around):
+def test_dropout_drops_the_output_of_the_layer_and_never_x(make, around):
     layer, x = make(), torch.randn(2, 30, 4)
     torch.manual_seed(1)
     y, _ = layer.train()(x)
@@ -67,7 +67,7 @@ def test_dropout_drops_what_the_layer_says_and_never_x(make, around):
     assert_close(layer.eval()(x)[0], around(x, torch.ones_like(x)))
 
 
-def test_gradients_have_a_way_around():
+def test_gradients_flow_through_the_residual_connection():
     """∂y/∂x holds the identity, whatever the layer does: with f = 0 nothing is lost."""
     layer = FeedForward(4, hidden_size=8)
     for weight in layer.parameters():
@@ -94,7 +94,7 @@ def test_the_state_and_the_records_are_the_layers():
 
 
 @pytest.mark.parametrize("kind", [Residual, PreNorm, PostNorm])
-def test_what_changes_the_width_has_no_way_around(kind):
+def test_a_layer_that_changes_the_width_cannot_be_residual(kind):
     sentence = r": Double has input_size 4 and output_size 5; expected the same, for x \+ f\(x\)\.$"
     with pytest.raises(ArgumentError, match=f"^{kind.__name__}{sentence}"):
         kind(Double(4, 5))
@@ -106,7 +106,7 @@ def test_only_the_layer_carries_a_state():
         PreNorm(Double(4), norm=SelfAttention(4, 2, causal=True))
 
 
-def test_bad_settings_are_sentences():
+def test_bad_settings_raise_clear_errors():
     with pytest.raises(ArgumentError, match=r"^Dropout: p is 1\.5; expected a probability"):
         Residual(Double(4), dropout=1.5)
     with pytest.raises(ArgumentError, match=r"^FeedForward: dropout is -0\.1; expected a probability"):

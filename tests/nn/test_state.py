@@ -18,11 +18,11 @@ def random_state(rows: int, capacity: int = 3) -> State:
     )
 
 
-def assert_same(came: State, expected: State) -> None:
-    assert list(came) == list(expected)
-    assert all(torch.equal(came[name], expected[name]) for name in expected)
-    assert torch.equal(came.position, expected.position)
-    assert came.max_position == expected.max_position
+def assert_same(actual: State, expected: State) -> None:
+    assert list(actual) == list(expected)
+    assert all(torch.equal(actual[name], expected[name]) for name in expected)
+    assert torch.equal(actual.position, expected.position)
+    assert actual.max_position == expected.max_position
 
 
 # Names -----------------------------------------------------------------------------------------------------------
@@ -38,24 +38,24 @@ def test_is_a_mapping_of_names_to_tensors() -> None:
         state["c"]
 
 
-def test_one_without_tensors_is_still_a_state() -> None:
+def test_a_state_without_tensors_is_true() -> None:
     assert State()
     assert State(position=torch.zeros(3, dtype=torch.int64)).rows == 3
     assert "no tensors" in repr(State())
 
 
-def test_shows_names_and_shapes() -> None:
+def test_repr_has_names_and_shapes() -> None:
     assert repr(State(hidden=torch.zeros(2, 4), max_position=7)) == "State(hidden [2, 4]; max_position 7)"
 
 
-def test_keeps_no_hold_on_the_dictionary_it_came_from() -> None:
+def test_copies_the_dictionary() -> None:
     tensors = {"a": torch.zeros(1, 1)}
     state = State(tensors)
     tensors["b"] = torch.zeros(1, 1)
     assert list(state) == ["a"]
 
 
-def test_parts_join_under_dotted_names_and_come_apart_again() -> None:
+def test_join_and_substate_are_inverse() -> None:
     lower, upper = random_state(3), random_state(3)
     upper = upper.with_position(lower.position, lower.max_position)
     joined = State.join(
@@ -80,12 +80,12 @@ def test_every_row_has_its_own_position() -> None:
     assert (position.tolist(), max_position) == ([2, 3], 3)  # on the CPU the bound is the largest itself
 
 
-def test_without_a_position_there_is_a_horizon() -> None:
+def test_without_a_position_there_is_a_max_position() -> None:
     assert State(max_position=2).advance(3, None) == (None, 5)
 
 
 @pytest.mark.parametrize("max_position", [0, 5])
-def test_steps_that_follow(max_position: int) -> None:
+def test_step_positions(max_position: int) -> None:
     state = State(position=torch.tensor([max_position, 0]), max_position=max_position)
     expected = [[max_position, max_position + 1], [0, 1]]
     assert state.step_positions(torch.zeros(2, 2, 3)).expand(2, 2).tolist() == expected
@@ -112,7 +112,7 @@ def test_select_copies() -> None:
     assert torch.equal(state["hidden"], before)
 
 
-def test_what_is_fixed_stays_where_it_is_when_rows_trade_places() -> None:
+def test_reorder_does_not_copy_fixed_tensors() -> None:
     state = State(random_state(3), position=torch.tensor([1, 2, 3]), max_position=3, fixed=["keys"])
     hidden = state["hidden"].clone()
     moved = state.reorder([2, 2, 0])
@@ -123,7 +123,7 @@ def test_what_is_fixed_stays_where_it_is_when_rows_trade_places() -> None:
     assert list(moved) == list(state)
 
 
-def test_without_gradients_rows_trade_places_within_one_tensor() -> None:
+def test_without_gradients_reorder_is_in_place() -> None:
     state = random_state(3)
     hidden = state["hidden"].clone()
     with torch.no_grad():
@@ -135,7 +135,7 @@ def test_without_gradients_rows_trade_places_within_one_tensor() -> None:
     assert moved.reorder([0, 1, 2]) is moved
 
 
-def test_a_tensor_with_two_names_is_moved_once() -> None:
+def test_reorder_moves_a_tensor_with_two_names_once() -> None:
     hidden = torch.arange(3.0).reshape(3, 1)
     with torch.no_grad():
         moved = State(hidden=hidden, asked=hidden, position=torch.arange(3), max_position=2).reorder([2, 1, 0])
@@ -143,7 +143,7 @@ def test_a_tensor_with_two_names_is_moved_once() -> None:
     assert moved["hidden"].flatten().tolist() == [2.0, 1.0, 0.0]
 
 
-def test_two_views_of_the_same_are_moved_once() -> None:
+def test_reorder_moves_two_views_of_one_tensor_once() -> None:
     y = torch.arange(6.0).reshape(3, 2, 1)
     with torch.no_grad():
         moved = State(hidden=y[:, -1], asked=y[:, -1], other=y[:, 0]).reorder([2, 1, 0])
@@ -151,14 +151,14 @@ def test_two_views_of_the_same_are_moved_once() -> None:
     assert moved["other"].flatten().tolist() == [4, 2, 0]
 
 
-def test_a_state_without_tensors_has_rows_that_move() -> None:
+def test_reorder_without_tensors_moves_positions() -> None:
     moved = State(position=torch.tensor([3, 5]), max_position=5).reorder([1, 1])
     assert moved.position.tolist() == [5, 5]
     nothing = State()
     assert nothing.reorder([1, 0]) is nothing
 
 
-def test_what_is_fixed_stays_so_through_everything() -> None:
+def test_fixed_names_survive_every_method() -> None:
     state = State(random_state(3), position=torch.tensor([1, 2, 3]), max_position=3, fixed=["keys"])
     rows = torch.tensor([0, 2, 1])
     others = [
@@ -187,7 +187,7 @@ def test_remove_keeps_the_others_in_order(gone: set[int]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 5)), min_size=1, max_size=3))
-def test_cat_undoes_taking_apart(sizes: list[tuple[int, int]]) -> None:
+def test_cat_undoes_select(sizes: list[tuple[int, int]]) -> None:
     states = [random_state(rows, capacity) for rows, capacity in sizes]
     together = State.cat(states)
     assert together.rows == sum(rows for rows, _ in sizes)
@@ -265,12 +265,12 @@ def test_rows_are_whole_numbers(rows: object) -> None:
         State(hidden=torch.zeros(2, 3)).select(rows)  # type: ignore[arg-type]
 
 
-def test_the_horizon_shrinks_with_the_rows_that_leave() -> None:
+def test_max_position_shrinks_with_removed_rows() -> None:
     state = State(hidden=torch.zeros(2, 3), position=torch.tensor([9, 4]), max_position=30)
     assert state.remove(torch.tensor([0])).max_position == 4
 
 
-def test_parts_come_from_dotted_names_too() -> None:
+def test_substates_come_from_dotted_names() -> None:
     inner = State(keys=torch.ones(2, 1), values=torch.zeros(2, 1), fixed=["keys"])
     joined = State.join({"0": State.join({"layer": inner}), "1": State(hidden=torch.ones(2, 3))})
     flat = joined.select(torch.tensor([1, 0]))
@@ -286,7 +286,7 @@ def test_parts_come_from_dotted_names_too() -> None:
         State.join({"0.layer": inner})
 
 
-def test_level_is_where_no_row_falls_short() -> None:
+def test_aligned_if_all_rows_are_at_max_position() -> None:
     assert State(position=torch.tensor([3, 3]), max_position=3).aligned
     assert State(position=torch.tensor([3, 3]), max_position=3).substate("0").aligned
     assert not State(position=torch.tensor([2, 3]), max_position=3).aligned
@@ -294,7 +294,7 @@ def test_level_is_where_no_row_falls_short() -> None:
     assert not State(hidden=torch.ones(2, 1)).aligned
 
 
-def test_whether_it_is_level_is_looked_at_once_for_all_parts() -> None:
+def test_aligned_is_read_once_for_all_substates() -> None:
     state = State(position=torch.tensor([3, 3]), max_position=3)
     assert state.substate("0").aligned
     state.position.zero_()  # behind its back

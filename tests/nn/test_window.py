@@ -36,7 +36,7 @@ def test_the_recent_steps_do_not_keep_a_long_input_in_memory():
     assert recent.untyped_storage().nbytes() == recent.numel() * recent.element_size()
 
 
-def test_an_earlier_state_goes_on_in_another_precision():
+def test_a_state_continues_in_another_precision():
     layer = FixedWindow(3, 4, width=3)
     _, state = layer(torch.randn(2, 5, 3))
     layer, x = layer.to(torch.bfloat16), torch.randn(2, 1, 3, dtype=torch.bfloat16)
@@ -73,7 +73,7 @@ def test_direct_connections_and_one_linear_head_are_the_equation_of_the_paper():
         assert_close(logits[0, t], head.bias + W @ z + U @ torch.tanh(hidden.bias + hidden.weight @ z))
 
 
-def test_a_position_sees_just_its_window():
+def test_a_position_sees_only_its_window():
     layer = FixedWindow(2, 3, width=4)
     x = torch.randn(1, 10, 2, requires_grad=True)
     layer(x)[0][0, 7].sum().backward()
@@ -87,7 +87,7 @@ def test_a_window_has_a_width(make):
         make(3, width=0)
 
 
-def test_a_state_of_another_width_is_refused():
+def test_a_state_of_another_width_is_an_error():
     _, state = Window(3, width=4)(torch.randn(2, 5, 3))
     with pytest.raises(ArgumentError, match=r"state\['recent'\] has shape \[2, 3, 3\]; expected \[2, 1, 3\]"):
         Window(3, width=2)(torch.randn(2, 5, 3), state=state)

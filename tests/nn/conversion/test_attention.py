@@ -71,12 +71,12 @@ def test_cross_attention_both_ways(heads: int, bias: bool, causal: bool, batch_f
             assert_close(gradients(y, x, memory), gradients(expected, x, memory))
 
 
-def test_sizes_say_whether_attention_is_to_itself() -> None:
+def test_sizes_decide_between_self_and_cross_attention() -> None:
     assert type(from_torch(nn.MultiheadAttention(8, 2))) is SelfAttention
     assert type(from_torch(nn.MultiheadAttention(8, 2, kdim=6, vdim=6))) is CrossAttention
 
 
-def test_attention_dropout_goes_along() -> None:
+def test_attention_dropout_is_converted() -> None:
     layer = from_torch(nn.MultiheadAttention(8, 2, dropout=0.25))
     assert layer.attention.dropout == 0.25
     assert to_torch(layer).dropout == 0.25

@@ -98,7 +98,7 @@ def test_recurrent_to_torch(
 
 
 @pytest.mark.parametrize("cell", sorted(MODULES))
-def test_recurrent_there_and_back(cell: str) -> None:
+def test_recurrent_round_trip(cell: str) -> None:
     """From torch and back: every weight bit for bit, and the sum of the two biases; a GRU's candidate keeps both."""
     module = perturbed(MODULES[cell](3, 4, 2, bidirectional=True, batch_first=True))
     back = to_torch(from_torch(module))
@@ -124,19 +124,19 @@ def test_recurrent_there_and_back(cell: str) -> None:
     ],
     ids=["alone", "both directions", "with dropouts of nothing"],
 )
-def test_recurrent_layers_made_by_hand(layer: Layer) -> None:
+def test_recurrent_layers_built_by_hand(layer: Layer) -> None:
     x = torch.randn(ROWS, STEPS, 3, dtype=torch.float64)
     assert_close(to_torch(perturbed(layer))(x)[0], layer(x)[0])
 
 
 @pytest.mark.parametrize("name", ["gru-after", "lstm"])
-def test_dropout_between_layers_goes_along(name: str) -> None:
+def test_dropout_between_layers_is_converted(name: str) -> None:
     layer = from_torch(MODULES[name](3, 4, 3, dropout=0.25))
     assert_same_kind(layer, recurrent_stack(name, 3, 4, depth=3, dropout=0.25))
     assert to_torch(layer).dropout == 0.25
 
 
-def test_an_initial_state_goes_in_alike() -> None:
+def test_an_initial_state_gives_the_same() -> None:
     module = perturbed(nn.LSTM(3, 4, 2, batch_first=True))
     x, hidden, memory = (
         torch.randn(*sizes, dtype=torch.float64) for sizes in ((ROWS, 5, 3), (2, ROWS, 4), (2, ROWS, 4))

@@ -112,7 +112,7 @@ def test_a_layer_without_an_equivalent_is_an_error(sentence: str, layer: Layer) 
 
 
 @pytest.mark.parametrize("score", [name for name in SCORES if name != "scaled-dot"])
-def test_other_scores_are_refused(score: str) -> None:
+def test_other_scores_are_errors(score: str) -> None:
     with pytest.raises(
         NoEquivalent, match=f"{SCORES[score].__name__} has no equivalent .* only the scaled dot product"
     ):

@@ -143,7 +143,7 @@ def test_a_decoder_that_sees_all_steps() -> None:
 
 @pytest.mark.parametrize("order", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "swish", "prelu"])
-def test_our_transformers_to_torch(order: str, activation: str) -> None:
+def test_transformers_to_torch(order: str, activation: str) -> None:
     """What `transformer` builds; with torch's fast path, which takes nn.GELU("tanh") for the exact one, and without."""
     ours = TransformerConfig(**{**vars(parts), "norm_order": order, "activation": activation})
     x, memory = torch.randn(2, ROWS, STEPS, 8, dtype=torch.float64)
@@ -160,7 +160,7 @@ def test_our_transformers_to_torch(order: str, activation: str) -> None:
     assert_same_weights(from_torch(to_torch(layer)), layer)
 
 
-def test_every_dropout_goes_along() -> None:
+def test_every_dropout_is_converted() -> None:
     module = nn.TransformerDecoderLayer(**sizes, dropout=0.5)
     module.dropout.p, module.dropout1.p, module.dropout2.p, module.dropout3.p = 0.1, 0.2, 0.3, 0.4
     module.self_attn.dropout, module.multihead_attn.dropout = 0.6, 0.7
