@@ -106,11 +106,11 @@ def test_an_unbalanced_quote_names_where_it_opens_and_costs_a_line(
 
 
 def test_an_open_quote_does_not_swallow_the_file(file: Path) -> None:
-    file.write_text('a,1\n"b,0\n' + "c,1\n" * 100_000)
+    file.write_text('a,1\n"b,0\n' + "c,1\n" * 20_000)
     with pytest.raises(DataError, match=":2: a quote opens here"):
         read(csv_rows, file, max_characters=1000)
     skipped = SkipBadLines()
-    assert len(read(csv_rows, file, 1000, skipped)) == 100_001
+    assert len(read(csv_rows, file, 1000, skipped)) == 20_001
     assert skipped.count == 1
 
 

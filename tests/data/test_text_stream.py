@@ -1,33 +1,151 @@
-"""Several files as one text."""
+"""Text made ready: all of it, in parts that lie where they lay, in the tokens of the training part."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seqloom.data.text_io import EmptyFile, read_text
+from seqloom.core.problem import DataError
+from seqloom.data import text_stream as module
+from seqloom.data.source import DataSource
+from seqloom.data.split import TEST, TRAIN, VALID
+from seqloom.data.text_stream import TokenStreams, prepare_stream, prepare_test_stream, split_spans
+from seqloom.tasks.language.config import DATA_SPEC
+from seqloom.tasks.language.data import learner
+from seqloom.tasks.registry import experiment
+
+TEXT = "".join(f"line {i} of a small text, ä\n" for i in range(200))
 
 
-@pytest.mark.parametrize(
-    ("texts", "together"),
-    [
-        (["a", "b"], "a\nb"),
-        (["a\n", "b\r"], "a\nb\n"),
-        (["", "a", "", "b", ""], "a\nb"),
-        (["abcde\n", "f"], "abcde\nf"),
-    ],
-)
-@pytest.mark.parametrize("characters", [1, 2, 100])
-def test_a_newline_stands_between_files(tmp_path: Path, texts: list[str], together: str, characters: int) -> None:
-    paths = [tmp_path / str(number) for number in range(len(texts))]
-    for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text.encode())
-    chunks = list(read_text(paths, characters))
-    assert "".join(chunks) == together
-    assert all(1 <= len(chunk) <= characters for chunk in chunks)
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path / "cache"))
+    Path("a.txt").write_text(TEXT)
 
 
-def test_nothing_but_empty_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    (tmp_path / "b").touch()
-    with pytest.raises(EmptyFile, match="b: the file is empty"):
-        list(read_text([tmp_path / "a", tmp_path / "b"]))
+def source(**data: Any) -> DataSource:
+    chosen = experiment({"task": "language", "data": {"train": "a.txt", **data}})
+    return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
+
+
+def made(**data: Any) -> TokenStreams:
+    found = source(**data)
+    return prepare_stream(found, learner(found.data))
+
+
+def decoded(data: TokenStreams) -> dict[str, str]:
+    return {part: data.tokenizer.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
+
+
+@pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe"])
+def test_the_parts_make_the_text(tokenizer: str) -> None:
+    size = {} if tokenizer == "byte" else {"vocabulary_size": 300}
+    data = made(tokenizer=tokenizer, valid_share=0.2, test_share=0.1, **size)
+    told = decoded(data)
+    assert list(told) == [TRAIN, VALID, TEST]
+    assert told[TRAIN] + told[VALID] + told[TEST] == TEXT
+    assert data.characters == {part: len(text) for part, text in told.items()}
+    for part, share in ((TRAIN, 0.7), (VALID, 0.2), (TEST, 0.1)):
+        assert abs(len(told[part]) / len(TEXT) - share) < 0.01
+
+
+def test_words_are_read_in_their_order() -> None:
+    data = made(tokenizer="word")
+    words = data.tokenizer.tokens(data.tokens[TRAIN][:6].tolist())
+    assert words[:2] == ["line", "0"]
+
+
+def test_without_a_share_there_is_no_test_part() -> None:
+    assert list(made().tokens) == [TRAIN, VALID]
+
+
+def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
+    Path("v.txt").write_text("another text\n")
+    told = decoded(made(valid="v.txt"))
+    assert told[TRAIN] == TEXT
+    assert told[VALID].endswith("text\n")
+    Path("t.txt").write_text("a third text\n")
+    told = decoded(made(valid="v.txt", test="t.txt"))
+    assert list(told) == [TRAIN, VALID, TEST]
+
+
+def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
+    Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
+    data = made(valid_share=0.1)
+    assert "Ω" not in data.tokenizer.learned.tokens
+    assert data.tokenizer.unknown in data.tokens[VALID]
+    assert data.tokenizer.unknown not in data.tokens[TRAIN]
+
+
+def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = {part: tokens.tolist() for part, tokens in made(tokenizer="bpe", vocabulary_size=300).tokens.items()}
+    monkeypatch.setattr(module, "PIECE", 100)
+    monkeypatch.setattr(module, "PIECES", 3)
+    pieces = made(tokenizer="bpe", vocabulary_size=300, sample=40_000_000)  # another sample, so not from the cache
+    assert {part: tokens.tolist() for part, tokens in pieces.tokens.items()} == whole
+
+
+def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made()
+    monkeypatch.setattr(module, "write_streams", None)  # not called
+    again = made()
+    Path("a.txt").rename("b.txt")
+    renamed = made(train="b.txt")
+    for other in (again, renamed):
+        assert decoded(other) == decoded(first)
+        assert other.characters == first.characters
+    with pytest.raises(TypeError):
+        made(train="b.txt", lowercase=True)
+
+
+@pytest.mark.parametrize("text", ["a", "ab\n", "0123456789"])
+def test_too_short_a_text_is_a_sentence(text: str) -> None:
+    Path("a.txt").write_text(text)
+    with pytest.raises(
+        DataError, match=r"^a\.txt: only \d+ characters? for the split to (choose by|learn from)\. Give"
+    ):
+        made()
+    assert not list(Path("cache").glob("*"))
+
+
+def test_too_short_a_file_of_a_part_is_named() -> None:
+    Path("v.txt").write_text("a")
+    with pytest.raises(DataError, match=r"^v\.txt: only 1 character for the split to choose by"):
+        made(valid="v.txt")
+
+
+def test_a_corpus_is_text_too() -> None:
+    found = source(train=(), corpus="brackets", examples=50, corpus_length=6)
+    told = decoded(prepare_stream(found, learner(found.data)))
+    assert told[TRAIN] + told[VALID] == "".join(found.text(TRAIN))
+
+
+def test_spans_meet() -> None:
+    found = source(valid_share=0.33, test_share=0.33)
+    spans = split_spans(found, {TRAIN: len(TEXT)}.__getitem__)
+    assert spans[TRAIN][1] == 0
+    assert spans[TRAIN][2] == spans[VALID][1]
+    assert spans[VALID][2] == spans[TEST][1]
+    assert spans[TEST][2] == len(TEXT)
+
+
+def for_testing(text: str, folder: Path) -> TokenStreams:
+    Path("t.txt").write_text(text)
+    found = DataSource.for_testing(source().data, DATA_SPEC, ["t.txt"])
+    return prepare_test_stream(found, made().tokenizer, folder)
+
+
+def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
+    data = for_testing("line 3Ω\n", tmp_path / "test")
+    assert list(data.tokens) == [TEST]
+    assert data.characters == {TEST: 8}
+    assert data.tokenizer.learned == made().tokenizer.learned
+    assert data.tokens[TEST].tolist() == data.tokenizer.encode("line 3Ω\n").tolist()
+    assert data.tokenizer.unknown in data.tokens[TEST]
+
+
+def test_a_text_to_test_on_may_be_too_short(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        for_testing("a", tmp_path / "test")
+    assert str(error.value) == "t.txt: less than two tokens. Give a longer text."

@@ -68,7 +68,9 @@ def test_a_pair_is_one_number_in_two_languages() -> None:
     assert [location.line for _, location in pairs] == list(range(1, 501))
 
 
-def test_pairs_by_default() -> None:
+def test_pairs_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    english = numbers.in_words
+    monkeypatch.setattr(numbers, "in_words", lambda number, language: english(number, "en") if language == "en" else "")
     pairs = list(numbers.pairs(1, None, None))
     assert len(pairs) == 10_000
     texts = Counter(source for (source, _), _ in pairs)

@@ -8,6 +8,7 @@ import pytest
 
 from seqloom.core.problem import UserError
 from seqloom.data.corpora import python
+from seqloom.data.corpora.python import BUILTINS, logical_lines
 
 
 def test_text_is_whole_files() -> None:
@@ -78,3 +79,100 @@ def test_no_source_is_refused(library: Path) -> None:
     library.rmdir()
     with pytest.raises(UserError, match="without the source"):
         python.shuffled_files(Random(0))
+
+
+# The kinds of tokens --------------------------------------------------------------------------------------------------
+
+
+LINES = {
+    "import os.path as p, re": "import/keyword os/module . path/module as/keyword p/module , re/module",
+    "from a.b import (c as d,\n    e)": "from/keyword a/module . b/module import/keyword "
+    "( c/name as/keyword d/name , e/name )",
+    "from . import x": "from/keyword . import/keyword x/name",
+    "raise E(1) from exc": "raise/keyword E/call ( 1/number ) from/keyword exc/name",
+    "x = len(y.size) + f(y.g(0x1F))": "x/name = len/builtin ( y/name . size/attribute ) "
+    "+ f/call ( y/name . g/attribute ( 0x1F/number ) )",
+    "f(len, key=lambda a, *b: id)": "f/call ( len/builtin , key/parameter = "
+    "lambda/keyword a/parameter , * b/parameter : id/builtin )",
+    "x = 'two words' # a  b": "x/name = 'twowords'/string #ab/comment",
+    "x = '''one\n\ttwo''', \\\n  3": "x/name = '''onetwo'''/string , 3/number",
+    "x = " + "'" + "a" * 50 + "'": "x/name = '" + "a" * 19 + "/string",
+    'f(f"{x!r:>{w}} and " f"more", y)': 'f/call ( f"{x!r:>{w}}and"/string f"more"/string , y/name )',
+    "x = [  # first\n    1,\n    # alone\n    2]": "x/name = [ #first/comment 1/number , #alone/comment 2/number ]",
+    "match = match.case(case)": "match/name = match/name . case/attribute ( case/name )",
+    "x.print = None": "x/name . print/attribute = None/keyword",
+    "a: int = -1": "a/name : int/builtin = - 1/number",
+    "with open(p) as f: f.read()": "with/keyword open/builtin ( p/name ) as/keyword f/name : "
+    "f/name . read/attribute ( )",
+}
+
+BLOCK = '''\
+@functools.wraps(f, x=g)
+@cached
+async def area(self, r: float = 2, *args, sep=len, **rest) -> float:
+    """Doc string."""
+    try:
+        x = 1; y = 2
+    except (OSError, x.E) as e:
+        if (a and
+                b): return c
+    else:
+        pass
+
+class Shape(Base, metaclass=Meta):
+
+    # alone
+    @property
+    def id(self): return self._id
+
+match point:
+    case Point(x=0, y=[_, *rest]):
+        pass
+'''
+
+BLOCK_LINES = [
+    "@ functools/decorator . wraps/decorator ( f/name , x/parameter = g/name )",
+    "@ cached/decorator",
+    "async/keyword def/keyword area/function ( self/parameter , r/parameter : float/builtin = 2/number , "
+    "* args/parameter , sep/parameter = len/builtin , ** rest/parameter ) -> float/builtin :",
+    '"""Docstring."""/string',
+    "try/keyword :",
+    "x/name = 1/number ; y/name = 2/number",
+    "except/keyword ( OSError/builtin , x/name . E/attribute ) as/keyword e/name :",
+    "if/keyword ( a/name and/keyword b/name ) : return/keyword c/name",
+    "pass/keyword",
+    "class/keyword Shape/class ( Base/name , metaclass/parameter = Meta/name ) :",
+    "@ property/decorator",
+    "def/keyword id/function ( self/parameter ) : return/keyword self/name . _id/attribute",
+    "match/keyword point/name :",
+    "case/keyword Point/call ( x/name = 0/number , y/name = [ _/name , * rest/name ] ) :",
+    "pass/keyword",
+]
+
+
+def told(source: str) -> list[str]:
+    return [
+        " ".join(word if tag == "operator" else f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
+        for words, tags in logical_lines(source, Random(0))
+    ]
+
+
+@pytest.mark.parametrize("source", list(LINES))
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_kinds_of_a_line(source: str, end: str) -> None:
+    assert told(source + end) == [LINES[source]]
+
+
+def test_kinds_of_a_block() -> None:
+    assert sorted(told(BLOCK)) == sorted(BLOCK_LINES)
+
+
+def test_what_is_not_python_has_no_lines() -> None:
+    assert told("x = (") == []
+    assert told("") == []
+    assert told("# nothing\n") == []
+
+
+def test_builtins_are_the_language_own() -> None:
+    assert {"len", "ValueError", "int"} <= BUILTINS
+    assert not {"_", "quit", "license"} & BUILTINS
