@@ -228,7 +228,7 @@ class Half(Tokenizer):
         (3, "is an object of type int. Derive a class from seqloom.data.tokenizers.Tokenizer."),
         (str, "is the class str. Derive a class from seqloom.data.tokenizers.Tokenizer."),
         (Half, "has no __len__, decode, from_state, state, tokens, train. Write them."),
-        (Own, "derives from a built-in one, whose file does not say another kind. Derive it from Tokenizer, and use"),
+        (Own, "derives from a built-in one, whose file names its own kind. Derive it from Tokenizer, and use"),
         (
             Fewer,
             "has a method train (texts: Any) -> Any, not (texts, vocabulary_size, min_count, lowercase). Write",

@@ -315,7 +315,7 @@ def test_the_same_column_twice() -> None:
 # The values of rows --------------------------------------------------------------------------------------------------
 
 
-def labelled(header: bool = False) -> Columns:
+def labeled(header: bool = False) -> Columns:
     """A text, then its label."""
     names = ("text", "label") if header else ("1", "2")
     return Columns(TASKS["classify"].data_spec.roles, (0, 1), header, names, ())
@@ -344,7 +344,7 @@ def read_or_skip(text: str, name: str, columns: Columns, **values: object) -> tu
     ],
 )
 def test_a_bad_row_is_refused_or_skipped(row: str, expected: str) -> None:
-    rows, errors = read_or_skip(f"a,1\n{row}\nc,1\n", "a.csv", labelled())
+    rows, errors = read_or_skip(f"a,1\n{row}\nc,1\n", "a.csv", labeled())
     assert [text for (text, _), _ in rows] == ["a", "c"]
     assert len(errors) == 1
     assert errors[0].startswith(f":2: {expected}")
@@ -352,7 +352,7 @@ def test_a_bad_row_is_refused_or_skipped(row: str, expected: str) -> None:
 
 
 def test_rows_keep_the_line_they_begin_on() -> None:
-    rows, errors = read_or_skip('good,1\n\n"very,\n\n""bad""",0\r\nfine,1', "a.csv", labelled())
+    rows, errors = read_or_skip('good,1\n\n"very,\n\n""bad""",0\r\nfine,1', "a.csv", labeled())
     assert not errors
     assert rows == [
         Record(("good", ("1",)), Location("a.csv", 1)),
@@ -364,7 +364,7 @@ def test_rows_keep_the_line_they_begin_on() -> None:
 def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others() -> None:
     r"""As \n and \r\n do, and as Python's own reading of text has it; in quotes it is a line's end in the text."""
     text = 'fine,a\r\nbro\rken,b\r\n"in\rside",c\r\ngood,d\r\nbad\r\n'
-    rows, errors = read_or_skip(text, "a.csv", labelled())
+    rows, errors = read_or_skip(text, "a.csv", labeled())
     assert rows == [
         Record(("fine", ("a",)), Location("a.csv", 1)),
         Record(("ken", ("b",)), Location("a.csv", 3)),
@@ -375,11 +375,11 @@ def test_a_lone_carriage_return_ends_a_line_of_a_file_with_others() -> None:
 
 
 def test_an_empty_text_is_read() -> None:
-    assert read_or_skip(",1\n", "a.csv", labelled()) == ([Record(("", ("1",)), Location("a.csv", 1))], [])
+    assert read_or_skip(",1\n", "a.csv", labeled()) == ([Record(("", ("1",)), Location("a.csv", 1))], [])
 
 
 def test_several_labels() -> None:
-    rows, errors = read_or_skip("a,x|y\nb,\nc,x| x\nd,x||y\ne, z \n", "a.csv", labelled(), label_separator="|")
+    rows, errors = read_or_skip("a,x|y\nb,\nc,x| x\nd,x||y\ne, z \n", "a.csv", labeled(), label_separator="|")
     assert [labels for (_, labels), _ in rows] == [("x", "y"), (), ("x",), ("z",)]
     assert errors == [
         ":4: one of the labels in 'x||y' is empty. Fill it in, remove the line, or pass data.on_bad_line skip."
@@ -389,7 +389,7 @@ def test_several_labels() -> None:
 def test_a_header_is_no_row() -> None:
     path, data = save("text,label\n", "a.csv"), section("classify")
     with pytest.raises(DataError, match="there is no row that can be read"):
-        list(read_rows(path, FORMATS["csv"], labelled(header=True), data))
+        list(read_rows(path, FORMATS["csv"], labeled(header=True), data))
 
 
 @pytest.mark.parametrize(
@@ -415,24 +415,24 @@ def test_a_header_is_no_row() -> None:
 )
 def test_a_bad_object_is_refused_or_skipped(line: str, expected: str) -> None:
     good = '{"text": "a", "label": 1}'
-    rows, errors = read_or_skip(f"{good}\n{line}\n{good}\n", "a.jsonl", labelled(header=True))
+    rows, errors = read_or_skip(f"{good}\n{line}\n{good}\n", "a.jsonl", labeled(header=True))
     assert [(values, location.line) for values, location in rows] == [(("a", ("1",)), 1), (("a", ("1",)), 3)]
     assert len(errors) == 1
     assert errors[0].startswith(f":2: {expected}")
 
 
 def test_labels_and_separators_of_objects() -> None:
-    rows, errors = read_or_skip('{"label": ["a", 1], "text": ""}\n', "a.jsonl", labelled(header=True))
+    rows, errors = read_or_skip('{"label": ["a", 1], "text": ""}\n', "a.jsonl", labeled(header=True))
     assert (rows, errors) == ([Record(("", ("a", "1")), Location("a.jsonl", 1))], [])
     text = '{"text": "", "label": "a|b"}\n'
-    rows, _ = read_or_skip(text, "a.jsonl", labelled(header=True), label_separator="|")
+    rows, _ = read_or_skip(text, "a.jsonl", labeled(header=True), label_separator="|")
     assert [labels for (_, labels), _ in rows] == [("a", "b")]
 
 
 def test_nothing_read_is_refused() -> None:
     path, data = save("\n\n", "a.jsonl"), section("classify")
     with pytest.raises(DataError, match="there is no line that can be read"):
-        list(read_rows(path, FORMATS["jsonl"], labelled(header=True), data))
+        list(read_rows(path, FORMATS["jsonl"], labeled(header=True), data))
     assert message("\n\n", "a.jsonl").startswith("a.jsonl: there is no line that can be read")
 
 

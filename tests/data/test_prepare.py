@@ -52,7 +52,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 words = st.text(st.characters(codec="utf-8"), max_size=8)
 several, locations = st.lists(words).map(tuple), st.builds(Location, words, st.integers(1))
-some_labelled, some_tagged = (
+some_labeled, some_tagged = (
     st.builds(Record, st.tuples(words, several), locations),
     st.builds(Record, st.tuples(several, several), locations),
 )
@@ -118,7 +118,7 @@ def test_a_file_that_was_only_touched_is_not(task: str) -> None:
     assert not list(cache_folder().rglob("copy.jsonl"))
 
 
-@given(st.lists(st.tuples(st.sampled_from([TRAIN, VALID, TEST]), some_labelled | some_tagged)))
+@given(st.lists(st.tuples(st.sampled_from([TRAIN, VALID, TEST]), some_labeled | some_tagged)))
 def test_the_copy_gives_back_what_was_read(
     tmp_path_factory: pytest.TempPathFactory, examples: list[tuple[str, Record]]
 ) -> None:
@@ -137,7 +137,7 @@ def test_the_copy_gives_back_what_was_read(
         assert list(kept) == first
 
 
-def labelled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
+def labeled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
     return (
         (split, Record((text, tuple(labels)), Location("a.tsv", 1 + i))) for i, (split, text, labels) in enumerate(rows)
     )
@@ -151,7 +151,7 @@ def kept_back(many: int) -> list[str]:
 def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> None:
     found, (one, other) = source("classify", valid_share=0.1), kept_back(2)
     rows = [(TRAIN, one, "a"), (TRAIN, one, "b"), (TRAIN, other, "b"), (TEST, one, "c")]
-    examples = SplitExamples(found, classify.schema(found.data), lambda _: labelled(*rows), Path("copy.jsonl"))
+    examples = SplitExamples(found, classify.schema(found.data), lambda _: labeled(*rows), Path("copy.jsonl"))
     sizes, counts, single = examples.count()
     assert (sizes, single) == ({VALID: 3, TEST: 1}, True)
     assert counts == {"a": {VALID: 1}, "b": {VALID: 2}, "c": {TEST: 1}}
@@ -171,7 +171,7 @@ def test_examples_of_own_files_are_never_moved() -> None:
     Path("v.tsv").write_text("text 1\tlabel 1\n")
     found, (one, _) = source("classify", valid="v.tsv", test_share=0.1), kept_back(2)
     rows = [(TRAIN, "text", "a"), (VALID, one, "b"), (TEST, one, "b")]
-    examples = SplitExamples(found, classify.schema(found.data), lambda _: labelled(*rows), Path("copy.jsonl"))
+    examples = SplitExamples(found, classify.schema(found.data), lambda _: labeled(*rows), Path("copy.jsonl"))
     _, counts, _ = examples.count()
     assert missing_from_train(found, counts) == {"b"}
     examples.move_missing(counts)
@@ -196,7 +196,7 @@ def test_which_answers_training_lacks() -> None:
 
 
 def told(data: Dataset) -> dict[str, list[str]]:
-    return {name: [part.text("texts", row) for row in range(len(part))] for name, part in data.splits.items()}
+    return {name: [split.text("texts", row) for row in range(len(split))] for name, split in data.splits.items()}
 
 
 def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,11 +236,11 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
     data = prepare(source("classify", valid_share=0.2, on_bad_line="skip"), schema, read, {"of": "memory"})
     assert sorted(text for texts in told(data).values() for text in texts) == sorted(f"text {i}" for i in range(40))
     assert (data.skipped, data.cut, data.notes, data.encoders) == (1, 0, {"single": False}, {})  # there are no answers
-    for part in data.splits.values():
-        for row in range(len(part)):
-            assert part.text("texts", row) == f"text {part.line[row] - 1}"
-            assert part.text("more", row) == "é"
-            assert part.files[part.file[row]].name(["data/a.tsv"]) == "a.tsv"
+    for split in data.splits.values():
+        for row in range(len(split)):
+            assert split.text("texts", row) == f"text {split.line[row] - 1}"
+            assert split.text("more", row) == "é"
+            assert split.files[split.file[row]].name(["data/a.tsv"]) == "a.tsv"
 
 
 def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
@@ -248,12 +248,12 @@ def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
     columns = (TextColumn("texts", 0, max_length=4), TextColumn("whole", 0), TextColumn("more", 1, max_length=4))
     schema = Schema(columns=columns, learners={})
     rows = [(TRAIN, "text text", ""), (TRAIN, "text", ""), (VALID, "texts", "")]
-    examples = lambda _: ((split, Record((text, text), location)) for split, ((text, _), location) in labelled(*rows))  # noqa: E731
+    examples = lambda _: ((split, Record((text, text), location)) for split, ((text, _), location) in labeled(*rows))  # noqa: E731
     data = prepare_test(found, schema, {}, Path("out"), examples)
     assert told(data) == {TEST: ["text", "text", "text"]}
-    part = data.splits[TEST]
-    assert [part.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
-    assert [part.text("more", row) for row in range(3)] == ["text", "text", "text"]
+    split = data.splits[TEST]
+    assert [split.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
+    assert [split.text("more", row) for row in range(3)] == ["text", "text", "text"]
     assert data.cut == 2
 
 

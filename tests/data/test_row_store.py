@@ -65,16 +65,16 @@ def test_the_smallest_type_holds_the_largest_value(values: int, kind: str) -> No
 
 def test_each_row_is_found_in_the_file_it_came_from(tmp_path: Path) -> None:
     locations = [("films/pos/1.txt", 1), ("films/neg/1.txt", 1), ("dev.csv", 7), ("films/pos/1.txt", 1)]
-    parts = (TRAIN, TRAIN, VALID, VALID)
+    splits = (TRAIN, TRAIN, VALID, VALID)
     numbers = {"tokens": np.array([1, 2])}
-    rows = [Row(part, Location(*location), False, numbers) for part, location in zip(parts, locations, strict=True)]
-    told = write_rows(tmp_path, ["films", "dev.csv"], {"tokens": "uint8"}, rows)
-    assert told == ((TRAIN, VALID), 0)
+    rows = [Row(split, Location(*location), False, numbers) for split, location in zip(splits, locations, strict=True)]
+    result = write_rows(tmp_path, ["films", "dev.csv"], {"tokens": "uint8"}, rows)
+    assert result == ((TRAIN, VALID), 0)
     names = {}
-    for part in (TRAIN, VALID):
-        files, arrays = read_source_files(tmp_path), read_arrays(tmp_path / part)
-        stood = zip(arrays["file"], arrays["line"], strict=True)
-        names[part] = [(files[file].name(["moved/films", "data/dev.csv"]), int(line)) for file, line in stood]
+    for split in (TRAIN, VALID):
+        files, arrays = read_source_files(tmp_path), read_arrays(tmp_path / split)
+        locations = zip(arrays["file"], arrays["line"], strict=True)
+        names[split] = [(files[file].name(["moved/films", "data/dev.csv"]), int(line)) for file, line in locations]
     assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}
 
 

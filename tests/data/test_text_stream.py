@@ -1,4 +1,4 @@
-"""Text made ready: all of it, in parts that lie where they lay, in the tokens of the training part."""
+"""Prepared text: complete, in splits in the order of the text, in the tokens of the training split."""
 
 from pathlib import Path
 from typing import Any
@@ -35,19 +35,19 @@ def made(**data: Any) -> TokenStreams:
 
 
 def decoded(data: TokenStreams) -> dict[str, str]:
-    return {part: data.tokenizer.decode(tokens.tolist()) for part, tokens in data.tokens.items()}
+    return {split: data.tokenizer.decode(tokens.tolist()) for split, tokens in data.tokens.items()}
 
 
 @pytest.mark.parametrize("tokenizer", ["character", "byte", "bpe"])
-def test_the_parts_make_the_text(tokenizer: str) -> None:
+def test_the_splits_make_the_text(tokenizer: str) -> None:
     size = {} if tokenizer == "byte" else {"vocabulary_size": 300}
     data = made(tokenizer=tokenizer, valid_share=0.2, test_share=0.1, **size)
-    told = decoded(data)
-    assert list(told) == [TRAIN, VALID, TEST]
-    assert told[TRAIN] + told[VALID] + told[TEST] == TEXT
-    assert data.characters == {part: len(text) for part, text in told.items()}
-    for part, share in ((TRAIN, 0.7), (VALID, 0.2), (TEST, 0.1)):
-        assert abs(len(told[part]) / len(TEXT) - share) < 0.01
+    texts = decoded(data)
+    assert list(texts) == [TRAIN, VALID, TEST]
+    assert texts[TRAIN] + texts[VALID] + texts[TEST] == TEXT
+    assert data.characters == {split: len(text) for split, text in texts.items()}
+    for split, share in ((TRAIN, 0.7), (VALID, 0.2), (TEST, 0.1)):
+        assert abs(len(texts[split]) / len(TEXT) - share) < 0.01
 
 
 def test_words_are_read_in_their_order() -> None:
@@ -56,21 +56,21 @@ def test_words_are_read_in_their_order() -> None:
     assert words[:2] == ["line", "0"]
 
 
-def test_without_a_share_there_is_no_test_part() -> None:
+def test_without_a_share_there_is_no_test_split() -> None:
     assert list(made().tokens) == [TRAIN, VALID]
 
 
 def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
     Path("v.txt").write_text("another text\n")
-    told = decoded(made(valid="v.txt"))
-    assert told[TRAIN] == TEXT
-    assert told[VALID].endswith("text\n")
+    texts = decoded(made(valid="v.txt"))
+    assert texts[TRAIN] == TEXT
+    assert texts[VALID].endswith("text\n")
     Path("t.txt").write_text("a third text\n")
-    told = decoded(made(valid="v.txt", test="t.txt"))
-    assert list(told) == [TRAIN, VALID, TEST]
+    texts = decoded(made(valid="v.txt", test="t.txt"))
+    assert list(texts) == [TRAIN, VALID, TEST]
 
 
-def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
+def test_the_tokenizer_learns_from_the_training_split_alone() -> None:
     Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
     data = made(valid_share=0.1)
     assert "Ω" not in data.tokenizer.learned.tokens
@@ -79,11 +79,11 @@ def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
 
 
 def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = {part: tokens.tolist() for part, tokens in made(tokenizer="bpe", vocabulary_size=300).tokens.items()}
+    whole = {split: tokens.tolist() for split, tokens in made(tokenizer="bpe", vocabulary_size=300).tokens.items()}
     monkeypatch.setattr(module, "PIECE", 100)
     monkeypatch.setattr(module, "PIECES", 3)
     pieces = made(tokenizer="bpe", vocabulary_size=300, sample=40_000_000)  # another sample, so not from the cache
-    assert {part: tokens.tolist() for part, tokens in pieces.tokens.items()} == whole
+    assert {split: tokens.tolist() for split, tokens in pieces.tokens.items()} == whole
 
 
 def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_too_short_a_text_is_a_sentence(text: str) -> None:
     assert not list(Path("cache").glob("*"))
 
 
-def test_too_short_a_file_of_a_part_is_named() -> None:
+def test_too_short_a_file_of_a_splits_is_named() -> None:
     Path("v.txt").write_text("a")
     with pytest.raises(DataError, match=r"^v\.txt: only 1 character for the split to choose by"):
         made(valid="v.txt")
@@ -117,8 +117,8 @@ def test_too_short_a_file_of_a_part_is_named() -> None:
 
 def test_a_corpus_is_text_too() -> None:
     found = source(train=(), corpus="brackets", examples=50, corpus_length=6)
-    told = decoded(prepare_stream(found, learner(found.data)))
-    assert told[TRAIN] + told[VALID] == "".join(found.text(TRAIN))
+    texts = decoded(prepare_stream(found, learner(found.data)))
+    assert texts[TRAIN] + texts[VALID] == "".join(found.text(TRAIN))
 
 
 def test_spans_meet() -> None:

@@ -177,7 +177,7 @@ def refuse_twice(patterns: Sequence[str], spec: DataSpec, data: DataSection) -> 
             continue
         if path.absolute() in seen:
             message = "this text file is named twice, and each is one side of one pair"
-            advice = "Name it once; a copy of it, under another name, may stand in another pair"
+            advice = "Name it once; a copy of it, under another name, may be in another pair"
             raise DataError(pattern, message, advice, code="text-named-twice")
         seen.add(path.absolute())
 

@@ -62,5 +62,5 @@ class Vocabulary:
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise RunError("not a list of names, so it is damaged", advice, location=location)
         if len(set(names)) != len(names):
-            raise RunError("a name stands there twice, so it is damaged", advice, location=location)
+            raise RunError("it has a name twice, so it is damaged", advice, location=location)
         return Vocabulary(names)

@@ -17,22 +17,22 @@ rows = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from(SPLITS), st
 def test_against_dictionaries(rows: list[tuple[str, str, str]]) -> None:
     contents = TextIndex()
     answers: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for line, (text, part, answer) in enumerate(rows, 1):
-        contents.add(text, part, (answer,), Location(part, line))
+    for line, (text, split, answer) in enumerate(rows, 1):
+        contents.add(text, split, (answer,), Location(split, line))
         answers[text][answer] += 1
     repeated = contents.duplicates()
-    for part in SPLITS:
+    for split in SPLITS:
         seen: set[str] = set()
         again = []
-        for line, (text, of_part, _) in enumerate(rows, 1):
-            if of_part == part:
-                again += [f"{part}:{line}"] if text in seen else []
+        for line, (text, own_split, _) in enumerate(rows, 1):
+            if own_split == split:
+                again += [f"{split}:{line}"] if text in seen else []
                 seen.add(text)
-        assert repeated.within(part).count == len(again)
-        assert repeated.within(part).locations == again[:MAX_LOCATIONS]
-        for other in set(SPLITS) - {part}:
-            there = {text for text, of_part, _ in rows if of_part == other}
-            assert repeated.shared(part, other).count == sum(text in there and p == part for text, p, _ in rows)
+        assert repeated.within(split).count == len(again)
+        assert repeated.within(split).locations == again[:MAX_LOCATIONS]
+        for other in set(SPLITS) - {split}:
+            there = {text for text, own_split, _ in rows if own_split == other}
+            assert repeated.shared(split, other).count == sum(text in there and p == split for text, p, _ in rows)
     tally, wrong = repeated.contradictions()
     assert tally.count == sum(len(each) > 1 for each in answers.values())
     assert wrong == sum(each.total() - max(each.values()) for each in answers.values())

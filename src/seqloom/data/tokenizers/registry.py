@@ -108,7 +108,7 @@ def read_user_defined(name: object, state: object, location: object) -> Tokenize
 def register(name: str, part: object) -> None:
     kind = require_class("tokenizer", name, part, Tokenizer, "Derive a class from seqloom.data.tokenizers.Tokenizer")
     if issubclass(kind, LibraryTokenizer):
-        reason = "derives from a built-in one, whose file does not say another kind"
+        reason = "derives from a built-in one, whose file names its own kind"
         raise misfit("tokenizer", name, kind, reason, "Derive it from Tokenizer, and use the built-in one inside")
     require_signature("tokenizer", name, kind, kind.train, ("texts", "vocabulary_size", "min_count", "lowercase"))
     require_signature("tokenizer", name, kind, kind.from_state, ("state",))
