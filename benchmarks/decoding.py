@@ -223,7 +223,7 @@ def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], 
     options = Decode(temperature=0, beam_size=work.beam, max_length=work.steps)
 
     def turn() -> list[list[int]]:
-        found = decode(model, source, prompts=[[END]] * len(source), end=END, never=[END], options=options)
+        found = decode(model, source, prompts=[[END]] * len(source), end=END, banned=[END], options=options)
         return [hypotheses[0].tokens for hypotheses in found]
 
     return turn

@@ -15,7 +15,7 @@ from seqloom.cli.main import main
 from seqloom.core.problem import ConfigError, DataError, PartError
 from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.data.tokenizers.word import Word
-from seqloom.decoding.detokenize import reading as reading_of
+from seqloom.decoding.detokenize import detokenizer
 from seqloom.tasks.registry import experiment
 from tests.temporary_parts import temporary_parts
 from tests.toys import blanks
@@ -49,9 +49,9 @@ def test_it_is_trained_saved_and_read() -> None:
     assert again.encode("a dog runs").tolist() == made.encode("a dog runs").tolist()
     assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
     assert made.unknown_in("a mouse") == ["mouse"]
-    told = reading_of(made)
+    told = detokenizer(made)
     ids = made.encode("a cat  runs home\n").tolist()
-    assert [told.say(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
+    assert [told.add(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
 
 
 @pytest.mark.parametrize("task", ["classify", "translate", "language", "caption"])

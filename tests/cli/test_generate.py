@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seqloom.cli.main import main
-from seqloom.decoding.stepper import Reader
+from seqloom.decoding.stepper import Stepper
 from tests.cli.conftest import TINY, Seqloom, write_files
 
 
@@ -45,13 +45,13 @@ def test_a_seed_has_no_use_with_the_beam_of_the_run(seqloom: Seqloom, searching:
 
 def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[tuple[int, int]] = []
-    before = Reader.read
+    before = Stepper.read
 
-    def watched(self: Reader, tokens: Any, state: Any, lengths: Any) -> Any:
+    def watched(self: Stepper, tokens: Any, state: Any, lengths: Any) -> Any:
         read.append(tuple(tokens.shape))
         return before(self, tokens, state, lengths)
 
-    monkeypatch.setattr(Reader, "read", watched)
+    monkeypatch.setattr(Stepper, "read", watched)
     said = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--max-length", "5")
     assert said.code == 0
     assert said.out.startswith("the quick")

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.decoding.constraints import Constraints, repeated
+from seqloom.decoding.constraints import Constraints, repeated_ngrams
 
 OUT = float("-inf")
 
@@ -19,26 +19,26 @@ def test_what_would_repeat_a_sequence_is_found(data: st.DataObject, rows: int, s
         before = {tuple(text[i : i + count]) for i in range(steps - count + 1)}
         latest = tuple(text[steps - count + 1 :]) if steps >= count - 1 else None
         expected |= {(number, token) for token in range(3) if latest is not None and (*latest, token) in before}
-    found = repeated(np.array(written, np.int64).reshape(rows, steps), count)
+    found = repeated_ngrams(np.array(written, np.int64).reshape(rows, steps), count)
     assert set(zip(*(each.tolist() for each in found), strict=True)) == expected
 
 
 def test_an_end_waits_for_the_least_length() -> None:
-    constraints = Constraints(never=(0,), ends=(3,), min_length=2)
+    constraints = Constraints(banned=(0,), end_tokens=(3,), min_length=2)
     for steps, last in ((1, OUT), (2, 0.0)):
         logits = torch.zeros(2, 4)
-        constraints.rule_out(logits, steps, None)
+        constraints.apply(logits, steps, None)
         assert logits.tolist() == [[OUT, 0, 0, last]] * 2
 
 
 def test_what_is_forced_goes_before_what_is_ruled_out() -> None:
     logits = torch.arange(8.0).reshape(2, 4)
-    Constraints(never=(1,), no_repeat=1).rule_out(logits, 2, np.array([[1, 2], [1, 2]]), forced={0: 1})
+    Constraints(banned=(1,), no_repeat_ngram=1).apply(logits, 2, np.array([[1, 2], [1, 2]]), forced={0: 1})
     assert logits.tolist() == [[OUT, 1, OUT, OUT], [4, OUT, OUT, 7]]
 
 
 def test_nothing_asked_nothing_changed() -> None:
     logits = torch.randn(2, 4)
     before = logits.clone()
-    Constraints().rule_out(logits, 3, None)
+    Constraints().apply(logits, 3, None)
     assert torch.equal(logits, before)

@@ -8,25 +8,25 @@ import torch
 from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
 from seqloom.decoding.decode import decode
-from seqloom.decoding.hypothesis import Tree
+from seqloom.decoding.hypothesis import SearchTree
 from seqloom.nn.model import GenerativeModel
-from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
-from tests.decoding.writers import (
+from tests.decoding.models import (
     END,
     LENGTHS,
     SOURCE,
     WORDS,
     before,
     every_attentive,
-    every_writer,
-    looked,
+    every_model,
     prompts_of,
     ready,
     recurrent_language_model,
     teacher_forced,
+    teacher_forced_attention,
     transformer,
     transformer_language_model,
 )
+from tests.decoding.searching import ROWS, assert_same, calls, every_kind, many_steps, search, with_end
 
 # Constraints ---------------------------------------------------------------------------------------------------------
 
@@ -36,12 +36,12 @@ def test_a_forced_prefix_is_written_and_scored(asked) -> None:
     model = ready(before)
     prefixes = [[2, 2, 0], [], [1], [3, 0]]
     for row, hypotheses in zip(
-        ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, never=[0], **asked), strict=True
+        ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, banned=[0], **asked), strict=True
     ):
         for each in hypotheses:
             assert each.tokens[: len(prefixes[row])] == prefixes[row]
             assert 0 not in each.tokens[len(prefixes[row]) :]
-            (log_p,) = teacher_forced(model, row, [END], [said(each)])
+            (log_p,) = teacher_forced(model, row, [END], [with_end(each)])
             assert each.log_probs == pytest.approx(log_p, abs=1e-9)
 
 
@@ -64,7 +64,7 @@ def test_no_sequence_comes_twice(asked, count: int) -> None:
         for each in row:
             runs = [tuple(each.tokens[i : i + count]) for i in range(len(each.tokens) - count + 1)]
             assert len(set(runs)) == len(runs)
-            if count == 1:  # when all words were said there is nothing left
+            if count == 1:  # when all words were with_end there is nothing left
                 assert sorted(each.tokens) == list(range(WORDS))
                 assert not each.ended
 
@@ -72,7 +72,7 @@ def test_no_sequence_comes_twice(asked, count: int) -> None:
 @every_kind
 def test_what_is_never_to_be_written_is_not(asked) -> None:
     model = ready(before)
-    texts = search(model, never=[1, 3], **asked)
+    texts = search(model, banned=[1, 3], **asked)
     assert {token for row in texts for each in row for token in each.tokens} <= {0, 2}
 
 
@@ -115,7 +115,7 @@ def test_no_more_than_the_model_can_read() -> None:
 # Cost ----------------------------------------------------------------------------------------------------------------
 
 
-@every_writer
+@every_model
 def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
     model = ready(make)
     for asked in ({}, {"beam_size": 3}, {"temperature": 1.0, "n_best": 3}):
@@ -129,7 +129,7 @@ def test_texts_that_have_ended_stop_costing() -> None:
     model = ready(before, seed=3)
     found = []
     shapes = calls(model, lambda: found.extend(search(model, max_length=9)))
-    steps = [len(said(each)) for row in found for each in row]
+    steps = [len(with_end(each)) for row in found for each in row]
     assert len(set(steps)) > 1
     assert [rows for rows, _ in shapes] == [sum(n > step for n in steps) for step in range(max(steps))]
 
@@ -154,13 +154,13 @@ def test_attention_is_that_of_a_teacher_forced_pass(make, asked) -> None:
     places = 1 if make is not transformer else 2
     for row, hypotheses in zip(ROWS, search(model, attention=True, **asked), strict=True):
         for each in hypotheses:
-            expected = looked(model, row, [END], said(each))
+            expected = teacher_forced_attention(model, row, [END], with_end(each))
             assert each.attention.keys() == expected.keys()
             assert len(expected) == places
             for place, weights in expected.items():
                 torch.testing.assert_close(each.attention[place], weights, rtol=0, atol=1e-9)
-            assert each.alignment.shape == (len(said(each)), LENGTHS[row])
-            torch.testing.assert_close(each.alignment.sum(dim=1), torch.ones(len(said(each))).double())
+            assert each.alignment.shape == (len(with_end(each)), LENGTHS[row])
+            torch.testing.assert_close(each.alignment.sum(dim=1), torch.ones(len(with_end(each))).double())
 
 
 def test_attention_after_prompts_of_unequal_length() -> None:
@@ -169,7 +169,7 @@ def test_attention_after_prompts_of_unequal_length() -> None:
     options = Decode(temperature=0, max_length=4)
     found = decode(model, SOURCE[:3], LENGTHS[:3], prompts=prompts, end=END, options=options, attention=True)
     for row, (each,) in enumerate(found):
-        (expected,) = looked(model, row, prompts[row], said(each)).values()
+        (expected,) = teacher_forced_attention(model, row, prompts[row], with_end(each)).values()
         (weights,) = each.attention.values()
         torch.testing.assert_close(weights, expected, rtol=0, atol=1e-9)
 
@@ -195,23 +195,23 @@ def test_the_tree_has_all_that_was_kept_and_pruned() -> None:
     assert len(trees) == 4
     for row, tree in zip(ROWS, trees, strict=True):
         check_tree(tree, model, row)
-        ended = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.fate == "ended"}
-        assert ended == {tuple(said(each)) for each in found[row] if each.ended}
-        kept = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.fate == "kept"}
+        ended = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.status == "ended"}
+        assert ended == {tuple(with_end(each)) for each in found[row] if each.ended}
+        kept = {tuple(tree.path(i)) for i, each in enumerate(tree.candidates) if each.status == "kept"}
         assert {tuple(each.tokens) for each in found[row] if not each.ended} <= kept
 
 
-def check_tree(tree: Tree, model: GenerativeModel, row: int) -> None:
+def check_tree(tree: SearchTree, model: GenerativeModel, row: int) -> None:
     paths = [tree.path(number) for number in range(len(tree.candidates))]
     for path, each, log_p in zip(paths, tree.candidates, teacher_forced(model, row, [END], paths), strict=True):
         assert len(path) == each.step + 1
         assert (each.log_prob, each.total) == pytest.approx((log_p[-1], sum(log_p)), abs=1e-9)
         if each.parent is not None:
-            assert tree.candidates[each.parent].fate == "kept"
+            assert tree.candidates[each.parent].status == "kept"
     for step in {each.step for each in tree.candidates}:
         here = [each for each in tree.candidates if each.step == step]
-        pruned = [each.total for each in here if each.fate == "pruned"]
-        taken = [each.total for each in here if each.fate != "pruned"]
+        pruned = [each.total for each in here if each.status == "pruned"]
+        taken = [each.total for each in here if each.status != "pruned"]
         assert len(taken) <= 3
         assert max(pruned, default=-math.inf) <= min(taken)
 
@@ -234,8 +234,8 @@ def test_no_source_no_text() -> None:
             {"beam_size": 2, "n_best": 3},
             "n_best 3 and a beam of 2; expected n_best up to the beam: raise the beam to 3.",
         ),
-        ({"prefixes": [[1]]}, "decode: prefixes has 1 of them; expected 4, one a prompt."),
-        ({"numbers": [1, 2]}, "decode: numbers has 2 of them; expected 4, one a prompt."),
+        ({"prefixes": [[1]]}, "decode: prefixes has length 1; expected 4, one per prompt."),
+        ({"sample_numbers": [1, 2]}, "decode: sample_numbers has length 2; expected 4, one per prompt."),
         ({"context": 0}, "decode: context is 0; expected at least 1."),
         ({"prefixes": [[0] * 7, [], [], []]}, r"prefixes\[0\] has 7 tokens; expected at most 6, the most steps"),
         ({"prefixes": [[], [1, 5], [], []]}, r"prefixes\[1\] has the token 5; expected 0 to 4."),

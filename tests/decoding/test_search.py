@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seqloom.core.config.decode import Decode
-from seqloom.decoding.beam import Places
+from seqloom.decoding.beam import Beams
 from seqloom.decoding.decode import decode
 from seqloom.nn import Identity, Model, PerToken, TokenEmbedding
-from tests.decoding.asking import ROWS, assert_same, calls, every_kind, many_steps, said, search
-from tests.decoding.writers import (
+from tests.decoding.models import (
     END,
     LANGUAGE,
     LENGTHS,
@@ -20,16 +19,17 @@ from tests.decoding.writers import (
     WORDS,
     all_texts,
     before,
-    every_writer,
+    every_model,
     prompts_of,
     ready,
     recurrent_language_model,
     teacher_forced,
 )
+from tests.decoding.searching import ROWS, assert_same, calls, every_kind, many_steps, search, with_end
 
 
 @many_steps
-@every_writer
+@every_model
 def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
     model = ready(make)
     texts, ended = zip(*all_texts(steps=3), strict=True)
@@ -39,12 +39,12 @@ def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
         for row, found in zip((0, 1), search(model, rows=[0, 1], **asked), strict=True):
             ranks = [-sum(each) / len(each) ** penalty for each in scores[row]]
             expected = sorted(zip([not each for each in ended], ranks, texts, strict=True))
-            assert [said(each) for each in found] == [text for _, _, text in expected]
+            assert [with_end(each) for each in found] == [text for _, _, text in expected]
             assert [-each.score for each in found] == pytest.approx([score for _, score, _ in expected], abs=1e-9)
 
 
 @many_steps
-@every_writer
+@every_model
 def test_one_place_is_greedy(make) -> None:
     model = ready(make)
     for row, (found,) in zip(ROWS, search(model, max_length=8), strict=True):
@@ -53,11 +53,11 @@ def test_one_place_is_greedy(make) -> None:
             state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
             logits, _ = model.step(torch.tensor([[*prompts_of(model)[row], *text]]), state)
             text.append(logits[0, -1].argmax().item())
-        assert said(found) == text
+        assert with_end(found) == text
         assert found.ended == (text[-1] == END)
 
 
-@every_writer
+@every_model
 @every_kind
 def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
     model = ready(make)
@@ -65,7 +65,7 @@ def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
         assert [each.score for each in hypotheses if each.ended] == sorted(
             (each.score for each in hypotheses if each.ended), reverse=True
         )
-        expected = teacher_forced(model, row, prompts_of(model)[row], [said(each) for each in hypotheses])
+        expected = teacher_forced(model, row, prompts_of(model)[row], [with_end(each) for each in hypotheses])
         for each, log_p in zip(hypotheses, expected, strict=True):
             assert each.log_probs == pytest.approx(log_p, abs=1e-9)
             assert each.total == pytest.approx(sum(log_p), abs=1e-9)
@@ -73,7 +73,7 @@ def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
 
 
 @many_steps
-@every_writer
+@every_model
 @every_kind
 def test_alone_is_as_in_a_batch(make, asked) -> None:
     model = ready(make, seed=1)
@@ -91,7 +91,7 @@ def test_stopping_early_changes_nothing(seed: int, beam: int, data: st.DataObjec
     asked = {"beam_size": beam, "n_best": data.draw(st.integers(1, beam)), "max_length": 9, "length_penalty": penalty}
     early = search(model, **asked)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Places, "decided", lambda self, live: not live)
+        patch.setattr(Beams, "is_done", lambda self, live: not live)
         assert_same(early, search(model, **asked))
 
 
@@ -103,12 +103,12 @@ def test_stops_when_nothing_better_can_come() -> None:
     assert calls(model, lambda: search(model, beam_size=4, length_penalty=0.0, max_length=9)) == [(4, 1)]
 
 
-@every_writer
+@every_model
 def test_the_best_of_a_wider_beam_are_distinct_and_in_order(make) -> None:
     model = ready(make)
     for hypotheses in search(model, beam_size=6, n_best=6):
         assert len(hypotheses) == 6
-        assert len({tuple(said(each)) for each in hypotheses}) == 6
+        assert len({tuple(with_end(each)) for each in hypotheses}) == 6
         ranks = [(not each.ended, -each.score) for each in hypotheses]
         assert ranks == sorted(ranks)
 
@@ -150,7 +150,7 @@ def test_a_sample_depends_on_its_seed_and_number_alone(make) -> None:
     asked = {"temperature": 1.5, "max_length": 10}
     four = search(model, n_best=4, seed=3, **asked)
     for row in ROWS:
-        one_by_one = [search(model, rows=[row], seed=3, numbers=[number], **asked)[0][0] for number in range(4)]
-        assert sorted(said(each) for each in one_by_one) == sorted(said(each) for each in four[row])
+        one_by_one = [search(model, rows=[row], seed=3, sample_numbers=[number], **asked)[0][0] for number in range(4)]
+        assert sorted(with_end(each) for each in one_by_one) == sorted(with_end(each) for each in four[row])
     assert search(model, n_best=4, seed=4, **asked)[0][0].tokens != four[0][0].tokens
-    assert len({tuple(said(each)) for each in four[0]}) > 1
+    assert len({tuple(with_end(each)) for each in four[0]}) > 1

@@ -1,10 +1,10 @@
-"""Beam search: at each step the likeliest texts so far, and no others (Lowerre 1976; Sutskever et al. 2014).
+"""Beam search: at each step keep the most likely partial hypotheses (Lowerre 1976; Sutskever et al. 2014).
 
-    total(text) = Σ_t log p(token_t | source, tokens before it)
-    score(text) = total / steps^penalty                             steps counts the end too
+    total(y) = Σ_t log p(y_t | source, y_1 … y_{t−1})
+    score(y) = total(y) / steps^penalty                             steps includes the end
 
-A source has a number of places. A text that ends keeps its place, so the search is over when all have ended, and one
-place is greedy search.
+Each source has a number of beams. A hypothesis that ends keeps its beam, so the search is over when all have ended, and
+one beam is greedy search.
 """
 
 import math
@@ -18,132 +18,126 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 from torch import Tensor
 
-WIDTH = 256  # tokens a block
+BLOCK = 256  # tokens
+
+LogProbs = Float[Tensor, "rows vocabulary"]
+Values = Float[ndarray, "rows found"]
+Tokens = Integer[ndarray, "rows found"]
 
 
 @dataclass(eq=False, slots=True)
-class Branch:
-    """A text while it is being written: one token, and what it goes on from.
+class PartialHypothesis:
+    """One token of a hypothesis in progress, linked to the token before it.
 
-    place: among the texts of its source, by their tokens: which of two equals is the first, whatever their rows
-    row: where it stood in the call that scored it
-    read: how many tokens the state has read that it goes on from
-    candidate: its number in the tree, where there is one
+    sample: the sample's number, for sampling
+    rank: the position among its source's hypotheses, ordered by their tokens; it breaks ties independently of rows
+    row: its row in the model call that scored it
+    tokens_read: the number of tokens in the state that it continues
+    candidate: its index in the search tree, if there is one
     """
 
     source: int
-    number: int
-    parent: "Branch | None" = None
+    sample: int
+    parent: "PartialHypothesis | None" = None
     token: int = -1
     log_prob: float = 0.0
     total: float = 0.0
     steps: int = 0
-    place: int = 0
+    rank: int = 0
     row: int = -1
-    read: int = 0
+    tokens_read: int = 0
     candidate: int | None = None
 
-    def path(self) -> "list[Branch]":
-        """This and all before it, from the first token on."""
-        found, branch = [], self
-        while branch.parent is not None:
-            found.append(branch)
-            branch = branch.parent
-        return found[::-1]
+    def path(self) -> "list[PartialHypothesis]":
+        """All steps, from the first token to this one."""
+        path, step = [], self
+        while step.parent is not None:
+            path.append(step)
+            step = step.parent
+        return path[::-1]
 
     def tokens(self) -> list[int]:
-        """What was written."""
-        return [branch.token for branch in self.path()]
+        return [step.token for step in self.path()]
 
 
 @dataclass
-class Places:
-    """What has come of one source.
+class Beams:
+    """The hypotheses of one source.
 
-    places: how many texts are followed
-    n_best: how many are wanted
-    limit: the most steps, one of which is the end
+    size: the number of beams
+    n_best: the number of results
+    max_steps: the most steps, the end included
     """
 
-    places: int
+    size: int
     n_best: int
-    limit: int
+    max_steps: int
     penalty: float
-    ended: list[Branch] = field(default_factory=list)
-    cut: list[Branch] = field(default_factory=list)
+    ended: list[PartialHypothesis] = field(default_factory=list)
+    cut: list[PartialHypothesis] = field(default_factory=list)
 
     @property
-    def room(self) -> int:
-        """How many may go on."""
-        return self.places - len(self.ended)
+    def free(self) -> int:
+        """The number of beams that have not ended."""
+        return self.size - len(self.ended)
 
-    def score(self, branch: Branch) -> float:
-        """log p, normalised by length."""
-        return branch.total / math.pow(max(1, branch.steps), self.penalty)
+    def score(self, hypothesis: PartialHypothesis) -> float:
+        return hypothesis.total / math.pow(max(1, hypothesis.steps), self.penalty)
 
-    def decided(self, live: Sequence[Branch]) -> bool:
-        """Whether none of those that go on can still be among the best.
+    def is_done(self, live: Sequence[PartialHypothesis]) -> bool:
+        """Whether no live hypothesis can become one of the n best.
 
-        No log p is above 0, so a total only falls, and one below 0 weighs least when it is spread over the most steps:
-        whatever becomes of a text, its score is at most total / limit^penalty. So this never changes the result.
+        No log p is above 0, so a total only falls, and a negative total scores highest when divided by the most steps:
+        no continuation scores above total / max_steps^penalty. So stopping here never changes the result.
         """
         if len(self.ended) < self.n_best:
             return not live
         worst = sorted(map(self.score, self.ended), reverse=True)[self.n_best - 1]
-        return all(branch.total / math.pow(self.limit, self.penalty) <= worst for branch in live)
+        return all(hypothesis.total / math.pow(self.max_steps, self.penalty) <= worst for hypothesis in live)
 
-    def best(self) -> list[Branch]:
-        """The wanted ones by score; those that were cut come after all that ended. Of equals, the first found."""
-        ranked = [sorted(some, key=self.score, reverse=True) for some in (self.ended, self.cut)]
-        return [branch for some in ranked for branch in some][: self.n_best]
+    def best(self) -> list[PartialHypothesis]:
+        """The n best by score, ended ones before cut ones; of equal scores, the first found."""
+        ended, cut = (sorted(group, key=self.score, reverse=True) for group in (self.ended, self.cut))
+        return [*ended, *cut][: self.n_best]
 
 
-def likeliest(
-    log_p: Float[Tensor, "rows vocabulary"], count: int
-) -> tuple[Float[ndarray, "rows found"], Integer[ndarray, "rows found"]]:
-    """log p and tokens of the `count` likeliest, on the host, with one wait for the device. Of equals, the first."""
+def top_tokens(log_p: LogProbs, count: int) -> tuple[Values, Tokens]:
+    """log p and ids of the `count` most likely tokens of each row, on the host; of equals, the first tokens."""
     count = min(count, log_p.shape[1])
-    more = min(count + 1, log_p.shape[1])  # one more tells whether the last has an equal that was left out
-    values, tokens = on_host(*top(log_p, more))
+    more = min(count + 1, log_p.shape[1])  # one more shows whether the last has an equal that was left out
+    values, tokens = to_host(*blockwise_topk(log_p, more))
     tied = (values[:, count - 1] == values[:, more - 1]) & (values[:, count - 1] > -np.inf)
     if more > count and tied.any():
         rows = log_p[torch.from_numpy(tied.nonzero()[0]).to(log_p.device)]
         order = rows.argsort(dim=1, descending=True, stable=True)[:, :more]
-        values[tied], tokens[tied] = on_host(rows.gather(1, order), order)
+        values[tied], tokens[tied] = to_host(rows.gather(1, order), order)
     return values[:, :count], tokens[:, :count]
 
 
-def top(
-    scores: Float[Tensor, "rows vocabulary"], count: int
-) -> tuple[Float[Tensor, "rows count"], Integer[Tensor, "rows count"]]:
-    """`topk`, by way of the best blocks of the vocabulary: the best `count` stand in those with the largest maxima.
-
-    So each score is looked at once, where `topk` puts them in order.
-    """
+def blockwise_topk(scores: LogProbs, count: int) -> tuple[Float[Tensor, "rows count"], Integer[Tensor, "rows count"]]:
+    """`topk`, over only those blocks of the vocabulary that have the largest maxima and so hold the best tokens."""
     rows, vocabulary = scores.shape
-    whole = vocabulary // WIDTH
-    if whole <= 2 * count:
+    full_blocks = vocabulary // BLOCK
+    if full_blocks <= 2 * count:
         return scores.topk(count)
-    blocks = scores[:, : whole * WIDTH].unflatten(1, (whole, WIDTH))
-    chosen = blocks.amax(dim=2).topk(count).indices
-    within = torch.arange(WIDTH, device=scores.device)
-    tokens = (chosen.unsqueeze(2) * WIDTH + within).flatten(1)
-    rest = torch.arange(whole * WIDTH, vocabulary, device=scores.device).expand(rows, -1)
-    tokens = torch.cat([tokens, rest], dim=1)
-    values, places = scores.gather(1, tokens).topk(count)
-    return values, tokens.gather(1, places)
+    blocks = scores[:, : full_blocks * BLOCK].unflatten(1, (full_blocks, BLOCK))
+    best_blocks = blocks.amax(dim=2).topk(count).indices
+    offsets = torch.arange(BLOCK, device=scores.device)
+    tokens = (best_blocks.unsqueeze(2) * BLOCK + offsets).flatten(1)
+    remainder = torch.arange(full_blocks * BLOCK, vocabulary, device=scores.device).expand(rows, -1)
+    tokens = torch.cat([tokens, remainder], dim=1)
+    values, indices = scores.gather(1, tokens).topk(count)
+    return values, tokens.gather(1, indices)
 
 
-def on_host(
-    values: Float[Tensor, "rows found"], tokens: Integer[Tensor, "rows found"]
-) -> tuple[Float[ndarray, "rows found"], Integer[ndarray, "rows found"]]:
-    """Both as arrays, in one transfer: a token's number is exact in float32 too. No log p is above 0."""
+def to_host(values: Float[Tensor, "rows found"], tokens: Integer[Tensor, "rows found"]) -> tuple[Values, Tokens]:
+    """Both as arrays, in one transfer: a token id is exact in float32 too. Rounding above log p = 0 is clipped."""
     both = torch.stack([values, tokens.to(values.dtype)]).cpu().double().numpy()
     return np.minimum(both[0], 0.0), both[1].astype(np.int64)
 
 
-class Ranked(NamedTuple):
-    """One token more after the text in this row, and whether it has a place."""
+class Extension(NamedTuple):
+    """A row's hypothesis extended by one token, and whether it has a beam."""
 
     row: int
     token: int
@@ -152,30 +146,29 @@ class Ranked(NamedTuple):
     kept: bool
 
 
-def ranked(
-    live: Sequence[Branch],
-    values: Float[ndarray, "rows found"],
-    tokens: Integer[ndarray, "rows found"],
-    rooms: Integer[ndarray, " sources"],
-    beside: int,
-) -> list[Ranked]:
-    """Of each source as many of the best as there is room for, and the next best that stood `beside` them.
+def rank_extensions(
+    live: Sequence[PartialHypothesis],
+    values: Values,
+    tokens: Tokens,
+    free: Integer[ndarray, " sources"],
+    pruned: int,
+) -> list[Extension]:
+    """For each source the best extensions, as many as it has free beams, and the best `pruned` others.
 
-    Of equal totals, that of the first text and the lowest token; which row a text stands in, and so what stands beside
-    it, plays no part. They come by source, text and token, not by rank.
+    Of equal totals, the first hypothesis and the lowest token; rows, and so the other sources of a batch, make no
+    difference. The result is ordered by source, hypothesis and token.
     """
-    totals = (np.array([branch.total for branch in live])[:, None] + values).ravel()
+    totals = (np.array([hypothesis.total for hypothesis in live])[:, None] + values).ravel()
     rows = np.repeat(np.arange(len(live)), values.shape[1])
-    sources = np.array([branch.source for branch in live])[rows]
-    places = np.array([branch.place for branch in live])[rows]
-    order = np.lexsort((tokens.ravel(), places, -totals, sources))
-    by_source = sources[order]
-    rank = np.arange(len(order)) - np.searchsorted(by_source, by_source)
-    room = rooms[by_source]
-    looked_at = (rank < room + beside) & (totals[order] > -np.inf)
+    sources = np.array([hypothesis.source for hypothesis in live])[rows]
+    ranks = np.array([hypothesis.rank for hypothesis in live])[rows]
+    order = np.lexsort((tokens.ravel(), ranks, -totals, sources))
+    ordered_sources = sources[order]
+    position = np.arange(len(order)) - np.searchsorted(ordered_sources, ordered_sources)
+    listed = (position < free[ordered_sources] + pruned) & (totals[order] > -np.inf)
     kept = np.zeros(len(order), bool)
-    kept[order] = rank < room
-    chosen = order[looked_at]
-    chosen = chosen[np.lexsort((tokens.ravel()[chosen], places[chosen], sources[chosen]))]
+    kept[order] = position < free[ordered_sources]
+    chosen = order[listed]
+    chosen = chosen[np.lexsort((tokens.ravel()[chosen], ranks[chosen], sources[chosen]))]
     columns = (rows, tokens.ravel(), values.ravel(), totals, kept)
-    return [Ranked(*each) for each in zip(*(column[chosen].tolist() for column in columns), strict=True)]
+    return [Extension(*fields) for fields in zip(*(column[chosen].tolist() for column in columns), strict=True)]

@@ -1,4 +1,4 @@
-"""What may not be written next, and what must."""
+"""Constraints on the next token: banned tokens, a minimum length, no repeated n-grams, forced tokens."""
 
 import math
 from collections.abc import Mapping
@@ -14,61 +14,61 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Constraints:
-    """Which tokens can follow what was written.
+    """The tokens that may come next.
 
-    never: tokens that are not to be written
-    ends: tokens that end a text, not before it has `min_length` others
-    no_repeat: no sequence of this many tokens comes twice; 0 allows it
+    banned: tokens that are never generated
+    end_tokens: tokens that end a hypothesis, banned before it has `min_length` others
+    no_repeat_ngram: no n-gram of this length is generated twice; 0 allows repetition
     """
 
-    never: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
+    banned: tuple[int, ...] = ()
+    end_tokens: tuple[int, ...] = ()
     min_length: int = 0
-    no_repeat: int = 0
+    no_repeat_ngram: int = 0
 
-    def rule_out(
+    def apply(
         self,
         logits: Float[Tensor, "rows vocabulary"],
         steps: int,
-        written: Integer[ndarray, "rows steps"] | None,
+        generated: Integer[ndarray, "rows steps"] | None,
         forced: Mapping[int, int] | None = None,
     ) -> None:
-        """Scores of −∞, in place, for all that can't follow; where a row's token is forced, for all but that one.
+        """Set the scores of excluded tokens to −∞, in place; in a row with a forced token, of all but that token.
 
-        steps: how many tokens each row has written
-        written: these tokens; wanted only where none may repeat
+        steps: the number of tokens that each row has generated
+        generated: these tokens; needed only for `no_repeat_ngram`
 
         >>> logits = torch.zeros(1, 4)
-        >>> Constraints(never=(0,), no_repeat=2).rule_out(logits, 4, np.array([[1, 2, 3, 1]]))
+        >>> Constraints(banned=(0,), no_repeat_ngram=2).apply(logits, 4, np.array([[1, 2, 3, 1]]))
         >>> logits
         tensor([[-inf, 0., -inf, 0.]])
         """
-        rows, tokens = (list(forced), list(forced.values())) if forced else ([], [])
-        must = logits[rows, tokens] if rows else None
-        out = [*self.never, *(self.ends if steps < self.min_length else ())]
-        if out:
-            logits[:, out] = -math.inf
-        if self.no_repeat and written is not None:
-            where, which = repeated(written, self.no_repeat)
-            logits[torch.from_numpy(where).to(logits.device), torch.from_numpy(which).to(logits.device)] = -math.inf
-        if must is not None:
-            logits[rows] = -math.inf
-            logits[rows, tokens] = must
+        forced_rows, forced_tokens = (list(forced), list(forced.values())) if forced else ([], [])
+        forced_scores = logits[forced_rows, forced_tokens] if forced else None
+        excluded = [*self.banned, *(self.end_tokens if steps < self.min_length else ())]
+        if excluded:
+            logits[:, excluded] = -math.inf
+        if self.no_repeat_ngram and generated is not None:
+            rows, tokens = repeated_ngrams(generated, self.no_repeat_ngram)
+            logits[torch.from_numpy(rows).to(logits.device), torch.from_numpy(tokens).to(logits.device)] = -math.inf
+        if forced_scores is not None:
+            logits[forced_rows] = -math.inf
+            logits[forced_rows, forced_tokens] = forced_scores
 
 
-def repeated(
-    written: Integer[ndarray, "rows steps"], count: int
+def repeated_ngrams(
+    generated: Integer[ndarray, "rows steps"], n: int
 ) -> tuple[Integer[ndarray, " found"], Integer[ndarray, " found"]]:
-    """Rows, and tokens that would repeat there a sequence of `count` tokens.
+    """Rows, and the tokens that would complete an n-gram for the second time.
 
-    >>> rows, tokens = repeated(np.array([[5, 6, 5], [5, 6, 7]]), 2)
+    >>> rows, tokens = repeated_ngrams(np.array([[5, 6, 5], [5, 6, 7]]), 2)
     >>> rows.tolist(), tokens.tolist()
     ([0], [6])
     """
-    steps = written.shape[1]
-    if steps < count:
+    steps = generated.shape[1]
+    if steps < n:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sequences = sliding_window_view(written, count, axis=1)
-    latest = written[:, None, steps - count + 1 :]
-    rows, places = (sequences[:, :, :-1] == latest).all(axis=2).nonzero()
-    return rows, sequences[rows, places, -1]
+    ngrams = sliding_window_view(generated, n, axis=1)
+    suffix = generated[:, None, steps - n + 1 :]
+    rows, positions = (ngrams[:, :, :-1] == suffix).all(axis=2).nonzero()
+    return rows, ngrams[rows, positions, -1]

@@ -1,4 +1,4 @@
-"""From a model's scores of the next token to texts: greedy search, sampling, beam search; whole, or as they come."""
+"""`decode` runs greedy search, sampling or beam search to its end; `stream` yields each token as it is generated."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 from seqloom.core.config.decode import DecodeSection
 from seqloom.core.problem import ArgumentError
-from seqloom.decoding.hypothesis import Hypothesis, Tree
+from seqloom.decoding.hypothesis import Hypothesis, SearchTree
 from seqloom.decoding.search import Search
-from seqloom.decoding.stepper import Reader, check_prompts
+from seqloom.decoding.stepper import Stepper
 from seqloom.nn.model import GenerativeModel, Model
 
 
@@ -23,31 +23,31 @@ def decode(
     options: DecodeSection,
     seed: int = 0,
     prefixes: Sequence[Sequence[int]] | None = None,
-    never: Collection[int] = (),
-    numbers: Sequence[int] | None = None,
+    banned: Collection[int] = (),
+    sample_numbers: Sequence[int] | None = None,
     context: int | None = None,
     attention: bool = False,
-    trees: list[Tree] | None = None,
+    trees: list[SearchTree] | None = None,
 ) -> list[list[Hypothesis]]:
-    """What a model writes about each source, the best first, options.wanted of them.
+    """The hypotheses for each source, the best first, options.wanted of them.
 
-    With options.temperature above 0, samples; else the likeliest that a beam finds, which is greedy search with a beam
-    of 1. A text has at most options.length steps, the end among them, and about a source no more than the model can
-    read.
+    With options.temperature above 0 they are samples, otherwise the results of beam search, which is greedy search with
+    a beam size of 1. A hypothesis has at most options.max_length steps, the end included, and with a source no more
+    than the model can read.
 
-    source, lengths: as the model's `start` takes them; None for a language model
-    prompts: what the model reads first, a row for each source: the token that begins a text, or a text to continue
-    end: the token that ends a text; None if only the length does
-    seed: with a sample's number, all that its draws depend on: batch-mates change nothing
-    prefixes: for each source, tokens that its texts begin with; they are scored, and part of the tokens
-    never: tokens that are not to be written
-    numbers: of the first sample of each source, the others following; 0 unless said
-    context: the most tokens that a language model reads in one go; as many as it can, unless said. A text that has read
-        as many begins again from a fresh state with the last half of them, so it may be longer than that.
-    attention: hypotheses know where they looked
-    trees: a list that gains for each source all that was kept and pruned
+    source, lengths: the arguments of the model's `start`; None for a language model
+    prompts: the tokens that the model reads first, a row for each source: the start token, or a text to continue
+    end: the token that ends a hypothesis; None if only the length does
+    seed: sampling depends on it and on the sample's number only, not on the other rows of the batch
+    prefixes: for each source, tokens that its hypotheses start with; they are scored, and included in the tokens
+    banned: tokens that are never generated
+    sample_numbers: the number of the first sample of each source, the others following; default: 0
+    context: the most tokens that a language model reads in one sequence; default: as many as it can. A hypothesis
+        that has filled it continues from a fresh state with the last half of its tokens, so it may be longer.
+    attention: whether to record the weights over the source
+    trees: a list to which the search tree of each source is appended
 
-    The source and the prompts are read once, in one call; after that a step reads one token of each text that goes on.
+    The source and the prompts are read once, in one call; after that a step reads one token of each live hypothesis.
     The model should be in eval mode.
 
     >>> from seqloom.nn import GRU, Model, PerToken, Recurrent, TokenEmbedding
@@ -58,38 +58,98 @@ def decode(
     >>> first.score >= second.score
     True
     """
-    numbers = [0] * len(prompts) if numbers is None else numbers
+    sample_numbers = [0] * len(prompts) if sample_numbers is None else sample_numbers
     prefixes = [()] * len(prompts) if prefixes is None else prefixes
-    check(prompts, prefixes, numbers, context, options)
+    check_arguments(prompts, prefixes, sample_numbers, context, options)
     if not prompts:
         return []
-    window, limits = reach(model, source is None, context, prompts, options)
-    reader = Reader(model, prompts, window, attention=attention)
-    search = Search(reader, options, end=end, seed=seed, limits=limits, prefixes=prefixes, numbers=numbers, never=never)
-    search.trees = None if trees is None else [Tree() for _ in prompts]
+    window, limits = step_limits(model, source is None, context, prompts, options)
+    search = Search(
+        Stepper(model, prompts, window, attention=attention),
+        options,
+        end=end,
+        seed=seed,
+        limits=limits,
+        prefixes=prefixes,
+        sample_numbers=sample_numbers,
+        banned=banned,
+        trees=trees is not None,
+    )
     for _ in search.steps(source, lengths):
         pass
-    if trees is not None and search.trees is not None:
-        trees.extend(search.trees)
-    real = [None] * len(prompts) if lengths is None else lengths.tolist()
-    return [
-        [search.hypothesis(branch, length) for branch in places.best()]
-        for places, length in zip(search.places, real, strict=True)
-    ]
+    if trees is not None:
+        trees.extend(search.trees or [])
+    return search.results([None] * len(prompts) if lengths is None else lengths.tolist())
 
 
-def reach(
+def stream(
+    model: Model,
+    prompts: Sequence[Sequence[int]],
+    *,
+    options: DecodeSection,
+    seed: int,
+    end: int | None = None,
+    banned: Collection[int] = (),
+    context: int | None = None,
+    sample_numbers: Sequence[int] | None = None,
+) -> Iterator[dict[int, int]]:
+    """Continue each prompt, greedily or by sampling, and yield after each step the new token of each row in progress.
+
+    sample_numbers: they distinguish rows with the same prompt; default: 0, 1, ...
+
+    The other arguments are those of `decode`. (The best hypothesis of a beam is known only at the end.)
+
+    >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
+    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
+    >>> [sorted(step) for step in stream(model, [[1, 2, 3], [4]], options=DecodeSection(max_length=2), seed=1)]
+    [[0, 1], [0, 1]]
+    """
+    if options.beam_size > 1 or options.wanted > 1:
+        sizes = f"a beam of {options.beam_size} and n_best {options.wanted}"
+        raise ArgumentError("stream", "options", sizes, "1 of both; `decode` returns several texts")
+    prefixes: list[tuple[int, ...]] = [()] * len(prompts)
+    sample_numbers = range(len(prompts)) if sample_numbers is None else sample_numbers
+    check_arguments(prompts, prefixes, sample_numbers, context, options)
+    window, limits = step_limits(model, True, context, prompts, options)
+    search = Search(
+        Stepper(model, prompts, window),
+        options,
+        end=end,
+        seed=seed,
+        limits=limits,
+        prefixes=prefixes,
+        sample_numbers=sample_numbers,
+        banned=banned,
+    )
+    steps = search.steps(None, None) if prompts else iter(())
+    return ({hypothesis.source: hypothesis.token for hypothesis in extended} for extended in steps if extended)
+
+
+def collect(steps: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
+    """The tokens of each row that `stream` yields.
+
+    >>> collect([{0: 7, 1: 8}, {1: 9}], rows=2)
+    [[7], [8, 9]]
+    """
+    texts: list[list[int]] = [[] for _ in range(rows)]
+    for step in steps:
+        for row, token in step.items():
+            texts[row].append(token)
+    return texts
+
+
+def step_limits(
     model: GenerativeModel,
-    language: bool,
+    is_language_model: bool,
     context: int | None,
     prompts: Sequence[Sequence[int]],
     options: DecodeSection,
 ) -> tuple[int | None, list[int]]:
-    """How much a model reads in one go (None: there is no bound), and the most steps after each prompt.
+    """The most tokens that the model reads in one sequence (None: any number), and the most steps after each prompt.
 
-    A language model can begin again; about a source, positions are used up. The last token written is not read.
+    A language model can restart; with a source, positions run out. The last token generated is not read.
     """
-    if language:
+    if is_language_model:
         bounds = [bound for bound in (context, model.max_length) if bound is not None]
         return min(bounds, default=None), [options.max_length] * len(prompts)
     if model.max_length is None:
@@ -97,78 +157,27 @@ def reach(
     return None, [min(options.max_length, model.max_length - len(prompt) + 1) for prompt in prompts]
 
 
-def check(
+def check_arguments(
     prompts: Sequence[Sequence[int]],
     prefixes: Sequence[Sequence[int]],
-    numbers: Sequence[int],
+    sample_numbers: Sequence[int],
     context: int | None,
     options: DecodeSection,
 ) -> None:
-    """Arguments that fit each other."""
-    check_prompts("decode", prompts)
+    for i, prompt in enumerate(prompts):
+        if not len(prompt):
+            expected = "at least one: begin with the token that begins a text"
+            raise ArgumentError("decode", f"prompts[{i}]", "no tokens", expected)
     if context is not None and context < 1:
         raise ArgumentError("decode", "context", str(context), "at least 1", verb="is")
-    for name, came in (("prefixes", prefixes), ("numbers", numbers)):
-        if len(came) != len(prompts):
-            raise ArgumentError("decode", name, f"{len(came)} of them", f"{len(prompts)}, one a prompt")
-    if options.beam_size > 1 and options.temperature > 0:
-        both = f"a beam of {options.beam_size} and a temperature of {options.temperature:g}"
-        raise ArgumentError("decode", "options", both, "temperature 0, since a beam looks for the likeliest; or beam 1")
-    if options.temperature == 0 and options.wanted > options.beam_size:
-        both = f"n_best {options.wanted} and a beam of {options.beam_size}"
-        raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {options.wanted}")
-
-
-def write(
-    model: Model,
-    prompts: Sequence[Sequence[int]],
-    *,
-    options: DecodeSection,
-    seed: int,
-    end: int | None = None,
-    never: Collection[int] = (),
-    context: int | None = None,
-    numbers: Sequence[int] | None = None,
-) -> Iterator[dict[int, int]]:
-    """What `decode` would write after each prompt, greedily or drawn, as it comes: after each step, the new token of
-    each row that is still writing, by its place. (Which text of a beam is the best shows at its end, not before.)
-
-    numbers: of the samples, which tell rows with one prompt apart; their places, 0, 1, ..., unless said
-
-    The other arguments are those of `decode`.
-
-    >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
-    >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
-    >>> [sorted(step) for step in write(model, [[1, 2, 3], [4]], options=DecodeSection(max_length=2), seed=1)]
-    [[0, 1], [0, 1]]
-    """
-    if options.beam_size > 1 or options.wanted > 1:
-        several = f"a beam of {options.beam_size} and n_best {options.wanted}"
-        raise ArgumentError("write", "options", several, "1 of both; `decode` has several texts at once")
-    prefixes: list[tuple[int, ...]] = [()] * len(prompts)
-    numbers = range(len(prompts)) if numbers is None else numbers
-    check(prompts, prefixes, numbers, context, options)
-    window, limits = reach(model, True, context, prompts, options)
-    reader = Reader(model, prompts, window)
-    search = Search(reader, options, end=end, seed=seed, limits=limits, prefixes=prefixes, numbers=numbers, never=never)
-    return tokens_of(search) if prompts else iter(())
-
-
-def tokens_of(search: Search) -> Iterator[dict[int, int]]:
-    """The newest token of each text, step by step."""
-    for grown in search.steps(None, None):
-        if grown:
-            yield {text.source: text.token for text in grown}
-
-
-def collect(written: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
-    """What `write` yields, as one list of tokens a row.
-
-    >>> collect([{0: 7, 1: 8}, {1: 9}], rows=2)
-    [[7], [8, 9]]
-    """
-    texts: list[list[int]] = [[] for _ in range(rows)]
-    for step in written:
-        for place, token in step.items():
-            texts[place].append(token)
-    return texts
+    for name, values in (("prefixes", prefixes), ("sample_numbers", sample_numbers)):
+        if len(values) != len(prompts):
+            raise ArgumentError("decode", name, f"length {len(values)}", f"{len(prompts)}, one per prompt")
+    size, n_best, temperature = options.beam_size, options.wanted, options.temperature
+    if size > 1 and temperature > 0:
+        both = f"a beam of {size} and a temperature of {temperature:g}"
+        expected = "temperature 0, since a beam finds the most likely; or a beam of 1"
+        raise ArgumentError("decode", "options", both, expected)
+    if temperature == 0 and n_best > size:
+        both = f"n_best {n_best} and a beam of {size}"
+        raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {n_best}")

@@ -1,4 +1,4 @@
-"""What a search looked at: the candidates that it kept, and those that it did not."""
+"""The results of a search: hypotheses, and the tree of candidates that it kept or pruned."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -7,17 +7,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-Fate = Literal["kept", "ended", "pruned"]
+Status = Literal["kept", "ended", "pruned"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One token more after a text.
+    """A hypothesis extended by one token.
 
-    step: its place in the text, from 0
-    parent: the number of the candidate that it goes on from in the tree; None at the beginning
-    log_prob, total: of the token, and of the text up to it
-    fate: "ended" if the token is the end and the text was kept
+    step: the position of the token, from 0
+    parent: the index in the tree of the candidate that it extends; None at the first step
+    log_prob, total: of the token, and of the hypothesis up to it
+    status: "ended" if the token is the end and the candidate was kept
     """
 
     step: int
@@ -25,43 +25,42 @@ class Candidate:
     token: int
     log_prob: float
     total: float
-    fate: Fate
+    status: Status
 
 
 @dataclass
-class Tree:
-    """The candidates of one source, step by step: at each the kept ones, and as many of the next best as texts may be
-    followed."""
+class SearchTree:
+    """The candidates of one source: at each step the kept ones, and the best pruned ones, as many as the beam size."""
 
     candidates: list[Candidate] = field(default_factory=list)
 
-    def path(self, number: int) -> list[int]:
+    def path(self, index: int) -> list[int]:
         """The tokens up to this candidate.
 
-        >>> tree = Tree([Candidate(0, None, 5, -1.0, -1.0, "kept"), Candidate(1, 0, 8, -0.5, -1.5, "pruned")])
+        >>> tree = SearchTree([Candidate(0, None, 5, -1.0, -1.0, "kept"), Candidate(1, 0, 8, -0.5, -1.5, "pruned")])
         >>> tree.path(1)
         [5, 8]
         """
         tokens: list[int] = []
-        place: int | None = number
-        while place is not None:
-            tokens.append(self.candidates[place].token)
-            place = self.candidates[place].parent
+        next_index: int | None = index
+        while next_index is not None:
+            tokens.append(self.candidates[next_index].token)
+            next_index = self.candidates[next_index].parent
         return tokens[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """Tokens, without those that begin and end a text.
+    """Generated tokens, without the prompt and the end.
 
-    log_probs: the model's log p of each token, and of the end if there is one
-    ended: whether the model ended it; else it was cut at the most tokens asked for
-    score: total / (how many log_probs)^penalty, by which hypotheses are ranked
-    attention: where it looked in the source while it chose each token, and the end: for each place in the model
-        (see `record`) the weights [heads, steps, source]; None unless asked for
+    log_probs: log p of each token, and of the end if there is one
+    ended: whether the model generated the end; otherwise the hypothesis was cut at the most steps
+    score: total / len(log_probs)^penalty, by which hypotheses are ranked
+    attention: for each layer that attends to the source (named as in `record`), the weights [heads, steps, source] with
+        which each token and the end were chosen; None if not recorded
 
-    >>> text = Hypothesis([7, 3], [-0.5, -0.25, -0.125], ended=True, score=-0.875)
-    >>> text.total
+    >>> hypothesis = Hypothesis([7, 3], [-0.5, -0.25, -0.125], ended=True, score=-0.875)
+    >>> hypothesis.total
     -0.875
     """
 
@@ -73,12 +72,12 @@ class Hypothesis:
 
     @property
     def total(self) -> float:
-        """log p of the whole text."""
+        """log p of the hypothesis."""
         return sum(self.log_probs)
 
     @property
     def alignment(self) -> Float[Tensor, "steps source"] | None:
-        """The weights, their mean over heads and then over places; None where nothing looks at the source."""
+        """The weights averaged over heads, then over layers; None if no layer attends to the source."""
         if not self.attention:
             return None
         return torch.stack([weights.mean(dim=0) for weights in self.attention.values()]).mean(dim=0)

@@ -1,4 +1,4 @@
-"""The loop of all decoding: greedy search, sampling and beam search, of any model that writes."""
+"""The loop of greedy search, sampling and beam search."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -10,161 +10,184 @@ from numpy import ndarray
 from torch import Tensor
 
 from seqloom.core.config.decode import DecodeSection
-from seqloom.decoding.beam import Branch, Places, Ranked, likeliest, on_host, ranked
+from seqloom.core.problem import ArgumentError
+from seqloom.decoding.beam import Beams, Extension, PartialHypothesis, rank_extensions, to_host, top_tokens
 from seqloom.decoding.constraints import Constraints
-from seqloom.decoding.hypothesis import Candidate, Fate, Hypothesis, Tree
-from seqloom.decoding.sampling import check_finite, drawn
-from seqloom.decoding.stepper import Reader, aligned, check_prefixes
+from seqloom.decoding.hypothesis import Candidate, Hypothesis, SearchTree, Status
+from seqloom.decoding.sampling import check_finite, sample_tokens, uniform_noise
+from seqloom.decoding.stepper import Logits, Stepper
 from seqloom.kernels.linear import PackedWeights
 
 
 class Search:
-    """The texts of all sources, from one step to the next.
+    """The hypotheses of all sources, from one step to the next.
 
-    With options.temperature above 0 each source has options.wanted samples; else options.beam places.
+    With options.temperature above 0 each source has options.wanted samples, otherwise options.beam_size beams.
 
-    limits: the most steps of each source, the end among them
-    prefixes: for each source, tokens that its texts begin with
-    numbers: of the first sample of each source, the others following
-    trees: what was kept and pruned, by source; None if nobody wants it
+    limits: the most steps of each source, the end included
+    prefixes: for each source, tokens that its hypotheses start with
+    sample_numbers: the number of the first sample of each source; the others follow it
+    trees: the kept and pruned candidates of each source, if `trees` is true
     """
-
-    trees: list[Tree] | None = None
 
     def __init__(
         self,
-        reader: Reader,
+        stepper: Stepper,
         options: DecodeSection,
         *,
         end: int | None,
         seed: int,
         limits: Sequence[int],
         prefixes: Sequence[Sequence[int]],
-        numbers: Sequence[int],
-        never: Collection[int],
+        sample_numbers: Sequence[int],
+        banned: Collection[int],
+        trees: bool = False,
     ) -> None:
-        self.reader, self.options, self.end, self.seed = reader, options, end, seed
-        self.prefixes, self.numbers = prefixes, numbers
-        ends = () if end is None else (end,)
-        self.constraints = Constraints(tuple(never), ends, options.min_length, options.no_repeat_ngram)
+        self.stepper, self.options, self.end, self.seed = stepper, options, end, seed
+        self.prefixes, self.sample_numbers = prefixes, sample_numbers
+        end_tokens = () if end is None else (end,)
+        self.constraints = Constraints(tuple(banned), end_tokens, options.min_length, options.no_repeat_ngram)
         self.samples = options.wanted if options.temperature > 0 else 1
-        many = options.wanted if options.temperature > 0 else options.beam_size
-        self.places = [Places(many, options.wanted, limit, options.length_penalty) for limit in limits]
+        size = options.wanted if options.temperature > 0 else options.beam_size
+        self.beams = [Beams(size, options.wanted, limit, options.length_penalty) for limit in limits]
+        self.trees = [SearchTree() for _ in limits] if trees else None
 
     def steps(
         self, source: Shaped[Tensor, "batch *rest"] | None, lengths: Int[Tensor, " batch"] | None
-    ) -> Iterator[list[Branch]]:
-        """Read the source and the prompts, then write: after each step, the texts that have one token more.
+    ) -> Iterator[list[PartialHypothesis]]:
+        """Read the source and the prompts, then yield after each step the hypotheses that gained a token.
 
-        Those that end at a step are not among them.
+        A hypothesis that ends at a step is not among them.
         """
-        packing = PackedWeights.current()
+        packed = PackedWeights.current()
         live = [
-            Branch(row, first + sample, place=sample, row=row * self.samples + sample)
-            for row, first in enumerate(self.numbers)
+            PartialHypothesis(source, first + sample, rank=sample, row=source * self.samples + sample)
+            for source, first in enumerate(self.sample_numbers)
             for sample in range(self.samples)
         ]
-        with torch.no_grad(), packing:
-            logits = self.reader.begin(source, lengths, live)
-        check_prefixes(self.prefixes, [places.limit for places in self.places], logits.shape[1], self.end)
+        with torch.no_grad(), packed:
+            logits = self.stepper.start(source, lengths, live)
+        self._check_prefixes(logits.shape[1])
         while True:
             with torch.no_grad():
-                grown, following = self.grow(live, logits)
-            yield grown
-            if not following:
+                extended, continuing = self.extend(live, logits)
+            yield extended
+            if not continuing:
                 return
-            with torch.no_grad(), packing:
-                live, logits = self.reader.go_on(live, following)
+            with torch.no_grad(), packed:
+                live, logits = self.stepper.advance(live, continuing)
 
-    def grow(
-        self, live: Sequence[Branch], logits: Float[Tensor, "rows vocabulary"]
-    ) -> tuple[list[Branch], list[Branch]]:
-        """One token more: the texts that have one, and of these those that go on. The others have ended, were cut, or
-        had no place."""
+    def extend(
+        self, live: Sequence[PartialHypothesis], logits: Logits
+    ) -> tuple[list[PartialHypothesis], list[PartialHypothesis]]:
+        """The hypotheses extended by one token, and those of them that continue; the others ended, were cut or lost
+        their beam."""
         step = live[0].steps
-        values, tokens = self.candidates(live, logits, step)
+        values, tokens = self.top_extensions(live, logits, step)
         check_finite("decode", values[:, 0].tolist())
-        for row in (values[:, 0] == -np.inf).nonzero()[0]:  # nothing is left to write
-            self.places[live[row].source].cut.append(live[row])
-        rooms = np.array([places.room for places in self.places])
-        beside = 0 if self.trees is None else self.places[0].places
-        going: dict[int, list[Branch]] = {}
-        for each in ranked(live, values, tokens, rooms, beside):
-            child = self.child(live[each.row], each)
-            if each.kept and child.token == self.end:
-                self.places[child.source].ended.append(child)
-            elif each.kept:
-                going.setdefault(child.source, []).append(child)
-        following: list[Branch] = []
-        for source, texts in going.items():
-            for place, text in enumerate(texts):
-                text.place = place
-            if step + 1 == self.places[source].limit:
-                self.places[source].cut += texts
-            elif not self.places[source].decided(texts):
-                following += settled(texts, len(following))
-        return [text for texts in going.values() for text in texts], following
+        for row in (values[:, 0] == -np.inf).nonzero()[0]:  # every token is excluded
+            self.beams[live[row].source].cut.append(live[row])
+        free = np.array([beams.free for beams in self.beams])
+        pruned = 0 if self.trees is None else self.beams[0].size
+        extended: dict[int, list[PartialHypothesis]] = {}
+        for extension in rank_extensions(live, values, tokens, free, pruned):
+            child = self.child(live[extension.row], extension)
+            if extension.kept and child.token == self.end:
+                self.beams[child.source].ended.append(child)
+            elif extension.kept:
+                extended.setdefault(child.source, []).append(child)
+        continuing: list[PartialHypothesis] = []
+        for source, hypotheses in extended.items():
+            for rank, hypothesis in enumerate(hypotheses):
+                hypothesis.rank = rank
+            if step + 1 == self.beams[source].max_steps:
+                self.beams[source].cut += hypotheses
+            elif not self.beams[source].is_done(hypotheses):
+                continuing += keep_rows(hypotheses, len(continuing))
+        return [hypothesis for hypotheses in extended.values() for hypothesis in hypotheses], continuing
 
-    def candidates(
-        self, live: Sequence[Branch], logits: Float[Tensor, "rows vocabulary"], step: int
+    def top_extensions(
+        self, live: Sequence[PartialHypothesis], logits: Logits, step: int
     ) -> tuple[Float[ndarray, "rows found"], Integer[ndarray, "rows found"]]:
-        """log p and tokens of what may come after each text, the likeliest first; of a sample, what was drawn."""
-        log_p = logits.log_softmax(dim=1)  # before anything is ruled out: it is the model's own
-        written = np.array([branch.tokens() for branch in live], np.int64) if self.options.no_repeat_ngram else None
+        """log p and ids of each hypothesis's most likely next tokens; when sampling, of the sampled token."""
+        log_p = logits.log_softmax(dim=1)  # the model's own, before tokens are excluded
+        options = self.options
+        generated = (
+            np.array([hypothesis.tokens() for hypothesis in live], np.int64) if options.no_repeat_ngram else None
+        )
         forced = {
-            row: self.prefixes[branch.source][step]
-            for row, branch in enumerate(live)
-            if step < len(self.prefixes[branch.source])
+            row: self.prefixes[hypothesis.source][step]
+            for row, hypothesis in enumerate(live)
+            if step < len(self.prefixes[hypothesis.source])
         }
-        self.constraints.rule_out(log_p, step, written, forced)
-        if self.options.temperature == 0:
-            return likeliest(log_p, self.options.beam_size * (1 if self.trees is None else 2))
-        chosen = drawn(log_p, self.options, self.seed, [branch.number for branch in live], step).unsqueeze(1)
-        wrong = log_p.amax(dim=1, keepdim=True).isnan()  # whatever was drawn
-        return on_host(log_p.gather(1, chosen).masked_fill(wrong, math.nan), chosen)
+        self.constraints.apply(log_p, step, generated, forced)
+        if options.temperature == 0:
+            return top_tokens(log_p, options.beam_size * (1 if self.trees is None else 2))
+        noise = uniform_noise(self.seed, [hypothesis.sample for hypothesis in live], step)
+        limits = {"top_k": options.top_k, "top_p": options.top_p, "min_p": options.min_p}
+        sampled = sample_tokens(log_p, temperature=options.temperature, noise=noise, **limits).unsqueeze(1)
+        invalid = log_p.amax(dim=1, keepdim=True).isnan()  # whichever token was sampled
+        return to_host(log_p.gather(1, sampled).masked_fill(invalid, math.nan), sampled)
 
-    def child(self, parent: Branch, ranked: Ranked) -> Branch:
-        """A text with one token more, and its place in the tree."""
-        child = Branch(
+    def child(self, parent: PartialHypothesis, extension: Extension) -> PartialHypothesis:
+        """The hypothesis extended by one token, also added to the tree."""
+        child = PartialHypothesis(
             parent.source,
-            parent.number,
+            parent.sample,
             parent=parent,
-            token=ranked.token,
-            log_prob=ranked.log_prob,
-            total=ranked.total,
+            token=extension.token,
+            log_prob=extension.log_prob,
+            total=extension.total,
             steps=parent.steps + 1,
-            row=ranked.row,
-            read=parent.read,
+            row=extension.row,
+            tokens_read=parent.tokens_read,
         )
         if self.trees is not None:
-            fate: Fate = "pruned" if not ranked.kept else "ended" if ranked.token == self.end else "kept"
-            tree = self.trees[parent.source].candidates
-            child.candidate = len(tree)
-            tree.append(Candidate(parent.steps, parent.candidate, ranked.token, ranked.log_prob, ranked.total, fate))
+            ended = extension.token == self.end
+            status: Status = "pruned" if not extension.kept else "ended" if ended else "kept"
+            candidates = self.trees[parent.source].candidates
+            child.candidate = len(candidates)
+            values = (extension.token, extension.log_prob, extension.total)
+            candidates.append(Candidate(parent.steps, parent.candidate, *values, status))
         return child
 
-    def hypothesis(self, branch: Branch, length: int | None) -> Hypothesis:
-        """A text that was found, about a source of this length."""
-        path, looked = branch.path(), self.reader.looked
-        ended = branch.token == self.end
-        return Hypothesis(
-            [each.token for each in path[: len(path) - ended]],
-            [each.log_prob for each in path],
-            ended,
-            self.places[branch.source].score(branch),
-            None if looked is None else aligned(path, looked, length),
-        )
+    def results(self, lengths: Sequence[int | None]) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source, of which `lengths` are the lengths."""
+        return [
+            [self.hypothesis(found, beams.score(found), length) for found in beams.best()]
+            for beams, length in zip(self.beams, lengths, strict=True)
+        ]
+
+    def hypothesis(self, found: PartialHypothesis, score: float, length: int | None) -> Hypothesis:
+        path, ended = found.path(), found.token == self.end
+        tokens = [step.token for step in path[: len(path) - ended]]
+        attention = self.stepper.path_attention(path, length)
+        return Hypothesis(tokens, [step.log_prob for step in path], ended, score, attention)
+
+    def _check_prefixes(self, vocabulary: int) -> None:
+        """Each prefix fits in the most steps, with tokens of the vocabulary, and none after the end."""
+        for i, (prefix, beams) in enumerate(zip(self.prefixes, self.beams, strict=True)):
+            where = f"prefixes[{i}]"
+            if len(prefix) > beams.max_steps:
+                expected = f"at most {beams.max_steps}, the most steps of a text"
+                raise ArgumentError("decode", where, f"{len(prefix)} tokens", expected)
+            for token in prefix:
+                if not 0 <= token < vocabulary:
+                    raise ArgumentError("decode", where, f"the token {token}", f"0 to {vocabulary - 1}")
+            if self.end is not None and self.end in prefix[:-1]:
+                found = f"the end, {self.end}, before its last token"
+                raise ArgumentError("decode", where, found, "nothing after the end")
 
 
-def settled(texts: Sequence[Branch], first: int) -> list[Branch]:
-    """The texts of one source, as many as there were in the rows from `first` on, in an order in which those that can
-    stay in the row of the text they go on from: then little of the state is copied."""
-    free: dict[int, Branch | None] = dict.fromkeys(range(first, first + len(texts)))
-    others = []
-    for text in texts:
-        if text.row in free and free[text.row] is None:
-            free[text.row] = text
+def keep_rows(hypotheses: Sequence[PartialHypothesis], first: int) -> list[PartialHypothesis]:
+    """The hypotheses of one source, for the rows from `first`, ordered so that as many as possible keep the row of the
+    hypothesis that they extend: then little of the state is copied."""
+    by_row: dict[int, PartialHypothesis | None] = dict.fromkeys(range(first, first + len(hypotheses)))
+    moved = []
+    for hypothesis in hypotheses:
+        if hypothesis.row in by_row and by_row[hypothesis.row] is None:
+            by_row[hypothesis.row] = hypothesis
         else:
-            others.append(text)
-    rest = iter(others)
-    return [text if text is not None else next(rest) for text in free.values()]
+            moved.append(hypothesis)
+    others = iter(moved)
+    return [hypothesis if hypothesis is not None else next(others) for hypothesis in by_row.values()]

@@ -300,7 +300,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
             options=options,
             seed=seed,
             prefixes=[prefix] * rows if prefix else None,
-            never=[] if self.target.unknown is None else [self.target.unknown],
+            banned=[] if self.target.unknown is None else [self.target.unknown],
             attention=attention,
         )
 

@@ -21,8 +21,8 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN, VALID
 from seqloom.data.text_stream import TOKENIZER_FILE, TokenStreams, prepare_stream, prepare_test_stream
 from seqloom.data.tokenizers import Tokenizer
-from seqloom.decoding.decode import collect, decode, write
-from seqloom.decoding.detokenize import reading
+from seqloom.decoding.decode import collect, decode, stream
+from seqloom.decoding.detokenize import detokenizer
 from seqloom.nn.heads.per_token import HEADS, PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
@@ -181,9 +181,9 @@ class Language(Task[Model, Chunk]):
         return self.tokenizer.encode(text or "\n").tolist() or [0]
 
     def decode_arguments(self, options: DecodeSection) -> dict[str, Any]:
-        """What `write` and `decode` share: the token for unknown ones is never written, as it says nothing."""
-        never = [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
-        return {"options": options, "never": never, "context": self.experiment.model.length_limit}
+        """The arguments that `stream` and `decode` share: the token for unknown ones is banned, as it has no text."""
+        banned = [] if self.tokenizer.unknown is None else [self.tokenizer.unknown]
+        return {"options": options, "banned": banned, "context": self.experiment.model.length_limit}
 
     def stream(
         self, model: Model, prompts: Sequence[str], options: DecodeSection, seed: int, device: torch.device
@@ -192,9 +192,9 @@ class Language(Task[Model, Chunk]):
             yield self.search(model, prompts, options)
             return
         rows = [self.prompt(text) for text in prompts]
-        decoders = [reading(self.tokenizer) for _ in rows]
-        for step in write(model, rows, seed=seed, **self.decode_arguments(options)):
-            yield {row: decoders[row].say(token) for row, token in step.items()}
+        decoders = [detokenizer(self.tokenizer) for _ in rows]
+        for step in stream(model, rows, seed=seed, **self.decode_arguments(options)):
+            yield {row: decoders[row].add(token) for row, token in step.items()}
 
     def search(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
         """The likeliest continuation of each prompt; a beam search knows it only at the end."""
@@ -225,7 +225,7 @@ class Language(Task[Model, Chunk]):
             return self.search(model, [options.prompt], options)[0]
         seed = options.seed if options.seed is not None else self.experiment.seed
         prompts = [self.prompt(options.prompt)]
-        steps = write(model, prompts, seed=seed, numbers=[number], **self.decode_arguments(options))
+        steps = stream(model, prompts, seed=seed, sample_numbers=[number], **self.decode_arguments(options))
         return self.tokenizer.decode(collect(steps, 1)[0])
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
-from seqloom.decoding.detokenize import reading
+from seqloom.decoding.detokenize import detokenizer
 
-SEEN = "I don't (really) know, she said: it's well-known!\n\nNaïve café, 漢字 🙂 [a, {b}].\n" * 3
+SEEN = "I don't (really) know, she with_end: it's well-known!\n\nNaïve café, 漢字 🙂 [a, {b}].\n" * 3
 
 
 def trained(kind: str) -> Tokenizer:
@@ -23,18 +23,18 @@ def test_what_is_said_is_the_text(kind: str, data: st.DataObject) -> None:
     """Of any tokens: bytes that are no UTF-8, marks in any order."""
     tokenizer = ALL[kind]
     tokens = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=40))
-    told = reading(tokenizer)
-    said = "".join(told.say(token) for token in tokens)
+    stream = detokenizer(tokenizer)
+    with_end = "".join(stream.add(token) for token in tokens)
     whole = tokenizer.decode(tokens)
-    assert whole.startswith(said)
-    assert whole[len(said) :] in ("", "\ufffd")  # the bytes of a last character may not all have come
+    assert whole.startswith(with_end)
+    assert whole[len(with_end) :] in ("", "\ufffd")  # the bytes of a last character may not all have come
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_text_is_said_to_its_end(kind: str) -> None:
     tokens = ALL[kind].encode(SEEN).tolist()
-    told = reading(ALL[kind])
-    pieces = [told.say(token) for token in tokens]
+    stream = detokenizer(ALL[kind])
+    pieces = [stream.add(token) for token in tokens]
     assert "".join(pieces) == ALL[kind].decode(tokens)
     assert "\ufffd" not in "".join(pieces)
     assert "漢" in "".join(pieces)
@@ -46,9 +46,9 @@ def test_a_token_costs_the_same_however_long_the_text_is(kind: str, monkeypatch:
     decoded: list[int] = []
     decode = tokenizer.decode
     monkeypatch.setattr(tokenizer, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
-    told = reading(tokenizer)
+    stream = detokenizer(tokenizer)
     tokens = tokenizer.encode(SEEN * 5).tolist()
     for token in tokens:
-        told.say(token)
+        stream.add(token)
     assert max(decoded, default=0) <= 2
     assert sum(decoded) <= 3 * len(tokens)

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
-from seqloom.decoding.decode import collect, write
-from seqloom.decoding.sampling import choose, uniform
+from seqloom.decoding.decode import collect, stream
+from seqloom.decoding.sampling import sample_tokens, uniform_noise
 from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, decoder
 
@@ -58,12 +58,12 @@ def without_a_state(model: Model, prompt: list[int], number: int, options: Decod
         with torch.no_grad():
             y, _ = model(tokens)
             logits = model.head(y)[:, -1]
-        token = choose(
+        token = sample_tokens(
             logits,
             temperature=options.temperature,
             top_k=options.top_k,
             top_p=options.top_p,
-            noise=uniform(seed, [number], step),
+            noise=uniform_noise(seed, [number], step),
         ).item()
         written.append(token)
         prefix.append(token)
@@ -76,7 +76,7 @@ def without_a_state(model: Model, prompt: list[int], number: int, options: Decod
 @every_model
 def test_a_step_with_the_state_equals_reading_everything_again(make: Callable[[], Model]) -> None:
     model = bold(make)
-    texts = collect(write(model, PROMPTS, options=OPTIONS, seed=3), len(PROMPTS))
+    texts = collect(stream(model, PROMPTS, options=OPTIONS, seed=3), len(PROMPTS))
     assert texts == [without_a_state(model, p, number, OPTIONS, 3) for number, p in enumerate(PROMPTS)]
     assert texts[0] != texts[3]  # one prompt, two samples
 
@@ -84,7 +84,7 @@ def test_a_step_with_the_state_equals_reading_everything_again(make: Callable[[]
 @every_model
 def test_greedy_equals_reading_everything_again(make: Callable[[], Model]) -> None:
     model, options = bold(make), Decode(temperature=0, max_length=12)
-    texts = collect(write(model, PROMPTS, options=options, seed=0), len(PROMPTS))
+    texts = collect(stream(model, PROMPTS, options=options, seed=0), len(PROMPTS))
     assert texts == [without_a_state(model, prompt, 0, options, 0) for prompt in PROMPTS]
     assert texts[0] == texts[3]
 
@@ -92,20 +92,20 @@ def test_greedy_equals_reading_everything_again(make: Callable[[], Model]) -> No
 @every_model
 def test_a_seed_writes_the_same_alone_and_in_a_batch(make: Callable[[], Model]) -> None:
     model = bold(make)
-    together = collect(write(model, PROMPTS, options=OPTIONS, seed=5), len(PROMPTS))
+    together = collect(stream(model, PROMPTS, options=OPTIONS, seed=5), len(PROMPTS))
     for number, prompt in enumerate(PROMPTS):
         torch.manual_seed(number)  # the global generator has no part in it
-        (alone,) = collect(write(model, [prompt], options=OPTIONS, seed=5, numbers=[number]), 1)
+        (alone,) = collect(stream(model, [prompt], options=OPTIONS, seed=5, sample_numbers=[number]), 1)
         assert alone == together[number]
-    assert collect(write(model, PROMPTS, options=OPTIONS, seed=6), len(PROMPTS)) != together
+    assert collect(stream(model, PROMPTS, options=OPTIONS, seed=6), len(PROMPTS)) != together
 
 
 @every_model
 def test_the_end_ends_its_row_and_no_other(make: Callable[[], Model]) -> None:
     model = bold(make)
-    freely = collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
+    freely = collect(stream(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
     end = freely[2][0]
-    ended = collect(write(model, PROMPTS, options=OPTIONS, seed=1, end=end), len(PROMPTS))
+    ended = collect(stream(model, PROMPTS, options=OPTIONS, seed=1, end=end), len(PROMPTS))
     assert ended == [text[: text.index(end)] if end in text else text for text in freely]
     assert ended[2] == []
     assert any(ended)
@@ -113,18 +113,18 @@ def test_the_end_ends_its_row_and_no_other(make: Callable[[], Model]) -> None:
 
 def test_ends_when_all_rows_have() -> None:
     model = bold(lstm)
-    assert list(write(model, PROMPTS, options=OPTIONS, seed=1, end=3, never=set(range(VOCABULARY)) - {3})) == []
-    assert list(write(model, [], options=OPTIONS, seed=1)) == []
+    assert list(stream(model, PROMPTS, options=OPTIONS, seed=1, end=3, banned=set(range(VOCABULARY)) - {3})) == []
+    assert list(stream(model, [], options=OPTIONS, seed=1)) == []
 
 
 @pytest.mark.parametrize("context", [1, 3, 8, 50])
 def test_writes_on_past_the_longest_length(context: int) -> None:
     model, options = bold(short), Decode(temperature=1.0, max_length=14)
     prompts = [PROMPTS[0], PROMPTS[1], [number % VOCABULARY for number in range(23)]]  # longer than the model reads
-    texts = collect(write(model, prompts, options=options, seed=2, context=context), len(prompts))
+    texts = collect(stream(model, prompts, options=options, seed=2, context=context), len(prompts))
     assert [len(text) for text in texts] == [14] * len(prompts)
     alone = [
-        collect(write(model, [prompt], options=options, seed=2, context=context, numbers=[number]), 1)[0]
+        collect(stream(model, [prompt], options=options, seed=2, context=context, sample_numbers=[number]), 1)[0]
         for number, prompt in enumerate(prompts)
     ]
     assert texts == alone
@@ -133,16 +133,16 @@ def test_writes_on_past_the_longest_length(context: int) -> None:
 def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU, where a state knows no more than a bound on its positions."""
     model, options = bold(short), Decode(temperature=1.0, max_length=14)
-    texts = collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS))
+    texts = collect(stream(model, PROMPTS, options=options, seed=2), len(PROMPTS))
     for user in ("kernels.masks", "nn.state", "nn.validation"):
         monkeypatch.setattr(f"seqloom.{user}.readable", lambda _: False)
-    assert collect(write(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
+    assert collect(stream(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
 
 
 def test_a_step_reads_one_token() -> None:
     model, widths = bold(transformer), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
-    collect(write(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
+    collect(stream(model, PROMPTS, options=OPTIONS, seed=1), len(PROMPTS))
     assert widths == [(5, 5)] + [(5, 1)] * (OPTIONS.max_length - 1)
 
 
@@ -150,14 +150,14 @@ def test_a_full_row_is_read_again_by_itself() -> None:
     model, widths = bold(short), []
     model.stem.register_forward_pre_hook(lambda _, inputs: widths.append(tuple(inputs[0].shape)))
     prompts = [[1, 2, 3, 4, 5, 6, 7], [1]]
-    collect(write(model, prompts, options=Decode(max_length=4), seed=1), 2)
+    collect(stream(model, prompts, options=Decode(max_length=4), seed=1), 2)
     assert widths == [(2, 7), (2, 1), (1, 4), (1, 1), (2, 1)]
 
 
 def test_yields_each_token_as_it_comes() -> None:
     model, calls = bold(lstm), []
     model.stem.register_forward_pre_hook(lambda _, inputs: calls.append(1))
-    written = write(model, PROMPTS[:2], options=OPTIONS, seed=1)
+    written = stream(model, PROMPTS[:2], options=OPTIONS, seed=1)
     assert calls == []
     assert list(next(written)) == [0, 1]
     assert len(calls) == 1
@@ -166,7 +166,7 @@ def test_yields_each_token_as_it_comes() -> None:
 
 def test_an_empty_prompt_is_refused() -> None:
     with pytest.raises(ArgumentError) as error:
-        write(bold(lstm), [[1], []], options=OPTIONS, seed=1)
+        stream(bold(lstm), [[1], []], options=OPTIONS, seed=1)
     assert str(error.value) == (
         "decode: prompts[1] has no tokens; expected at least one: begin with the token that begins a text."
     )
@@ -179,31 +179,33 @@ def test_scores_that_are_no_numbers_are_a_sentence(wrong: float, temperature: fl
     with torch.no_grad():
         model.head.output.bias[4] = wrong
     with pytest.raises(ArgumentError, match="decode: logits has no finite largest value"):
-        next(write(model, PROMPTS, options=Decode(temperature=temperature), seed=1))
+        next(stream(model, PROMPTS, options=Decode(temperature=temperature), seed=1))
 
 
 @every_model
 def test_constraints_hold_here_too(make: Callable[[], Model]) -> None:
     model, options = bold(make), Decode(temperature=1.5, max_length=30, min_length=5, no_repeat_ngram=1)
-    texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
+    texts = collect(stream(model, PROMPTS, options=options, seed=1, end=0, banned=[1, 2]), len(PROMPTS))
     for text in texts:
         assert len(text) >= 5
         assert len(set(text)) == len(text)
         assert not {0, 1, 2} & set(text)
     options = options.model_copy(update={"min_length": 100})
-    texts = collect(write(model, PROMPTS, options=options, seed=1, end=0, never=[1, 2]), len(PROMPTS))
+    texts = collect(stream(model, PROMPTS, options=options, seed=1, end=0, banned=[1, 2]), len(PROMPTS))
     assert [sorted(text) for text in texts] == [list(range(3, VOCABULARY))] * len(PROMPTS)  # nothing was left to write
 
 
 def test_other_bad_input_is_a_sentence() -> None:
-    with pytest.raises(ArgumentError, match="options has a beam of 3 and n_best 1; expected 1 of both; `decode` has"):
-        write(bold(lstm), PROMPTS, options=Decode(beam_size=3), seed=1)
+    with pytest.raises(
+        ArgumentError, match="options has a beam of 3 and n_best 1; expected 1 of both; `decode` returns"
+    ):
+        stream(bold(lstm), PROMPTS, options=Decode(beam_size=3), seed=1)
     with pytest.raises(ArgumentError, match="context is 0; expected at least 1"):
-        write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
-    with pytest.raises(ArgumentError, match="numbers has 1 of them; expected 5, one a prompt"):
-        write(bold(lstm), PROMPTS, options=OPTIONS, seed=1, numbers=[4])
+        stream(bold(lstm), PROMPTS, options=OPTIONS, seed=1, context=0)
+    with pytest.raises(ArgumentError, match="sample_numbers has length 1; expected 5, one per prompt"):
+        stream(bold(lstm), PROMPTS, options=OPTIONS, seed=1, sample_numbers=[4])
     with pytest.raises(ArgumentError, match="tokens has the value 99"):
-        next(write(bold(lstm), [[99]], options=OPTIONS, seed=1))
+        next(stream(bold(lstm), [[99]], options=OPTIONS, seed=1))
 
 
 # The config ----------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def transformer_language_model() -> Model:
 ATTENTIVE = {"before": before, "after": after, "transformer": transformer}
 LANGUAGE = {"lstm": recurrent_language_model, "gpt": transformer_language_model}
 every_attentive = pytest.mark.parametrize("make", ATTENTIVE.values(), ids=ATTENTIVE)
-every_writer = pytest.mark.parametrize("make", [*ATTENTIVE.values(), *LANGUAGE.values()], ids=[*ATTENTIVE, *LANGUAGE])
+every_model = pytest.mark.parametrize("make", [*ATTENTIVE.values(), *LANGUAGE.values()], ids=[*ATTENTIVE, *LANGUAGE])
 
 # An encoder-decoder begins with the end of what is not there; a language model with a text.
 PROMPTS = {True: [[END]] * 4, False: [[1, 2], [3], [0, 1, 2], [3]]}
@@ -94,7 +94,9 @@ def teacher_forced(model: GenerativeModel, row: int, prompt: list[int], texts: l
     return [each[torch.arange(len(text)), text].tolist() for each, text in zip(log_p, texts, strict=True)]
 
 
-def looked(model: EncoderDecoder, row: int, prompt: list[int], tokens: list[int]) -> dict[str, Tensor]:
+def teacher_forced_attention(
+    model: EncoderDecoder, row: int, prompt: list[int], tokens: list[int]
+) -> dict[str, Tensor]:
     """Where it looks before each of these tokens, all given at once to a row alone."""
     state = model.start(SOURCE[row : row + 1, : LENGTHS[row]])
     with record("attention") as seen:

@@ -6,7 +6,7 @@ from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import decode
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.nn.model import EncoderDecoder, GenerativeModel
-from tests.decoding.writers import END, LENGTHS, SOURCE, prompts_of
+from tests.decoding.models import END, LENGTHS, SOURCE, prompts_of
 
 ROWS = range(4)
 KINDS = {"greedy": {}, "beam": {"beam_size": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
@@ -15,7 +15,7 @@ every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
 
 
 def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
-    """All sources at once, or some; unless said, at temperature 0."""
+    """All sources at once, or some; unless with_end, at temperature 0."""
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
     beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
@@ -27,13 +27,13 @@ def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **asked)
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
 
 
-def said(hypothesis: Hypothesis) -> list[int]:
+def with_end(hypothesis: Hypothesis) -> list[int]:
     """Its tokens, with the end."""
     return [*hypothesis.tokens, END] if hypothesis.ended else hypothesis.tokens
 
 
 def assert_same(came: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
-    assert [[said(each) for each in row] for row in came] == [[said(each) for each in row] for row in expected]
+    assert [[with_end(each) for each in row] for row in came] == [[with_end(each) for each in row] for row in expected]
     for row, others in zip(came, expected, strict=True):
         assert [each.score for each in row] == pytest.approx([each.score for each in others], abs=1e-9)
 

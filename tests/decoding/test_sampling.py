@@ -5,7 +5,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from seqloom.decoding.sampling import choose, uniform
+from seqloom.decoding.sampling import sample_tokens, uniform_noise
 
 VOCABULARY = 11
 
@@ -16,18 +16,18 @@ VOCABULARY = 11
 @given(noise=st.floats(0, 1, exclude_max=True))
 def test_temperature_0_takes_the_best(noise: float) -> None:
     logits = torch.randn(4, VOCABULARY)
-    chosen = choose(logits, temperature=0, noise=torch.full((4,), noise))
+    chosen = sample_tokens(logits, temperature=0, noise=torch.full((4,), noise))
     assert torch.equal(chosen, logits.argmax(dim=1))
-    assert torch.equal(choose(logits, temperature=1e-300, noise=torch.full((4,), noise)), chosen)
-    assert torch.equal(choose(logits, temperature=5, top_k=1, noise=torch.full((4,), noise)), chosen)
-    assert torch.equal(choose(logits, temperature=5, top_p=1e-9, noise=torch.full((4,), noise)), chosen)
+    assert torch.equal(sample_tokens(logits, temperature=1e-300, noise=torch.full((4,), noise)), chosen)
+    assert torch.equal(sample_tokens(logits, temperature=5, top_k=1, noise=torch.full((4,), noise)), chosen)
+    assert torch.equal(sample_tokens(logits, temperature=5, top_p=1e-9, noise=torch.full((4,), noise)), chosen)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
 def test_frequencies_follow_the_softmax(temperature: float) -> None:
     draws, logits = 8000, torch.randn(VOCABULARY)
-    noise = uniform(7, range(draws), step=0)
-    chosen = choose(logits.expand(draws, -1), temperature=temperature, noise=noise)
+    noise = uniform_noise(7, range(draws), step=0)
+    chosen = sample_tokens(logits.expand(draws, -1), temperature=temperature, noise=noise)
     expected = draws * (logits.double() / temperature).softmax(dim=0)
     counts = chosen.bincount(minlength=VOCABULARY)
     chi_square = ((counts - expected) ** 2 / expected).sum()
@@ -45,16 +45,16 @@ def test_never_chooses_outside_the_set(data: st.DataObject, top_k: int | None, t
         kept = kept[:reach]
     noise = torch.linspace(0, 1, 200, dtype=torch.float64)
     noise[-1] = 1 - 2**-53
-    chosen = choose(logits.expand(200, -1), temperature=1.0, top_k=top_k, top_p=top_p, noise=noise)
+    chosen = sample_tokens(logits.expand(200, -1), temperature=1.0, top_k=top_k, top_p=top_p, noise=noise)
     assert set(chosen.tolist()) <= set(kept)
 
 
 def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
     logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log().expand(1000, -1)
-    noise = uniform(0, range(1000), 0)
+    noise = uniform_noise(0, range(1000), 0)
 
     def chosen(**limits: float) -> set[int]:
-        return set(choose(logits, temperature=1.0, noise=noise, **limits).tolist())
+        return set(sample_tokens(logits, temperature=1.0, noise=noise, **limits).tolist())
 
     assert chosen(top_p=0.4) == {1}
     assert chosen(top_p=0.6) == {1, 3}
@@ -65,16 +65,16 @@ def test_top_p_is_the_smallest_set_that_reaches_it() -> None:
 
 
 def test_of_equals_top_k_keeps_exactly_k() -> None:
-    noise = uniform(0, range(500), 0)
-    assert set(choose(torch.zeros(500, 9), temperature=1, top_k=3, noise=noise).tolist()) == {0, 1, 2}
+    noise = uniform_noise(0, range(500), 0)
+    assert set(sample_tokens(torch.zeros(500, 9), temperature=1, top_k=3, noise=noise).tolist()) == {0, 1, 2}
 
 
 @given(step=st.integers(0, 1000))
 def test_a_token_ruled_out_is_never_chosen(step: int) -> None:
     logits = torch.full((3, 4), float("-inf"))
     logits[:, 2] = -3.0
-    noise = torch.tensor([0.0, float(uniform(1, [0], step)), 1 - 2**-53], dtype=torch.float64)
-    assert choose(logits, temperature=1.0, noise=noise).tolist() == [2, 2, 2]
+    noise = torch.tensor([0.0, float(uniform_noise(1, [0], step)), 1 - 2**-53], dtype=torch.float64)
+    assert sample_tokens(logits, temperature=1.0, noise=noise).tolist() == [2, 2, 2]
 
 
 @given(
@@ -90,7 +90,7 @@ def test_min_p_leaves_what_is_likely_enough_beside_the_likeliest(
     assume(((p / p.max() - min_p).abs() > 1e-9).all())
     kept = p.masked_fill(p < min_p * p.max(), 0)
     noise = torch.linspace(0, 1, 201, dtype=torch.float64)[:-1]
-    chosen = choose(logits.expand(200, -1), temperature=temperature, min_p=min_p, noise=noise)
+    chosen = sample_tokens(logits.expand(200, -1), temperature=temperature, min_p=min_p, noise=noise)
     expected = torch.searchsorted((kept / kept.sum()).cumsum(dim=0), noise, right=True)
     near = (noise.unsqueeze(1) - (kept / kept.sum()).cumsum(dim=0)).abs().amin(dim=1) < 1e-9  # rounding may decide
     assert torch.equal(chosen[~near], expected[~near])
@@ -98,10 +98,10 @@ def test_min_p_leaves_what_is_likely_enough_beside_the_likeliest(
 
 def test_min_p_comes_after_top_k_and_top_p() -> None:
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log().expand(1000, -1)
-    noise = uniform(0, range(1000), 0)
+    noise = uniform_noise(0, range(1000), 0)
 
     def chosen(**limits: float) -> set[int]:
-        return set(choose(logits, temperature=1.0, noise=noise, **limits).tolist())
+        return set(sample_tokens(logits, temperature=1.0, noise=noise, **limits).tolist())
 
     assert chosen(min_p=0.45) == {0, 1, 2}
     assert chosen(min_p=0.55) == {0, 1}
@@ -114,15 +114,19 @@ def test_min_p_comes_after_top_k_and_top_p() -> None:
 
 @given(seed=st.integers(0, 2**63 - 1), number=st.integers(0, 10**6), step=st.integers(0, 10**6))
 def test_noise_is_a_function_of_seed_number_and_step(seed: int, number: int, step: int) -> None:
-    (drawn,) = uniform(seed, [number], step).tolist()
+    (drawn,) = uniform_noise(seed, [number], step).tolist()
     torch.manual_seed(step)
     assert 0 <= drawn < 1
-    assert uniform(seed, [3, number], step)[1] == drawn
-    others = [uniform(seed + 1, [number], step), uniform(seed, [number + 1], step), uniform(seed, [number], step + 1)]
+    assert uniform_noise(seed, [3, number], step)[1] == drawn
+    others = [
+        uniform_noise(seed + 1, [number], step),
+        uniform_noise(seed, [number + 1], step),
+        uniform_noise(seed, [number], step + 1),
+    ]
     assert drawn not in [other.item() for other in others]
 
 
 def test_noise_is_even_over_samples_and_steps() -> None:
-    for drawn in (uniform(3, range(4000), 5), torch.cat([uniform(3, [2], step) for step in range(4000)])):
+    for drawn in (uniform_noise(3, range(4000), 5), torch.cat([uniform_noise(3, [2], step) for step in range(4000)])):
         counts = (drawn * 10).long().bincount(minlength=10)
         assert ((counts - 400.0) ** 2 / 400).sum() < 27.9  # one in a thousand, at 9 degrees of freedom
