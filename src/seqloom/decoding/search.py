@@ -124,8 +124,14 @@ class Search:
         if options.temperature == 0:
             return top_tokens(log_p, options.beam_size * (1 if self.trees is None else 2))
         noise = uniform_noise(self.seed, [hypothesis.sample for hypothesis in live], step)
-        limits = {"top_k": options.top_k, "top_p": options.top_p, "min_p": options.min_p}
-        sampled = sample_tokens(log_p, temperature=options.temperature, noise=noise, **limits).unsqueeze(1)
+        sampled = sample_tokens(
+            log_p,
+            temperature=options.temperature,
+            top_k=options.top_k,
+            top_p=options.top_p,
+            min_p=options.min_p,
+            noise=noise,
+        ).unsqueeze(1)
         invalid = log_p.amax(dim=1, keepdim=True).isnan()  # whichever token was sampled
         return to_host(log_p.gather(1, sampled).masked_fill(invalid, math.nan), sampled)
 
