@@ -131,16 +131,14 @@ def _training(report: Report) -> tuple[Block, ...]:
 
 
 def _samples(samples: tuple[Sample, ...]) -> tuple[Block, ...]:
-    blocks = tuple(map(_sample, samples))
+    blocks = []
+    for sample in samples:
+        prompt = f", prompt {json.dumps(sample.prompt, ensure_ascii=False)}" if sample.prompt else ""
+        blocks.append(Preformatted(sample.text, f"Step {sample.step:,}{prompt}"))
     if len(blocks) <= SHOWN_SAMPLES:
-        return blocks
-    more = Collapsible(f"{len(blocks)} samples over the run", blocks)
+        return tuple(blocks)
+    more = Collapsible(f"{len(blocks)} samples over the run", tuple(blocks))
     return (blocks[0], blocks[len(blocks) // 2], blocks[-1], more)
-
-
-def _sample(sample: Sample) -> Preformatted:
-    prompt = f", prompt {json.dumps(sample.prompt, ensure_ascii=False)}" if sample.prompt else ""
-    return Preformatted(sample.text, f"Step {sample.step:,}{prompt}")
 
 
 def _cost(report: Report) -> tuple[Block, ...]:

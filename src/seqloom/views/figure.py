@@ -216,8 +216,11 @@ def alt_text(drawing: Drawing) -> str:
     """A drawing in words, for screen readers."""
     match drawing:
         case Curves():
-            lines = [_series_text(series) for series in drawing.lines]
-            return f"{drawing.title}: {drawing.y} by {drawing.x}. {' '.join(lines)}".strip()
+            text = f"{drawing.title}: {drawing.y} by {drawing.x}."
+            for series in drawing.lines:
+                values = [y for _, y in series.points if isfinite(y)]
+                text += f" {series.name}: {_range_text(values)}."
+            return text
         case Bars():
             bars = ", ".join(f"{name} {short(value)}" for name, value in drawing.bars[:20])
             return f"{drawing.title}: {drawing.unit}. {bars}."
@@ -229,9 +232,8 @@ def alt_text(drawing: Drawing) -> str:
             return f"{drawing.title}: {rows} by {columns} regions for each of {', '.join(drawing.names[:20])}."
 
 
-def _series_text(series: Series) -> str:
-    values = [y for _, y in series.points if isfinite(y)]
+def _range_text(values: list[float]) -> str:
     if not values:
-        return f"{series.name}: no points."
+        return "no points"
     ends = f"from {short(values[0])} to {short(values[-1])}, between {short(min(values))} and {short(max(values))}"
-    return f"{series.name}: {len(values)} point{'s' * (len(values) > 1)}, {ends}."
+    return f"{len(values)} point{'s' * (len(values) > 1)}, {ends}"

@@ -96,8 +96,6 @@ SCRIPT = """
 
 
 class Paragraph(NamedTuple):
-    """Plain text."""
-
     text: str
 
 
@@ -123,10 +121,8 @@ class Word(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A text, and a line about it."""
-
     words: tuple[Word, ...]
-    line: str
+    line: str  # about the text
 
 
 class Comparison(NamedTuple):
@@ -138,15 +134,11 @@ class Comparison(NamedTuple):
 
 
 class FullWidth(NamedTuple):
-    """A drawing as wide as the page."""
-
-    drawing: Drawing
+    drawing: Drawing  # as wide as the page
 
 
 class Row(NamedTuple):
-    """Figures side by side, as far as they fit."""
-
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure, ...]  # side by side, as far as they fit
 
 
 class Collapsible(NamedTuple):
@@ -162,8 +154,6 @@ Block: TypeAlias = Union[  # noqa: UP007 (a name in quotes has no |)
 
 
 class Section(NamedTuple):
-    """A heading and the blocks below it."""
-
     title: str
     blocks: tuple[Block, ...]
 
@@ -196,10 +186,11 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
         f"<title>{escaped(title)}</title>",
         f"<style>{svg.STYLE}{STYLE}</style>",
     )
+    command = f" To continue: <code>{escaped(status.command)}</code>" if status and status.command else ""
     header = (
         f"<h1>{escaped(title)}</h1>",
         element("p", escaped(lead), class_="lead"),
-        _status(status) if status else "",
+        element("p", escaped(status.text), command, class_=f"status {status.kind}") if status else "",
         f'<nav aria-label="sections">{links}</nav>' if len(sections) > 2 else "",
     )
     main = "".join(
@@ -210,11 +201,6 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
         '<!doctype html>\n<html lang="en-GB"><head>\n' + "\n".join(head) + "\n</head><body>\n"
         f"<header>{''.join(header)}</header>\n<main>{main}</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
-
-
-def _status(status: Status) -> str:
-    command = f" To continue: <code>{escaped(status.command)}</code>" if status.command else ""
-    return element("p", escaped(status.text), command, class_=f"status {status.kind}")
 
 
 def _anchor(title: str) -> str:
@@ -258,14 +244,14 @@ def block_html(block: Block) -> str:
 
 
 def _words(words: tuple[Word, ...]) -> str:
-    return " ".join(map(_word, words))
-
-
-def _word(word: Word) -> str:
-    if not word.below:
-        return element("mark", escaped(word.text)) if word.wrong else escaped(word.text)
-    kind = "wrong" if word.wrong else "right"
-    return f'<ruby class="{kind}">{escaped(word.text)}<rt>{escaped(word.below)}</rt></ruby>'
+    parts = []
+    for text, below, wrong in words:
+        if below:
+            kind = "wrong" if wrong else "right"
+            parts.append(f'<ruby class="{kind}">{escaped(text)}<rt>{escaped(below)}</rt></ruby>')
+        else:
+            parts.append(element("mark", escaped(text)) if wrong else escaped(text))
+    return " ".join(parts)
 
 
 def _footer(line: str) -> str:

@@ -16,13 +16,11 @@ def element(name: str, *content: str, **attributes: str | float) -> str:
     >>> element("p", escaped("1 < 2"))
     '<p>1 &lt; 2</p>'
     """
-    pairs = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
-    inside = "".join(content)
+    pairs, inside = "", "".join(content)
+    for key, value in attributes.items():
+        text = escaped(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
+        pairs += f' {key.rstrip("_").replace("_", "-")}="{text}"'
     return f"<{name}{pairs}>{inside}</{name}>" if inside or name in _PAIRED else f"<{name}{pairs}/>"
-
-
-def _value(value: str | float) -> str:
-    return escaped(value) if isinstance(value, str) else f"{value:.1f}".removesuffix(".0")
 
 
 def label(text: str, x: float, y: float, anchor: str = "start", class_: str = "") -> str:
@@ -38,10 +36,8 @@ def tooltip(text: str) -> str:
 
 def text_width(text: str, size: float = 12) -> float:
     """About how wide a text is, in pixels: a drawing can't ask the browser."""
-    return sum(_letter_width(letter) for letter in text) * size
-
-
-def _letter_width(letter: str) -> float:
-    if ord(letter) > 0x2E7F:
-        return 1.0
-    return 0.72 if letter.isupper() else 0.3 if letter in " .,:;il|'" else 0.61
+    widths = (
+        1.0 if ord(letter) > 0x2E7F else 0.72 if letter.isupper() else 0.3 if letter in " .,:;il|'" else 0.61
+        for letter in text
+    )
+    return sum(widths) * size

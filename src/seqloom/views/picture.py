@@ -38,17 +38,15 @@ class Picture:
         # the 0 before each row selects the filter "none"
         rows = b"".join(b"\0" + self.pixels[start : start + line] for start in range(0, len(self.pixels), line))
         header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)  # 8 bits per channel, RGB
-        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
-        return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in chunks)
+        chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
+        sizes = [(struct.pack(">I", len(data)), struct.pack(">I", zlib.crc32(name + data))) for name, data in chunks]
+        parts = [size + name + data + crc for (size, crc), (name, data) in zip(sizes, chunks, strict=True)]
+        return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
     @cached_property
     def uri(self) -> str:
         """The image as a data URI."""
         return "data:image/png;base64," + base64.b64encode(self.png()).decode()
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
 
 
 _URI = re.compile(r"data:image/(?:png|jpeg);base64,([A-Za-z0-9+/]+={0,2})")

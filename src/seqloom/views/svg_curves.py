@@ -43,16 +43,13 @@ def draw_curves(curves: Curves, width: int) -> tuple[int, str]:
     lines = [_line(curves, series, color, frame) for color, series in curves.colored()]
     notes = _notes(curves.marks_of("note")[:MAX_NOTES], frame)
     warnings = [
-        element("path", tooltip(one_line(mark.text)), d=_triangle(frame.x(mark.x), frame.bottom), class_="warning")
+        element("path", tooltip(one_line(mark.text)), d=f"M{x:.1f} {frame.bottom - 9:.1f}l5 9h-10z", class_="warning")
         for mark in curves.marks_of("warning")[:MAX_WARNINGS]
+        for x in [frame.x(mark.x)]
     ]
     # warnings are last, so that they and not the strips are under the pointer
     parts = (_axes(curves, frame), *lines, *notes, _legend(curves, frame), *_probes(curves, frame), *warnings)
     return height, "".join(parts)
-
-
-def _triangle(x: float, bottom: float) -> str:
-    return f"M{x:.1f} {bottom - 9:.1f}l5 9h-10z"
 
 
 def _axes(curves: Curves, frame: Frame) -> str:
