@@ -15,15 +15,15 @@ TINY = ("--size", "tiny", "--train.steps", "4", "--device", "cpu")
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command said, and its exit code."""
+class Result:
+    """The output of a command and its exit code."""
 
     code: int
     out: str
     err: str
 
 
-Seqloom = Callable[..., Said]
+Seqloom = Callable[..., Result]
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def seqloom(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     """`seqloom("train", "tag", …)`: one command, run here."""
     monkeypatch.setenv("COLUMNS", "100")
 
-    def run(*words: object, stdin: str | bytes | None = None) -> Said:
+    def run(*words: object, stdin: str | bytes | None = None) -> Result:
         if stdin is not None:
             raw = stdin.encode() if isinstance(stdin, str) else stdin
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
         capsys.readouterr()
         code = main([str(word) for word in words])
-        told = capsys.readouterr()
-        return Said(code, told.out, told.err)
+        message = capsys.readouterr()
+        return Result(code, message.out, message.err)
 
     return run
 

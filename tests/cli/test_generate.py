@@ -23,10 +23,10 @@ def searching(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_with_a_beam_needs_no_seed(seqloom: Seqloom, searching: Path) -> None:
-    said = seqloom("generate", searching)
-    assert (said.code, said.err) == (0, "")
+    result = seqloom("generate", searching)
+    assert (result.code, result.err) == (0, "")
     assert "seed" not in json.loads(seqloom("generate", searching, "--json").out)
-    assert seqloom("generate", searching, "--beam", "4").out == said.out
+    assert seqloom("generate", searching, "--beam", "4").out == result.out
 
 
 def test_a_seed_is_shown_of_what_is_drawn_after_all(seqloom: Seqloom, searching: Path) -> None:
@@ -38,9 +38,9 @@ def test_a_seed_is_shown_of_what_is_drawn_after_all(seqloom: Seqloom, searching:
 
 
 def test_a_seed_has_no_use_with_the_beam_of_the_run(seqloom: Seqloom, searching: Path) -> None:
-    said = seqloom("generate", searching, "--seed", "1")
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("seqloom: --seed has no use with --beam 4; it goes with 1. Leave it out, or draw")
+    result = seqloom("generate", searching, "--seed", "1")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("seqloom: --seed has no use with --beam 4; it goes with 1. Leave it out, or draw")
 
 
 def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monk
         return before(self, tokens, state, lengths)
 
     monkeypatch.setattr(Stepper, "read", watched)
-    said = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--max-length", "5")
-    assert said.code == 0
-    assert said.out.startswith("the quick")
+    result = seqloom("generate", searching, "--prompt", "the quick", "--beam", "3", "--max-length", "5")
+    assert result.code == 0
+    assert result.out.startswith("the quick")
     assert read == [(1, 9), (3, 1), (3, 1), (3, 1), (3, 1)]

@@ -27,15 +27,15 @@ sys.exit(7 if {"torch", "tokenizers", "numpy"} & set(sys.modules) else code)
 
 def without_torch(*words: object) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own, which ends with 7 if it imported what takes long."""
-    told = [sys.executable, "-c", WITHOUT_TORCH, *map(str, words)]
-    return subprocess.run(told, capture_output=True, text=True, check=False)
+    message = [sys.executable, "-c", WITHOUT_TORCH, *map(str, words)]
+    return subprocess.run(message, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("words", ["--help", "train --help", "train tag --help", "list models", "runs"])
 def test_no_torch_and_no_tokenizers_until_they_are_needed(words: str) -> None:
-    ended = without_torch(*words.split())
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout
+    process = without_torch(*words.split())
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout
 
 
 CHECKS = """
@@ -48,9 +48,9 @@ sys.exit(7 if "torch" in sys.modules else 0)
 
 
 def test_no_task_needs_torch_for_its_check() -> None:
-    ended = subprocess.run([sys.executable, "-c", CHECKS], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.count("these data can be trained on") == 5
+    process = subprocess.run([sys.executable, "-c", CHECKS], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.count("these data can be trained on") == 5
 
 
 @pytest.mark.parametrize(
@@ -75,24 +75,24 @@ def test_no_task_needs_torch_for_its_check() -> None:
     ],
 )
 def test_a_mistake_is_told_before_torch_is_started(words: str, files: Path, runs: Path) -> None:
-    ended = without_torch(*words.replace("RUNS", str(runs)).split())
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("seqloom: ")
-    assert ended.stderr.count("\n") == 1
+    process = without_torch(*words.replace("RUNS", str(runs)).split())
+    assert process.returncode == 2
+    assert process.stderr.startswith("seqloom: ")
+    assert process.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_help_with_an_example(seqloom: Seqloom, name: str) -> None:
-    said = seqloom(name, "--help")
-    assert said.code == 0
-    assert f"$ seqloom {name}" in said.out
-    assert "Usage: seqloom" in said.out
+    result = seqloom(name, "--help")
+    assert result.code == 0
+    assert f"$ seqloom {name}" in result.out
+    assert "Usage: seqloom" in result.out
 
 
 def test_without_a_command_there_is_help(seqloom: Seqloom) -> None:
-    said = seqloom()
-    assert said.code == 0
-    assert all(name in said.out for name in COMMANDS)
+    result = seqloom()
+    assert result.code == 0
+    assert all(name in result.out for name in COMMANDS)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -133,11 +133,11 @@ def test_examples_in_the_help_name_options_that_exist(task: str) -> None:
 def test_every_architecture_and_task_is_listed(seqloom: Seqloom) -> None:
     for words, known in (("models", ARCHITECTURES), ("tasks", TASKS)):
         assert [line.split()[0] for line in seqloom("list", words).out.splitlines()[1:]] == list(known)
-    said = seqloom("list", "models").out.splitlines()
-    assert said[0].startswith("--model ")
-    column = said[0].index("tasks")
-    assert {line[column - 2 : column] for line in said} == {"  "}
-    assert next(line for line in said if line.startswith("mixer "))[column:] == "classify, tag"
+    result = seqloom("list", "models").out.splitlines()
+    assert result[0].startswith("--model ")
+    column = result[0].index("tasks")
+    assert {line[column - 2 : column] for line in result} == {"  "}
+    assert next(line for line in result if line.startswith("mixer "))[column:] == "classify, tag"
     corpora = {name for task in TASKS.values() for name in task.data_spec.corpora}
     assert len(seqloom("list", "corpora").out.splitlines()) == 1 + len(corpora)
     assert "CoNLL-U" in seqloom("list", "tasks").out
@@ -164,8 +164,8 @@ def test_the_doctor_names_extras_that_there_are() -> None:
 
 
 def test_the_doctor_tells_versions_and_backends(seqloom: Seqloom) -> None:
-    said = seqloom("doctor")
-    assert said.code == 0
-    assert "backend  reference: usable" in said.out
-    assert "gru-after" in said.out
-    assert all(word in said.out for word in ("torch", "threads", "cache", "extra", "cuda"))
+    result = seqloom("doctor")
+    assert result.code == 0
+    assert "backend  reference: usable" in result.out
+    assert "gru-after" in result.out
+    assert all(word in result.out for word in ("torch", "threads", "cache", "extra", "cuda"))

@@ -13,14 +13,14 @@ from tests.lens.run_folders import translate
 
 
 def test_a_classifier_answers_with_a_label_and_its_probability(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "classify", "a fine film", "a bore")
-    assert said.code == 0
-    assert len(said.out.splitlines()) == 4
-    told = [
+    result = seqloom("predict", runs / "classify", "a fine film", "a bore")
+    assert result.code == 0
+    assert len(result.out.splitlines()) == 4
+    message = [
         json.loads(line) for line in seqloom("predict", runs / "classify", "a fine film", "--json").out.splitlines()
     ]
-    assert told[0]["text"] == "a fine film"
-    assert set(told[0]["probabilities"]) == {"pos", "neg"}
+    assert message[0]["text"] == "a fine film"
+    assert set(message[0]["probabilities"]) == {"pos", "neg"}
 
 
 def test_texts_come_from_the_command_line_from_files_and_from_standard_input(seqloom: Seqloom, runs: Path) -> None:
@@ -39,42 +39,42 @@ def test_standard_input_is_read_as_a_file_is(seqloom: Seqloom, runs: Path, raw: 
     Path("texts.txt").write_bytes(raw)
     of_file = seqloom("predict", runs / "classify", "--file", "texts.txt", "--json").out
     for sent in (raw, gzip.compress(raw)):
-        said = seqloom("predict", runs / "classify", "--json", stdin=sent)
-        assert [json.loads(line)["text"] for line in said.out.splitlines()] == ["one film", "two films"]
-        assert said.out == of_file
+        result = seqloom("predict", runs / "classify", "--json", stdin=sent)
+        assert [json.loads(line)["text"] for line in result.out.splitlines()] == ["one film", "two films"]
+        assert result.out == of_file
 
 
 def test_numbers_that_json_lacks_are_words(seqloom: Seqloom, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seqloom.runs.run.Run.predict", lambda *_, **__: [{"text": "the fox", "perplexity": math.inf}])
-    said = seqloom("predict", runs / "language", "the fox", "--json")
-    assert said.out == '{"text": "the fox", "perplexity": "inf"}\n'
+    result = seqloom("predict", runs / "language", "the fox", "--json")
+    assert result.out == '{"text": "the fox", "perplexity": "inf"}\n'
 
 
 def test_a_tagger_answers_with_columns(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "tag", "Anna sings").out.splitlines()
-    assert said[0].split() == ["Anna", "sings"]
-    assert len(said[1].split()) == 2
+    result = seqloom("predict", runs / "tag", "Anna sings").out.splitlines()
+    assert result[0].split() == ["Anna", "sings"]
+    assert len(result[1].split()) == 2
 
 
 def test_a_text_that_was_not_read_to_its_end_is_told(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "classify", "good " * 600, "good")
-    assert said.out.count("only its beginning was read") == 1
+    result = seqloom("predict", runs / "classify", "good " * 600, "good")
+    assert result.out.count("only its beginning was read") == 1
 
 
 def test_standard_input_stands_where_it_is_named(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "classify", "a fine film", "-", "good", "--json", stdin="dull\na bore\n")
-    assert [json.loads(line)["text"] for line in said.out.splitlines()] == ["a fine film", "dull", "a bore", "good"]
+    result = seqloom("predict", runs / "classify", "a fine film", "-", "good", "--json", stdin="dull\na bore\n")
+    assert [json.loads(line)["text"] for line in result.out.splitlines()] == ["a fine film", "dull", "a bore", "good"]
 
 
 def test_a_language_model_answers_with_its_perplexity(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "language", "the fox")
-    assert said.out.startswith("perplexity ")
-    assert "next: " in said.out
+    result = seqloom("predict", runs / "language", "the fox")
+    assert result.out.startswith("perplexity ")
+    assert "next: " in result.out
 
 
 def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("predict", runs / "classify", "[red]fine\x1b[31m film")
-    assert "[red]fine␛[31m film" in said.out
+    result = seqloom("predict", runs / "classify", "[red]fine\x1b[31m film")
+    assert "[red]fine␛[31m film" in result.out
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_a_text_that_looks_like_markup_or_moves_the_cursor_is_shown_as_it_is(seq
 def test_what_can_not_be_asked(
     seqloom: Seqloom, runs: Path, words: tuple[str, ...], stdin: str | bytes | None, sentence: str
 ) -> None:
-    said = seqloom("predict", runs / "classify", *words, stdin=stdin)
-    assert said.code == 2
-    assert sentence in said.err
+    result = seqloom("predict", runs / "classify", *words, stdin=stdin)
+    assert result.code == 2
+    assert sentence in result.err
 
 
 def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None:
@@ -117,21 +117,21 @@ def test_a_seed_writes_the_same_text_again(seqloom: Seqloom, runs: Path) -> None
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("the ")
     assert seqloom(*words, "--seed", "7").out == first.out
-    told = json.loads(seqloom(*words, "--seed", "7", "--json").out)
-    assert told["prompt"] + told["text"] == first.out.removesuffix("\n")
+    message = json.loads(seqloom(*words, "--seed", "7", "--json").out)
+    assert message["prompt"] + message["text"] == first.out.removesuffix("\n")
     drawn = seqloom(*words)
     again = seqloom(*words, "--seed", drawn.err.split()[1])
     assert again.out == drawn.out
 
 
 def test_evaluate_tells_scores_and_classes(seqloom: Seqloom, runs: Path, files: Path) -> None:
-    said = seqloom("evaluate", runs / "classify", "reviews.csv")
-    assert said.code == 0
-    assert "accuracy" in said.out
-    assert "pos" in said.out
-    told = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)
-    assert told["scores"]["accuracy"] <= 1
-    assert "per_class" in told["details"]
+    result = seqloom("evaluate", runs / "classify", "reviews.csv")
+    assert result.code == 0
+    assert "accuracy" in result.out
+    assert "pos" in result.out
+    message = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)
+    assert message["scores"]["accuracy"] <= 1
+    assert "per_class" in message["details"]
 
 
 def test_a_file_to_test_on_may_be_written_otherwise(seqloom: Seqloom, runs: Path, files: Path) -> None:
@@ -139,48 +139,48 @@ def test_a_file_to_test_on_may_be_written_otherwise(seqloom: Seqloom, runs: Path
     Path("test.txt").write_text("".join("{1}\t{0}\n".format(*row.split(",")) for row in rows))
     assert seqloom("evaluate", runs / "classify", "test.txt").code == 2
     how = ("--data.format", "tsv", "--no-data.header", "--data.text", "2", "--data.label", "1")
-    said = seqloom("evaluate", runs / "classify", "test.txt", *how, "--json")
-    assert (said.code, said.err) == (0, "")
+    result = seqloom("evaluate", runs / "classify", "test.txt", *how, "--json")
+    assert (result.code, result.err) == (0, "")
     plain = seqloom("evaluate", runs / "classify", "reviews.csv", "--json")
-    assert json.loads(said.out)["scores"] == pytest.approx(json.loads(plain.out)["scores"])
-    said = seqloom("evaluate", runs / "classify", "test.txt", "--data.format", "tvs")
-    assert said.code == 2
-    assert said.err.startswith("seqloom: --data.format is 'tvs'; expected one of")
+    assert json.loads(result.out)["scores"] == pytest.approx(json.loads(plain.out)["scores"])
+    result = seqloom("evaluate", runs / "classify", "test.txt", "--data.format", "tvs")
+    assert result.code == 2
+    assert result.err.startswith("seqloom: --data.format is 'tvs'; expected one of")
 
 
 def test_evaluate_tells_the_baseline(seqloom: Seqloom, runs: Path, files: Path) -> None:
-    said = seqloom("evaluate", runs / "tag", "names.conll")
+    result = seqloom("evaluate", runs / "tag", "names.conll")
     details = json.loads(seqloom("evaluate", runs / "tag", "names.conll", "--json").out)["details"]
     share = {"O": 0.8, "B-PER": 0.2}[details["baseline"]["says"]]
-    assert f"baseline always saying {details['baseline']['says']} would give accuracy {share}\n" in said.out
+    assert f"baseline always saying {details['baseline']['says']} would give accuracy {share}\n" in result.out
 
 
 def test_characters_that_a_language_model_has_never_seen_are_named(seqloom: Seqloom, runs: Path) -> None:
     words = ("generate", runs / "language", "--seed", "1", "--max-length", "5", "--prompt")
     assert seqloom(*words, "the fox").err == ""
-    said = seqloom(*words, "é fox, ü and é")
-    assert said.code == 0
-    assert said.err.startswith("warning never seen by this model")
-    assert said.err.count("é") == said.err.count("ü") == said.err.count("\n") == 1
-    said = seqloom("predict", runs / "language", "the fox", "é", "üé")
-    assert said.err.endswith(": é, ü\n")
+    result = seqloom(*words, "é fox, ü and é")
+    assert result.code == 0
+    assert result.err.startswith("warning never seen by this model")
+    assert result.err.count("é") == result.err.count("ü") == result.err.count("\n") == 1
+    result = seqloom("predict", runs / "language", "the fox", "é", "üé")
+    assert result.err.endswith(": é, ü\n")
     assert seqloom("predict", runs / "classify", "ünseen").err == ""
 
 
 def test_a_report_is_built_again(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "r")
     (tmp_path / "r/report.html").unlink()
-    said = seqloom("report", "r")
-    assert said.code == 0
-    assert "wrote    r/report.html" in said.out
+    result = seqloom("report", "r")
+    assert result.code == 0
+    assert "wrote    r/report.html" in result.out
     assert (tmp_path / "r/report.html").read_text().startswith("<!")
 
 
 def test_a_report_draws_attention_again(seqloom: Seqloom, tmp_path: Path) -> None:
     translate(tmp_path / "r")
-    said = seqloom("report", "r")
-    assert said.code == 0
-    assert said.out.endswith("wrote    r/report.html, r/attention.svg\n")
+    result = seqloom("report", "r")
+    assert result.code == 0
+    assert result.out.endswith("wrote    r/report.html, r/attention.svg\n")
     assert (tmp_path / "r/attention.svg").read_text().startswith("<svg")
 
 
@@ -189,11 +189,11 @@ def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, ru
     shutil.copytree(runs / "tag", tmp_path / "runs/bad")
     (tmp_path / "runs/bad/manifest.json").write_text("{")
     (tmp_path / "runs/nothing").mkdir()
-    said = seqloom("runs")
-    assert said.code == 0
-    assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
-    assert "damaged  runs/bad/manifest.json: not JSON" in said.out
-    assert "nothing" not in said.out
+    result = seqloom("runs")
+    assert result.code == 0
+    assert "finished" in next(line for line in result.out.splitlines() if line.startswith("good"))
+    assert "damaged  runs/bad/manifest.json: not JSON" in result.out
+    assert "nothing" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -213,10 +213,10 @@ def test_a_crafted_run_does_not_hide_the_others(
     shutil.copytree(runs / "tag", tmp_path / "runs/good")
     shutil.copytree(runs / "tag", tmp_path / "runs/bad")
     (tmp_path / "runs/bad" / name).write_text(content)
-    said = seqloom("runs")
-    assert (said.code, said.err) == (0, "")
-    assert "finished" in next(line for line in said.out.splitlines() if line.startswith("good"))
-    assert "damaged  runs/bad" in said.out
+    result = seqloom("runs")
+    assert (result.code, result.err) == (0, "")
+    assert "finished" in next(line for line in result.out.splitlines() if line.startswith("good"))
+    assert "damaged  runs/bad" in result.out
 
 
 def test_a_date_at_the_end_of_time_is_no_mistake(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
@@ -224,20 +224,20 @@ def test_a_date_at_the_end_of_time_is_no_mistake(seqloom: Seqloom, runs: Path, t
     manifest = tmp_path / "runs/old/manifest.json"
     for created in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"):
         manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"created": created}))
-        said = seqloom("runs")
-        assert (said.code, said.err) == (0, "")
-        assert "finished" in said.out
+        result = seqloom("runs")
+        assert (result.code, result.err) == (0, "")
+        assert "finished" in result.out
 
 
 def test_a_run_without_its_weights_is_not_finished(seqloom: Seqloom, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "tag", tmp_path / "runs/bad")
     (model,) = (tmp_path / "runs/bad").glob("model-*")
     model.unlink()
-    said = seqloom("runs").out.splitlines()
-    assert said[2].split()[0] == "bad"
-    assert said[2].endswith("damaged")
-    assert said[3].startswith(f"damaged  runs/bad/{model.name}: missing")
-    assert len(said) == 4
+    result = seqloom("runs").out.splitlines()
+    assert result[2].split()[0] == "bad"
+    assert result[2].endswith("damaged")
+    assert result[3].startswith(f"damaged  runs/bad/{model.name}: missing")
+    assert len(result) == 4
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "experiment.toml", "scores.json", "metrics.jsonl"])
@@ -247,22 +247,22 @@ def test_a_pipe_or_a_folder_in_a_run_is_not_waited_for(seqloom: Seqloom, runs: P
         (tmp_path / make.__name__ / name).unlink()
         make(tmp_path / make.__name__ / name)
         assert seqloom("report", make.__name__).code == 0
-    said = seqloom("runs", ".")
-    assert said.code == 0
-    assert said.out.count("damaged  mk") == (0 if name == "metrics.jsonl" else 2)
+    result = seqloom("runs", ".")
+    assert result.code == 0
+    assert result.out.count("damaged  mk") == (0 if name == "metrics.jsonl" else 2)
 
 
 def test_no_runs_yet_is_no_error(seqloom: Seqloom) -> None:
-    said = seqloom("runs")
-    assert said.code == 0
-    assert "no runs here yet" in said.out
+    result = seqloom("runs")
+    assert result.code == 0
+    assert "no runs here yet" in result.out
 
 
 def test_check_ends_with_2_where_training_would_refuse(seqloom: Seqloom, files: Path) -> None:
-    said = seqloom("check", "classify", "reviews.csv")
-    assert said.code == 0
+    result = seqloom("check", "classify", "reviews.csv")
+    assert result.code == 0
     assert json.loads(seqloom("check", "classify", "reviews.csv", "--json").out)["ok"] is True
     Path("bad.tsv").write_text("text\tlabel\nfine\ta\nbad\tb\tc\n")
-    said = seqloom("check", "classify", "bad.tsv")
-    assert said.code == 2
-    assert "bad.tsv:3" in said.out
+    result = seqloom("check", "classify", "bad.tsv")
+    assert result.code == 2
+    assert "bad.tsv:3" in result.out

@@ -27,32 +27,32 @@ class Frozen(datetime):
 
 
 def test_a_run_says_what_it_does_and_what_to_do_next(seqloom: Seqloom, files: Path) -> None:
-    said = seqloom("train", "classify", "reviews.csv", "--out", "runs/r", "--data.test-share", "0.2", *TINY)
-    assert (said.code, said.err) == (0, "")
-    words = [line.split()[0] for line in said.out.splitlines() if not line.startswith("warning")]
+    result = seqloom("train", "classify", "reviews.csv", "--out", "runs/r", "--data.test-share", "0.2", *TINY)
+    assert (result.code, result.err) == (0, "")
+    words = [line.split()[0] for line in result.out.splitlines() if not line.startswith("warning")]
     assert words[:4] == ["data", "columns", "model", "device"]
     assert "valid" in words
     assert words[-6:] == ["best", "baseline", "test", "took", "wrote", "next"]
-    assert "text: 'review', label: 'stars' (guessed" in said.out
+    assert "text: 'review', label: 'stars' (guessed" in result.out
     assert (files / "runs/r/report.html").exists()
-    after = said.out.splitlines()[-1].removeprefix("next").strip()
+    after = result.out.splitlines()[-1].removeprefix("next").strip()
     assert seqloom(*shlex.split(after)[1:]).code == 0
 
 
 def test_a_language_model_shows_a_sample_and_its_next_command_works(seqloom: Seqloom, files: Path) -> None:
     options = ("--train.bptt", "8", "--train.batch-size", "4", "--decode.max-length", "12")
-    said = seqloom("train", "language", "text.txt", "--out", "[bold]r", *TINY, *options)
-    assert said.code == 0
-    assert "sample" in said.out
-    assert "wrote    [bold]r " in said.out  # never read as markup
-    after = shlex.split(said.out.splitlines()[-1].removeprefix("next"))[1:]
+    result = seqloom("train", "language", "text.txt", "--out", "[bold]r", *TINY, *options)
+    assert result.code == 0
+    assert "sample" in result.out
+    assert "wrote    [bold]r " in result.out  # never read as markup
+    after = shlex.split(result.out.splitlines()[-1].removeprefix("next"))[1:]
     assert seqloom(*after, "--max-length", "5").code == 0
 
 
 def test_without_files_the_embedded_corpus_is_taken(seqloom: Seqloom, tmp_path: Path) -> None:
-    said = seqloom("train", "tag", "--data.corpus", "brackets", "--data.examples", "50", *TINY)
-    assert said.code == 0
-    assert "brackets (embedded)" in said.out
+    result = seqloom("train", "tag", "--data.corpus", "brackets", "--data.examples", "50", *TINY)
+    assert result.code == 0
+    assert "brackets (embedded)" in result.out
     (run,) = (tmp_path / "runs").iterdir()
     assert run.name.startswith("tag-")
 
@@ -70,11 +70,11 @@ def test_runs_begun_in_the_same_minute_each_get_a_folder(
         return read(chosen, source)
 
     monkeypatch.setattr(Session, "prepare", slow)
-    said = seqloom("train", "tag", "names.conll", *TINY)
-    assert (said.code, inner, said.err) == (0, [0], "")
+    result = seqloom("train", "tag", "names.conll", *TINY)
+    assert (result.code, inner, result.err) == (0, [0], "")
     assert sorted(path.name for path in (files / "runs").iterdir()) == ["tag-2026-01-31-1504", "tag-2026-01-31-1504-2"]
-    told = [line.split()[1] for line in said.out.splitlines() if line.startswith("wrote")]
-    assert told == ["runs/tag-2026-01-31-1504", "runs/tag-2026-01-31-1504-2"]
+    message = [line.split()[1] for line in result.out.splitlines() if line.startswith("wrote")]
+    assert message == ["runs/tag-2026-01-31-1504", "runs/tag-2026-01-31-1504-2"]
 
 
 def test_a_run_goes_on_with_the_device_that_is_asked_for(
@@ -82,11 +82,11 @@ def test_a_run_goes_on_with_the_device_that_is_asked_for(
 ) -> None:
     seqloom("train", "tag", "names.conll", "--out", "r", *TINY)
     (files / "r/scores.json").unlink()
-    asked: list[str | None] = []
+    typed: list[str | None] = []
     on_device = api.on_device
 
     def heard(chosen: Experiment, folder: Path, device: str | None) -> Experiment:
-        asked.append(device)
+        typed.append(device)
         return on_device(chosen, folder, device)
 
     monkeypatch.setattr(api, "on_device", heard)
@@ -95,17 +95,17 @@ def test_a_run_goes_on_with_the_device_that_is_asked_for(
     assert seqloom("resume", "r").code == 0
     (files / "r/scores.json").unlink()
     assert resume("r", device="cpu").scores["cost"]["steps"] == 4
-    assert asked == ["cpu", None, "cpu"]
-    said = seqloom("resume", "r", "--device", "gpu")
-    assert said.code == 2
-    assert "unknown --device 'gpu'" in said.err
+    assert typed == ["cpu", None, "cpu"]
+    result = seqloom("resume", "r", "--device", "gpu")
+    assert result.code == 2
+    assert "unknown --device 'gpu'" in result.err
 
 
 def test_a_dry_run_shows_the_cost_then_a_batch_then_the_config_and_writes_nothing(
     seqloom: Seqloom, files: Path
 ) -> None:
-    said = seqloom("train", "classify", "reviews.csv", "--dry-run", *TINY)
-    assert said.code == 0
+    result = seqloom("train", "classify", "reviews.csv", "--dry-run", *TINY)
+    assert result.code == 0
     shown = (
         "data ",
         " parameters",
@@ -115,7 +115,7 @@ def test_a_dry_run_shows_the_cost_then_a_batch_then_the_config_and_writes_nothin
         "film",
         'text = "review"',
     )
-    places = [said.out.index(each) for each in shown]
+    places = [result.out.index(each) for each in shown]
     assert places == sorted(places)
     assert not (files / "runs").exists()
 
@@ -124,16 +124,16 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(seqloom: Seqloom, files: Pa
     (files / "mine").mkdir()
     (files / "mine/kept.txt").write_text("kept")
     for extra in ((), ("--dry-run",)):
-        said = seqloom("train", "classify", "reviews.csv", "--out", "mine", *extra, *TINY)
-        assert said.code == 2
-        assert "mine is a folder that holds something else" in said.err
+        result = seqloom("train", "classify", "reviews.csv", "--out", "mine", *extra, *TINY)
+        assert result.code == 2
+        assert "mine is a folder that holds something else" in result.err
 
 
 def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")  # on the screen the command has its path; the file may go to another machine
-    said = seqloom("init", "tag", "names.conll", "--train.steps", "2", "--size", "tiny")
-    assert said.out.endswith("/seqloom train --config experiment.toml\n")
-    assert (said.code, said.err) == (0, "")
+    result = seqloom("init", "tag", "names.conll", "--train.steps", "2", "--size", "tiny")
+    assert result.out.endswith("/seqloom train --config experiment.toml\n")
+    assert (result.code, result.err) == (0, "")
     text = (files / "experiment.toml").read_text()
     assert "# The number of layers." in text
     assert text.startswith("# An experiment. Edit it, then: seqloom train --config experiment.toml\n")
@@ -154,21 +154,21 @@ def test_init_says_the_columns_and_the_corpus_that_it_would_take(seqloom: Seqloo
 
 def test_a_run_is_not_written_over(seqloom: Seqloom, runs: Path, files: Path) -> None:
     before = {path: path.read_bytes() for path in (runs / "tag").rglob("*") if path.is_file()}
-    said = seqloom("train", "tag", "names.conll", "--out", runs / "tag", *TINY)
-    assert said.code == 2
-    assert f"seqloom resume {runs / 'tag'}" in said.err
+    result = seqloom("train", "tag", "names.conll", "--out", runs / "tag", *TINY)
+    assert result.code == 2
+    assert f"seqloom resume {runs / 'tag'}" in result.err
     assert {path: path.read_bytes() for path in (runs / "tag").rglob("*") if path.is_file()} == before
     (files / "other").mkdir()
     (files / "other/mine.txt").write_text("mine")
-    said = seqloom("train", "tag", "names.conll", "--out", "other", *TINY)
-    assert said.code == 2
+    result = seqloom("train", "tag", "names.conll", "--out", "other", *TINY)
+    assert result.code == 2
     assert [path.name for path in (files / "other").iterdir()] == ["mine.txt"]
 
 
 def test_a_finished_run_has_nothing_left_to_do(seqloom: Seqloom, runs: Path) -> None:
-    said = seqloom("resume", runs / "tag")
-    assert said.code == 0
-    assert "nothing left to do" in said.out
+    result = seqloom("resume", runs / "tag")
+    assert result.code == 0
+    assert "nothing left to do" in result.out
 
 
 def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, files: Path) -> None:
@@ -194,10 +194,10 @@ def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, fi
         "--train.batch-tokens",
         "32",
     )
-    said = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
-    assert said.code == 1
-    assert "skipped  step" in said.out
-    assert "2 steps in a row" in said.err
+    result = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
+    assert result.code == 1
+    assert "skipped  step" in result.out
+    assert "2 steps in a row" in result.err
     assert (files / "r/report.html").exists()
 
 
@@ -211,16 +211,16 @@ def test_a_signal_stops_in_order_and_resume_goes_on(seqloom: Seqloom, files: Pat
         "from seqloom.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     words = ["train", "tag", "names.conll", "--out", "r", *TINY]
-    ended = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
-    assert ended.returncode == 128 + signal
-    assert "stopped by SIG" in ended.stderr
-    assert "seqloom resume r" in ended.stderr
+    process = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert process.returncode == 128 + signal
+    assert "stopped by SIG" in process.stderr
+    assert "seqloom resume r" in process.stderr
     listed = seqloom("runs", ".").out
     assert "unfinished at step 3" in listed
     assert listed.endswith("next     seqloom resume r\n")
-    said = seqloom("resume", "r")
-    assert said.code == 0
-    assert "resumed  at step 3" in said.out
+    result = seqloom("resume", "r")
+    assert result.code == 0
+    assert "resumed  at step 3" in result.out
     assert json.loads((files / "r/scores.json").read_text())["cost"]["steps"] == 4
 
 

@@ -54,7 +54,7 @@ def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
     (folder / part).unlink()
     without = report(folder)
     assert without.problems == ()
-    assert read(without.html()).said.startswith("\n")
+    assert read(without.html()).text.startswith("\n")
     assert without.lines()
 
 
@@ -67,25 +67,25 @@ def test_one_part_is_enough(tmp_path: Path, part: str) -> None:
 
 
 def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
-    told = report(classify(tmp_path / "run"))
-    assert (told.task, told.arch, told.parameters, told.best_step) == ("classify", "lstm", 412934, 1200)
-    assert {score.name: (score.valid, score.test) for score in told.scores}["accuracy"] == (0.8784, 0.8651)
-    shown = told.details
+    records = report(classify(tmp_path / "run"))
+    assert (records.task, records.arch, records.parameters, records.best_step) == ("classify", "lstm", 412934, 1200)
+    assert {score.name: (score.valid, score.test) for score in records.scores}["accuracy"] == (0.8784, 0.8651)
+    shown = records.details
     assert isinstance(shown, ClassifyReport)
     assert shown.confusion is not None
     assert shown.confusion.counts == ((371, 57), (49, 395))
     assert [one.label for one in shown.per_class] == ["neg", "pos"]
     assert shown.worst[0].location == "dev.tsv:4"
     assert sum(one.predictions for one in shown.calibration) == 872
-    assert told.cost["peak_memory_bytes"] == 734003200
-    assert [skip.step for skip in told.history.skipped] == [17, 612]
-    assert len(told.history.curves["loss"]) == 200
-    assert len(told.history.curves["valid.accuracy"]) == 10
-    assert told.history.epoch == pytest.approx(6.667)
+    assert records.cost["peak_memory_bytes"] == 734003200
+    assert [skip.step for skip in records.history.skipped] == [17, 612]
+    assert len(records.history.curves["loss"]) == 200
+    assert len(records.history.curves["valid.accuracy"]) == 10
+    assert records.history.epoch == pytest.approx(6.667)
 
 
 def test_the_page_tells_them(tmp_path: Path) -> None:
-    said = read(report(classify(tmp_path / "run")).html()).said
+    text = read(report(classify(tmp_path / "run")).html()).text
     for words in (
         "classify · lstm · 412,934 parameters · validation accuracy 0.8784 · 31 January 2026, 15:04",
         "Finished at step 2,000, after 1 min 1 s.",
@@ -100,7 +100,7 @@ def test_the_page_tells_them(tmp_path: Path) -> None:
         'arch = "lstm"',
         "2 CPU cores",
     ):
-        assert words in said
+        assert words in text
 
 
 def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
@@ -110,31 +110,35 @@ def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
 
 
 def test_a_sample_can_not_run(tmp_path: Path) -> None:
-    told = report(language(tmp_path / "run"))
-    assert "</script><script>alert(1)</script>\x1b[31m" in told.history.samples[-1].text
-    html = told.html()
+    records = report(language(tmp_path / "run"))
+    assert "</script><script>alert(1)</script>\x1b[31m" in records.history.samples[-1].text
+    html = records.html()
     assert html.count("<script>") == html.count("</script>") == 1
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in html
     assert "\x1b" not in html
 
 
 def test_after_a_crash(tmp_path: Path) -> None:
-    told = report(crashed(tmp_path / "my run"))
-    assert told.history.ending is not None
-    assert (told.history.ending.kind, told.history.ending.step) == ("open", 700)
-    assert {score.name for score in told.scores} == {"loss", "accuracy"}
-    assert told.best_step == 350
-    said = read(told.html()).said
-    assert f"To continue: seqloom resume '{tmp_path / 'my run'}'" in said
-    assert re.search(r"metrics.jsonl: line \d+ can't be read, perhaps cut short by a crash: left out.", said)
+    records = report(crashed(tmp_path / "my run"))
+    assert records.history.ending is not None
+    assert (records.history.ending.kind, records.history.ending.step) == ("open", 700)
+    assert {score.name for score in records.scores} == {"loss", "accuracy"}
+    assert records.best_step == 350
+    text = read(records.html()).text
+    assert f"To continue: seqloom resume '{tmp_path / 'my run'}'" in text
+    assert re.search(r"metrics.jsonl: line \d+ can't be read, perhaps cut short by a crash: left out.", text)
 
 
 def test_stopped_and_resumed(tmp_path: Path) -> None:
     folder = stopped(tmp_path / "run")
-    told = report(folder)
-    assert told.history.ending is not None
-    assert (told.history.ending.kind, told.history.ending.step, told.history.ending.why) == ("stopped", 600, "SIGTERM")
-    assert told.history.resumes == (300,)
+    records = report(folder)
+    assert records.history.ending is not None
+    assert (records.history.ending.kind, records.history.ending.step, records.history.ending.why) == (
+        "stopped",
+        600,
+        "SIGTERM",
+    )
+    assert records.history.resumes == (300,)
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"event":"resume","step":600}\n')
     again = report(folder)
@@ -202,10 +206,10 @@ def test_files_with_anything_in_them(
     manifest = dict.fromkeys(("files", "created", "format"), other)
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "task": task}))
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(event) for event in [*events, other]))
-    told = report(tmp_path)
-    read(told.html()).said.encode("utf-8")
-    assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in told.lines(60))
-    shown = told.details
+    records = report(tmp_path)
+    read(records.html()).text.encode("utf-8")
+    assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in records.lines(60))
+    shown = records.details
     for each in (*shown.example_lines(), *shown.remarks(), *shown.evaluation_lines()):
         if not isinstance(each, Remark | Text):
             assert all(cell_len(line) <= 60 for line in terminal.draw(each, 60))
@@ -221,20 +225,20 @@ def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Pa
         if part == "experiment.toml":
             manifest = json.loads((folder / "manifest.json").read_text())
             (folder / "manifest.json").write_text(json.dumps({**manifest, "task": "summarise"}))
-        told = report(folder)
-        (problem,) = told.problems
+        records = report(folder)
+        (problem,) = records.problems
         assert problem.startswith(f"scores.json has details that are left out, since {known}")
-        assert titles(told.html())[0] == "Scores"
-        assert {score.name for score in told.scores} == {"loss", "accuracy", "macro_f1"}
+        assert titles(records.html())[0] == "Scores"
+        assert {score.name for score in records.scores} == {"loss", "accuracy", "macro_f1"}
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     for part in FILES:
         (tmp_path / part).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
-    told = report(tmp_path)
-    assert [problem.split()[0] for problem in told.problems] == ["experiment.toml", "manifest.json", "scores.json"]
-    assert "21 lines (1, 2, 3, 4, 5 and more) can't be read" in told.history.notes[0]
-    read(told.html())
+    records = report(tmp_path)
+    assert [problem.split()[0] for problem in records.problems] == ["experiment.toml", "manifest.json", "scores.json"]
+    assert "21 lines (1, 2, 3, 4, 5 and more) can't be read" in records.history.notes[0]
+    read(records.html())
 
 
 def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
@@ -248,10 +252,10 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: s
     folder = classify(tmp_path / "run")
     (folder / part).unlink()
     os.mkfifo(folder / part)
-    told = report(folder)
-    notes = [*told.problems, *told.history.notes]
+    records = report(folder)
+    notes = [*records.problems, *records.history.notes]
     assert [note for note in notes if note.startswith(f"{part} can't be read")]
-    read(told.html())
+    read(records.html())
 
 
 def test_a_log_without_end_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,21 +291,21 @@ def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
             file.write(f'{{"event":"sample","step":{step},"prompt":"","text":"{"long " * 1000}"}}\n')
         file.write("x" * 3_000_000 + "\n" + '{"event":"end","step":3000}')
     tracemalloc.start()
-    told = read_history(path)
+    records = read_history(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 * 2**20
-    loss = dict(told.curves["loss"])
+    loss = dict(records.curves["loss"])
     assert len(loss) <= MAX_POINTS
     assert (loss[777], loss[999]) == (-5, 99)
-    assert len(told.samples) <= MAX_SAMPLES
-    assert all(len(sample.text) < 2100 for sample in told.samples)
-    assert told.skip_count == 500
-    assert len(told.skipped) <= MAX_SKIPS
-    assert told.ending is not None
-    assert told.ending.kind == "finished"
-    assert "1 value was not finite in the curve of loss" in told.notes[1]
-    assert "line 4001 can't be read" in told.notes[0]
+    assert len(records.samples) <= MAX_SAMPLES
+    assert all(len(sample.text) < 2100 for sample in records.samples)
+    assert records.skip_count == 500
+    assert len(records.skipped) <= MAX_SKIPS
+    assert records.ending is not None
+    assert records.ending.kind == "finished"
+    assert "1 value was not finite in the curve of loss" in records.notes[1]
+    assert "line 4001 can't be read" in records.notes[0]
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:
@@ -312,12 +316,12 @@ def test_what_is_no_run(tmp_path: Path) -> None:
 
 
 def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
-    told = report(classify(tmp_path / "run"))
-    lines = told.lines(60)
+    records = report(classify(tmp_path / "run"))
+    lines = records.lines(60)
     assert lines[2] == "Finished at step 2,000, after 1 min 1 s."
     assert max(map(cell_len, lines)) <= 60
-    assert told.plot().axes[0].get_ylabel() == "loss"
-    assert told._repr_html_().startswith("<iframe srcdoc=")
+    assert records.plot().axes[0].get_ylabel() == "loss"
+    assert records._repr_html_().startswith("<iframe srcdoc=")
 
 
 def test_no_loss_to_plot(tmp_path: Path) -> None:
@@ -333,5 +337,5 @@ def test_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
         "told = report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.matplotlib_renderer; "
         "print([name for name in ('torch', 'matplotlib', 'numpy') if name in sys.modules])"
     )
-    made = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
-    assert made.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"

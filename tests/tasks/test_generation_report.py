@@ -18,11 +18,11 @@ from tests.views.test_html import read
 
 def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:
     html = report(translate(tmp_path / "run")).html()
-    said = read(html).said
-    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in said
+    text = read(html).text
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in text
     assert "Quality by length: score by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
-    assert "13 to 20: 69" in said
-    assert "9 of these 12 differ from the reference." in said
+    assert "13 to 20: 69" in text
+    assert "9 of these 12 differ from the reference." in text
     first = html.index("<mark>quatre-vingt-dix</mark> <mark>neuf</mark>")
     assert first < html.index('<dd dir="auto">deux cent trente-quatre</dd>')
     assert "mille <mark>et</mark> un" in html

@@ -29,25 +29,25 @@ IMAGE = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
 
 
 def test_of_a_translation() -> None:
-    seen = alignment(ANSWER)
-    assert seen.source == ("two", " hundred", " and", " thirty", "-", "four", "</s>")
-    assert seen.written == ("deux", " cent", " trente", "-", "quatre", "</s>")
-    figure = seen.figure
+    attention = alignment(ANSWER)
+    assert attention.source == ("two", " hundred", " and", " thirty", "-", "four", "</s>")
+    assert attention.written == ("deux", " cent", " trente", "-", "quatre", "</s>")
+    figure = attention.figure
     assert isinstance(figure, Grid)
     assert (figure.rows[1], figure.columns[1]) == ("·cent", "·hundred")
     assert figure.shade(0, 0) == 1
-    assert figure.values == seen.weights
+    assert figure.values == attention.weights
 
 
 def test_of_a_caption() -> None:
-    seen = alignment(CAPTION, IMAGE)
-    figure = seen.figure
+    attention = alignment(CAPTION, IMAGE)
+    figure = attention.figure
     assert isinstance(figure, Panels)
     assert (figure.names, figure.shape) == (("a", "·box", "</s>"), (2, 3))
-    assert figure.weights[1][1][1] == seen.weights[1][4] == max(seen.weights[1])
+    assert figure.weights[1][1][1] == attention.weights[1][4] == max(attention.weights[1])
     assert figure.picture is not None
     assert figure.picture.pixels == IMAGE.tobytes()
-    assert "data:image/png" in seen.svg()
+    assert "data:image/png" in attention.svg()
     assert "data:image" not in alignment(CAPTION).svg()
 
 
@@ -63,26 +63,26 @@ def test_channels_first_in_memory_are_put_in_order() -> None:
     assert figure.picture.pixels == IMAGE.tobytes()
 
 
-@pytest.mark.parametrize("seen", [alignment(ANSWER), alignment(CAPTION, IMAGE), alignment(CAPTION)])
-def test_drawn_for_papers_pages_notebooks_and_terminals(seen: Alignment) -> None:
-    assert isinstance(seen.plot(), Plot)
-    assert "Attention" in read(seen.html()).said
-    assert seen.svg().startswith("<svg")
-    assert seen._repr_html_().startswith("<iframe srcdoc=")
-    assert max(map(cell_len, seen.terminal(40))) <= 40
-    assert all(line.isascii() for line in seen.terminal(40, ASCII))
+@pytest.mark.parametrize("attention", [alignment(ANSWER), alignment(CAPTION, IMAGE), alignment(CAPTION)])
+def test_drawn_for_papers_pages_notebooks_and_terminals(attention: Alignment) -> None:
+    assert isinstance(attention.plot(), Plot)
+    assert "Attention" in read(attention.html()).text
+    assert attention.svg().startswith("<svg")
+    assert attention._repr_html_().startswith("<iframe srcdoc=")
+    assert max(map(cell_len, attention.terminal(40))) <= 40
+    assert all(line.isascii() for line in attention.terminal(40, ASCII))
 
 
 def test_in_color_where_there_is_one() -> None:
-    seen = alignment(ANSWER)
-    told = []
+    attention = alignment(ANSWER)
+    outputs = []
     for system in ("truecolor", None):
         file = StringIO()
-        Console(file=file, force_terminal=True, color_system=system, width=80, legacy_windows=False).print(seen)
-        told.append(file.getvalue())
-    assert "\x1b[38;2;63;143;196m██" in told[0]
-    assert "\x1b" not in told[1]
-    assert "██" in told[1] or "##" in told[1]
+        Console(file=file, force_terminal=True, color_system=system, width=80, legacy_windows=False).print(attention)
+        outputs.append(file.getvalue())
+    assert "\x1b[38;2;63;143;196m██" in outputs[0]
+    assert "\x1b" not in outputs[1]
+    assert "██" in outputs[1] or "##" in outputs[1]
 
 
 @pytest.mark.parametrize("answer", [{"tokens": ["a"]}, ANSWER | {"attention": []}])
@@ -116,9 +116,9 @@ def test_what_does_not_fit_is_refused(
 )
 def test_anything_can_be_drawn(weights: list[float], tokens: list[str]) -> None:
     rows = (tuple(weights[:3]), tuple(weights[3:]))
-    seen = Alignment(tuple(tokens[:3]), None, None, tuple(tokens[3:]), rows)
-    read(seen.html())
-    assert max(map(cell_len, seen.terminal(30))) <= 30
+    attention = Alignment(tuple(tokens[:3]), None, None, tuple(tokens[3:]), rows)
+    read(attention.html())
+    assert max(map(cell_len, attention.terminal(30))) <= 30
 
 
 def test_text_of_tokens() -> None:

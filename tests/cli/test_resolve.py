@@ -20,7 +20,7 @@ def asked(*words: str) -> Request:
 
 
 def chosen(*words: str) -> Experiment:
-    return asked(*words).experiment()
+    return typed(*words).experiment()
 
 
 def test_short_names_and_dotted_names_are_the_same() -> None:
@@ -49,7 +49,7 @@ def test_none_unsets_a_key_that_may_be_unset() -> None:
 def test_every_key_is_an_option(dotted: str) -> None:
     key = all_keys()[dotted]
     words = [key.option] if key.kind is bool else [key.option, "5"]
-    request = asked("classify", *words)
+    request = typed("classify", *words)
     expected: Any = True if key.kind is bool else ["5"] if key.kind is tuple else "5"
     assert request.options == {key.part: {key.name: expected}}
 
@@ -80,23 +80,23 @@ def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_l
 
 def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file_has_it(seqloom: Seqloom) -> None:
     Path("e.toml").write_text('task = "language"\n[train]\nbptt = 64\n')
-    said = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.max-length", "32")
-    assert said.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.max-length, 32.")
-    said = seqloom("train", "language", "--model", "transformer", "--model.max-length", "32", "--train.bptt", "64")
-    assert said.err.startswith("seqloom: --train.bptt is 64, more than --model.max-length, 32.")
+    result = seqloom("train", "--config", "e.toml", "--model", "transformer", "--model.max-length", "32")
+    assert result.err.startswith("seqloom: e.toml:3: train.bptt is 64, more than --model.max-length, 32.")
+    result = seqloom("train", "language", "--model", "transformer", "--model.max-length", "32", "--train.bptt", "64")
+    assert result.err.startswith("seqloom: --train.bptt is 64, more than --model.max-length, 32.")
 
 
 @pytest.mark.parametrize("name", ["data.text", "runs/data.text", "data.text.csv", "my-data.text"])
 def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
     problem = Problem("no-such-file", "there is no such file", f"Name another, or give {KeyName('data.text')}", name)
-    told = f"{name}: there is no such file. Name another, or give --data.text."
-    assert format_problem(problem, usual_naming) == told
+    message = f"{name}: there is no such file. Name another, or give --data.text."
+    assert format_problem(problem, usual_naming) == message
 
 
 def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
-    name = naming_by(asked("--config", str(config), "--train.carry-state").option)
+    name = naming_by(typed("--config", str(config), "--train.carry-state").option)
     assert name("train.lr", None) == "train.lr"
     assert (name("train.carry_state", "true"), name("train.carry_state", "false")) == (
         "--train.carry-state",
@@ -146,10 +146,10 @@ def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
     ],
 )
 def test_an_unknown_option_names_the_nearest(seqloom: Seqloom, wrong: str, meant: str) -> None:
-    said = seqloom("train", "classify", "reviews.csv", wrong, "3")
-    assert said.code == 2
+    result = seqloom("train", "classify", "reviews.csv", wrong, "3")
+    assert result.code == 2
     sentence = f"unknown option {wrong}. Did you mean {meant}? (seqloom train classify --help lists all)"
-    assert said.err == f"seqloom: {sentence}\n"
+    assert result.err == f"seqloom: {sentence}\n"
 
 
 def test_an_option_like_no_other_names_none() -> None:

@@ -97,10 +97,10 @@ def test_every_command_has_it(seqloom: Seqloom, each: Command) -> None:
     ],
 )
 def test_the_help_of_a_task_of_ones_own(seqloom: Seqloom, words: tuple[str, ...]) -> None:
-    said = seqloom(*words)
-    assert (said.code, said.err) == (0, "")
-    assert "Learns to count the words of a text." in said.out
-    assert "--data.count" in said.out
+    result = seqloom(*words)
+    assert (result.code, result.err) == (0, "")
+    assert "Learns to count the words of a text." in result.out
+    assert "--data.count" in result.out
 
 
 def test_names_are_listed(seqloom: Seqloom) -> None:
@@ -111,9 +111,9 @@ def test_names_are_listed(seqloom: Seqloom) -> None:
 def test_a_code_file_that_needs_no_torch_costs_none() -> None:
     script = "import sys\nfrom seqloom.cli.main import main\nmain(sys.argv[1:])\nsys.exit('torch' in sys.modules)"
     words = [sys.executable, "-c", script, "train", "tag", "--model", "pairs", "--help", "--code", "pairs.py"]
-    ended = subprocess.run(words, check=False, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert "--model.hidden" in ended.stdout
+    process = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "--model.hidden" in process.stdout
 
 
 def test_words_after_two_dashes_are_texts(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,9 +123,9 @@ def test_words_after_two_dashes_are_texts(seqloom: Seqloom, monkeypatch: pytest.
 
 def test_no_config_names_code(seqloom: Seqloom) -> None:
     Path("experiment.toml").write_text('task = "tag"\ncode = "pairs.py"\n', encoding="utf-8")
-    said = seqloom("train", "--config", "experiment.toml")
-    assert said.code == 2
-    assert said.err.startswith("seqloom: experiment.toml:2: unknown key code.")
+    result = seqloom("train", "--config", "experiment.toml")
+    assert result.code == 2
+    assert result.err.startswith("seqloom: experiment.toml:2: unknown key code.")
     assert "pairs" not in sys.modules
 
 
@@ -133,58 +133,58 @@ def test_no_config_names_code(seqloom: Seqloom) -> None:
 
 
 def test_it_takes_a_file(seqloom: Seqloom) -> None:
-    said = seqloom("train", "tag", "--code")
-    assert (said.code, said.out) == (2, "")
-    assert said.err == "seqloom: option '--code' requires an argument. (seqloom train tag --help lists all)\n"
+    result = seqloom("train", "tag", "--code")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "seqloom: option '--code' requires an argument. (seqloom train tag --help lists all)\n"
 
 
 @pytest.mark.parametrize(
     "command", ["train", "check", "init", "resume", "predict", "evaluate", "report", "runs", "list"]
 )
 def test_a_file_that_can_not_be_used_is_the_first_thing_said(seqloom: Seqloom, command: str) -> None:
-    said = seqloom(command, "--frobnicate", "--code", "nope.py", "--help")
-    assert (said.code, said.out) == (2, "")
-    assert said.err == "seqloom: nope.py: there is no such file. Check the name: --code takes a Python file.\n"
+    result = seqloom(command, "--frobnicate", "--code", "nope.py", "--help")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "seqloom: nope.py: there is no such file. Check the name: --code takes a Python file.\n"
 
 
 def test_the_traceback_is_for_those_who_ask(seqloom: Seqloom, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bad.py").write_text("def f():\n    1 / 0\nf()\n", encoding="utf-8")
-    said = seqloom("list", "--code", "bad.py")
+    result = seqloom("list", "--code", "bad.py")
     sentence = "bad.py:2: importing it raised ZeroDivisionError: division by zero. Correct it"
-    assert said.err == f"seqloom: {sentence} (SEQLOOM_DEBUG=1 shows the traceback).\n"
-    assert said.code == 2
+    assert result.err == f"seqloom: {sentence} (SEQLOOM_DEBUG=1 shows the traceback).\n"
+    assert result.code == 2
     monkeypatch.setenv("SEQLOOM_DEBUG", "1")
-    said = seqloom("list", "--code", "bad.py")
-    assert said.err.startswith("Traceback (most recent call last):")
-    assert 'bad.py", line 3, in <module>' in said.err
-    assert said.err.endswith("shows the traceback).\n")
+    result = seqloom("list", "--code", "bad.py")
+    assert result.err.startswith("Traceback (most recent call last):")
+    assert 'bad.py", line 3, in <module>' in result.err
+    assert result.err.endswith("shows the traceback).\n")
 
 
 def test_a_program_that_ends_itself_does_not_end_the_command(seqloom: Seqloom) -> None:
     Path("bad.py").write_text("raise SystemExit(0)", encoding="utf-8")
     assert seqloom("list", "--code", "bad.py").code == 2
     Path("slow.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
-    said = seqloom("list", "--code", "slow.py")
-    assert (said.code, said.err.strip()) == (130, "seqloom: interrupted.")
+    result = seqloom("list", "--code", "slow.py")
+    assert (result.code, result.err.strip()) == (130, "seqloom: interrupted.")
 
 
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
 def trained(seqloom: Seqloom, *more: str) -> None:
-    said = seqloom("train", "classify", "--model", "pairs", "--code", "pairs.py", "--out", "run", *TINY, *more)
-    assert (said.code, said.err) == (0, "")
-    assert said.out.splitlines()[-1].endswith(" --code pairs.py")
+    result = seqloom("train", "classify", "--model", "pairs", "--code", "pairs.py", "--out", "run", *TINY, *more)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[-1].endswith(" --code pairs.py")
 
 
 def test_a_run_of_one_process_is_used_in_another(seqloom: Seqloom) -> None:
     trained(seqloom)
     for words in (("predict", "run", "one"), ("resume", "run"), ("evaluate", "run", "test.csv")):
-        ended = in_new_process(*words)
-        assert (ended.returncode, ended.stdout) == (2, "")
-        assert ended.stderr.startswith(f"seqloom: run: {MISSING}")
-    ended = in_new_process("predict", "run", "one", "--code", "pairs.py")
-    assert (ended.returncode, ended.stderr) == (0, "")
+        process = in_new_process(*words)
+        assert (process.returncode, process.stdout) == (2, "")
+        assert process.stderr.startswith(f"seqloom: run: {MISSING}")
+    process = in_new_process("predict", "run", "one", "--code", "pairs.py")
+    assert (process.returncode, process.stderr) == (0, "")
     assert in_new_process("report", "run").stderr.startswith(f"warning run: {MISSING}")
     assert in_new_process("runs", ".").stderr == ""
 
@@ -193,41 +193,41 @@ def test_a_changed_file_is_a_warning_and_is_not_resumed(seqloom: Seqloom) -> Non
     trained(seqloom)
     Path("pairs.py").write_text(f"{PAIRS}# changed\n", encoding="utf-8")
     changed = "run: made with the family 'pairs' of pairs.py (SHA-256 "
-    ended = in_new_process("predict", "run", "one", "--json", "--code", "pairs.py")
-    assert ended.returncode == 0
-    assert ended.stderr.startswith(f"warning {changed}")
-    assert ended.stderr.count("\n") == 1
-    assert json.loads(ended.stdout)["text"] == "one"
-    ended = in_new_process("resume", "run", "--code", "pairs.py")
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(f"seqloom: {changed}")
+    process = in_new_process("predict", "run", "one", "--json", "--code", "pairs.py")
+    assert process.returncode == 0
+    assert process.stderr.startswith(f"warning {changed}")
+    assert process.stderr.count("\n") == 1
+    assert json.loads(process.stdout)["text"] == "one"
+    process = in_new_process("resume", "run", "--code", "pairs.py")
+    assert process.returncode == 2
+    assert process.stderr.startswith(f"seqloom: {changed}")
     Path("old").mkdir()
     Path("old", "moved.py").write_text(PAIRS, encoding="utf-8")
-    ended = in_new_process("resume", "run", "--code", "old/moved.py")
-    assert (ended.returncode, ended.stderr) == (0, "")
+    process = in_new_process("resume", "run", "--code", "old/moved.py")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_code_is_never_loaded_from_a_run(seqloom: Seqloom) -> None:
     trained(seqloom)
     shutil.copy("pairs.py", "run")
-    ended = in_new_process("predict", "run", "one", "--code", "run/pairs.py")
-    assert ended.returncode == 2
-    assert "and code is never loaded from a run. Read it, and copy it elsewhere." in ended.stderr
+    process = in_new_process("predict", "run", "one", "--code", "run/pairs.py")
+    assert process.returncode == 2
+    assert "and code is never loaded from a run. Read it, and copy it elsewhere." in process.stderr
 
 
 def test_two_files_make_a_run(seqloom: Seqloom) -> None:
     words = ("--code", "pairs.py", "--code", "my_task.py")
-    said = seqloom("train", "count", "--model", "pairs", *words, "--out", "run", *TINY)
-    assert (said.code, said.err) == (0, "")
+    result = seqloom("train", "count", "--model", "pairs", *words, "--out", "run", *TINY)
+    assert (result.code, result.err) == (0, "")
     parts = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
     assert {(part["kind"], part["name"], part["file"]) for part in parts} == {
         ("task", "count", "my_task.py"),
         ("family", "pairs", "pairs.py"),
     }
-    ended = in_new_process("predict", "run", "one two")
+    process = in_new_process("predict", "run", "one two")
     named = "the task 'count' of my_task.py and the family 'pairs' of pairs.py, which are not registered"
     advice = "Pass --code my_task.py --code pairs.py (in Python, import the modules that register them)"
-    assert ended.stderr == f"seqloom: run: made with {named}. {advice}.\n"
+    assert process.stderr == f"seqloom: run: made with {named}. {advice}.\n"
     assert in_new_process("predict", "run", "one two", *words).stdout.startswith("text: one two\nwords: ")
 
 
@@ -250,14 +250,14 @@ assert seqloom.resume("run").predict(["one"])
 def test_a_part_of_a_notebook_is_recorded_by_its_module() -> None:
     for word in ("train", "resume"):
         command = [sys.executable, "-c", NOTEBOOK, word]
-        ended = subprocess.run(command, check=False, capture_output=True, text=True)
-        assert ended.returncode == 0, ended.stderr
+        process = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
     [part] = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
     assert part == {"kind": "activation", "name": "mine", "module": "__main__"}
-    ended = in_new_process("predict", "run", "one")
+    process = in_new_process("predict", "run", "one")
     sentence = "run: made with the activation 'mine' of the module __main__, which is not registered"
     advice = "Register it first (on the command line, from a file that --code names)"
-    assert ended.stderr == f"seqloom: {sentence}. {advice}.\n"
+    assert process.stderr == f"seqloom: {sentence}. {advice}.\n"
 
 
 def test_a_run_killed_and_resumed_in_a_new_process_ends_with_the_same_weights() -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 
 from seqloom.api import resume
 from tests.cli.conftest import TINY, Seqloom
-from tests.cli.test_writers import ROWS, WORDS
+from tests.cli.test_predict import ROWS, WORDS
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
 
@@ -22,9 +22,9 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     long = f"one {' '.join([*WORDS, *WORDS][:9])} ."  # whose attention would be as easily seen
     Path("valid.tsv").write_text("".join(f"{source}\tun .\n" for source in [*sources, *[long] * 10]))
     how = ("--valid", "valid.tsv", "--data.tokenizer", "word", "--decode.max-length", "6")
-    said = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
-    assert said.code == 0
-    lines = said.out.splitlines()
+    result = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
+    assert result.code == 0
+    lines = result.out.splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("examples "))
     for line, source in zip(lines[first:], sources, strict=False):
         assert re.fullmatch(rf"(examples|        ) {re.escape(source)} → .+ \(expected: un \.\)", line)
@@ -46,11 +46,11 @@ def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:
     Path("pairs.tsv").write_text("".join(ROWS))
     assert seqloom("train", "translate", "pairs.tsv", "--out", "r", "--decode.max-length", "6", *TINY).code == 0
     scores = scores_of(Path("r"))
-    for told in (
+    for message in (
         [1],
         {**scores["details"]["attention"], "tokens": [1] * len(scores["details"]["attention"]["tokens"])},
     ):
-        scores["details"]["attention"] = told
+        scores["details"]["attention"] = message
         Path("r/scores.json").write_text(json.dumps(scores))
         resume("r")
 
@@ -68,11 +68,11 @@ def test_the_next_picture_is_beside_the_table_that_names_it(seqloom: Seqloom, na
             Image.new("RGB", (16, 16), color).save(Path(folder, name))
         Path(folder, "captions.tsv").write_text("".join(f"{name}\ta {color} one\n" for name, color in rows))
     small = ("--data.image-size", "16", "--data.min-count", "1", "--decode.max-length", "6")
-    said = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
-    assert said.code == 0
-    told = shlex.split(said.out.splitlines()[-1])
-    assert told[:4] == ["next", "seqloom", "predict", "r"]
-    assert seqloom("predict", "r", told[4]).code == 0
+    result = seqloom("train", "caption", *named, "--out", "r", *small, *TINY)
+    assert result.code == 0
+    message = shlex.split(result.out.splitlines()[-1])
+    assert message[:4] == ["next", "seqloom", "predict", "r"]
+    assert seqloom("predict", "r", message[4]).code == 0
 
 
 @pytest.mark.slow
@@ -80,12 +80,12 @@ def test_the_demo_translates_numbers_that_it_has_not_seen(seqloom: Seqloom) -> N
     rule = MAKEFILE.read_text().partition("\ndemo:")[2].partition("\n\n")[0].replace("\\\n", " ")
     words = shlex.split(rule.partition("-m seqloom.cli ")[2])
     assert words[-2:] == ["--out", "runs/demo"]
-    said = seqloom(*words)
-    assert said.code == 0
+    result = seqloom(*words)
+    assert result.code == 0
     assert scores_of(Path("runs/demo"))["test"]["exact_match"] >= 0.95
     for name in ("attention.svg", "report.html"):
         assert "<svg" in Path("runs/demo", name).read_text()
-    assert "rows: written, columns: source" in said.out
-    told = shlex.split(said.out.splitlines()[-1])
-    assert told[:4] == ["next", "seqloom", "predict", "runs/demo"]
-    assert seqloom(*told[2:]).code == 0
+    assert "rows: written, columns: source" in result.out
+    message = shlex.split(result.out.splitlines()[-1])
+    assert message[:4] == ["next", "seqloom", "predict", "runs/demo"]
+    assert seqloom(*message[2:]).code == 0
