@@ -321,16 +321,7 @@ def transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("answers")
     rows = [f"one {a} {b}\tun {a} {b}\n" for a in ("red", "green", "blue") for b in ("box", "disc", "one")]
     (folder / "pairs.tsv").write_text("".join(rows))
-    options = (
-        "--model",
-        "transformer",
-        "--model.positions",
-        "learned",
-        "--data.max-length",
-        "16",
-        "--decode.max-length",
-        "16",
-    )
+    options = ("--model", "transformer", "--model.positions", "learned", "--data.max-length", "16")
     assert main(["train", "translate", str(folder / "pairs.tsv"), "--out", str(folder / "run"), *TINY, *options]) == 0
     return folder / "run"
 
