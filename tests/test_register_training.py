@@ -15,7 +15,7 @@ from torch.optim import LBFGS, SGD, Adafactor, Optimizer
 
 import seqloom
 from seqloom.cli.main import main
-from seqloom.core.config.toml import written
+from seqloom.core.config.toml import to_toml
 from seqloom.core.config.train import Train
 from seqloom.core.problem import ConfigError, PartError
 from seqloom.tasks.metrics.registry import METRICS, MetricInputs
@@ -80,7 +80,7 @@ def test_a_killed_run_goes_on_bit_for_bit() -> None:
 
 def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = experiment({"task": "tag", "train": TINY["train"]})
-    Path("tag.toml").write_text(written(chosen), encoding="utf-8")
+    Path("tag.toml").write_text(to_toml(chosen), encoding="utf-8")
     assert 'optimizer = "drift"' in Path("tag.toml").read_text(encoding="utf-8")
     assert main(["train", "--config", "tag.toml", "--size", "tiny", "--train.steps", "2", "--out", "run"]) == 0
     assert seqloom.load("run").experiment.train.schedule == "sawtooth"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqloom.core import atomic_io
-from seqloom.core.config.section import merged
-from seqloom.core.config.toml import written
+from seqloom.core.config.section import merge
+from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import KeyName, PartError, SeqloomError, UserError
 from seqloom.core.run_format import SCORES
 from seqloom.data.source import DataSource
@@ -171,7 +171,7 @@ def write_config(config: Experiment, path: str | Path) -> None:
         raise UserError(f"there is no folder {path.parent}", advice, location=path, code="no-folder")
     source = DataSource.resolve(config.data, config.data_spec)
     data = source.data if source.corpus is None else source.data.model_copy(update={"corpus": source.corpus})
-    toml = written(config.model_copy(update={"data": data}), comments=True)
+    toml = to_toml(config.model_copy(update={"data": data}), comments=True)
     atomic_io.write(path, CONFIG_HEADER.format(path=shlex.quote(str(path))) + toml)
 
 
@@ -184,4 +184,4 @@ def data_section(
         split: [str(names)] if isinstance(names, str | Path) else [str(name) for name in names]
         for split, names in splits.items()
     }
-    return merged({split: names for split, names in paths.items() if names}, data or {})
+    return merge({split: names for split, names in paths.items() if names}, data or {})

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.core.config.section import merged
-from seqloom.core.config.toml import LARGEST, line_of, placed, read_values, value, written
+from seqloom.core.config.section import merge
+from seqloom.core.config.toml import LARGEST, line_of, read_values, to_toml, value, with_location
 from seqloom.core.problem import ConfigError, DataError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.experiment import Experiment
@@ -24,7 +24,7 @@ cells = pytest.mark.parametrize(
 
 
 def again(whole: Experiment, *, comments: bool) -> Experiment:
-    return experiment(tomllib.loads(written(whole, comments=comments)))
+    return experiment(tomllib.loads(to_toml(whole, comments=comments)))
 
 
 @cells
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
     ],
 )
 def test_what_is_unusual_is_written_too(more: dict[str, Any]) -> None:
-    whole = experiment(merged({"task": "classify"}, more))
+    whole = experiment(merge({"task": "classify"}, more))
     assert again(whole, comments=False) == whole
     assert again(whole, comments=True) == whole
 
@@ -67,7 +67,7 @@ def test_any_number_is_a_value(number: float) -> None:
 
 def test_comments_teach_every_key_that_the_parts_have() -> None:
     whole = experiment({"task": "language"})
-    text = written(whole, comments=True)
+    text = to_toml(whole, comments=True)
     for part in (whole.data, whole.model, whole.train, whole.decode):
         assert part is not None
         for name, field in type(part).model_fields.items():
@@ -76,7 +76,7 @@ def test_comments_teach_every_key_that_the_parts_have() -> None:
 
 
 def test_arch_comes_first() -> None:
-    lines = written(experiment({"task": "tag"})).splitlines()
+    lines = to_toml(experiment({"task": "tag"})).splitlines()
     assert lines[lines.index("[model]") + 1] == 'arch = "lstm"'
 
 
@@ -165,13 +165,13 @@ def test_an_error_is_placed_at_its_line(tmp_path: Path, text: str, line: int) ->
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         experiment(read_values(path))
-    assert str(placed(caught.value, path)) == f"{path}:{line}: {caught.value}"
+    assert str(with_location(caught.value, path)) == f"{path}:{line}: {caught.value}"
 
 
 def test_an_error_without_a_line_is_placed_in_its_file(tmp_path: Path) -> None:
     path = tmp_path / "experiment.toml"
     path.write_text("seed = 1\n")
-    assert str(placed(ConfigError("mixer can't."), path)) == f"{path}: mixer can't."
+    assert str(with_location(ConfigError("mixer can't."), path)) == f"{path}: mixer can't."
 
 
 nested = st.dictionaries(st.sampled_from("abc"), st.integers() | st.dictionaries(st.sampled_from("xyz"), st.integers()))
@@ -180,7 +180,7 @@ nested = st.dictionaries(st.sampled_from("abc"), st.integers() | st.dictionaries
 @given(nested, nested)
 def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[str, Any]) -> None:
     before = repr((below, above))
-    whole = merged(below, above)
+    whole = merge(below, above)
     assert repr((below, above)) == before
     assert whole.keys() == below.keys() | above.keys()
     for key, item in whole.items():
@@ -194,4 +194,4 @@ def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[s
 
 @given(nested, nested, nested)
 def test_layers_lie_on_each_other_in_any_grouping(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
-    assert merged(merged(a, b), c) == merged(a, b, c)
+    assert merge(merge(a, b), c) == merge(a, b, c)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.core.config.applicability import useless
-from seqloom.core.config.section import merged
-from seqloom.core.config.toml import written
+from seqloom.core.config.applicability import unused_keys
+from seqloom.core.config.section import merge
+from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import ConfigError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys
@@ -43,7 +43,7 @@ def base(need: Need) -> dict[str, Any]:
     """Where the key would do something, but for what stands beside it."""
     some = {"task": need.task, "model": {"arch": need.arch}}
     drawn = ("data.corpus_length", "data.examples", "data.languages", "data.source_language", "data.target_language")
-    return some if need.key in drawn else merged(some, FILE)
+    return some if need.key in drawn else merge(some, FILE)
 
 
 def refused(raw: dict[str, Any], over: dict[str, Any] | None = None) -> str:
@@ -67,7 +67,7 @@ def test_a_key_beside_what_leaves_it_without_a_use_is_refused(need: Need) -> Non
     said = nested(need.key, valid(own_keys(need.task, need.arch)[need.key]))
     values = [value for value in others(need) if need.other != "data.corpus" or value is None]
     for value in values:
-        sentence = refused(merged(base(need), nested(need.other, value), said))
+        sentence = refused(merge(base(need), nested(need.other, value), said))
         assert sentence.startswith(f"{need.key} has no use ")
         assert need.other in sentence
         assert sentence.endswith(("Leave it out.", "instead.", "draw a text with decode.temperature."))
@@ -80,12 +80,12 @@ def test_a_key_beside_what_gives_it_a_use_is_taken(need: Need) -> None:
     for each in NEEDS:
         words = [value for value in each.values if value not in (None, (), False, "identity")]
         if (each.task, each.arch, each.key) == (need.task, need.arch, need.key) and words:
-            raw = merged(raw, nested(each.other, words[-1]))
+            raw = merge(raw, nested(each.other, words[-1]))
     value = valid(own_keys(need.task, need.arch)[need.key])
-    whole = experiment(merged(raw, nested(need.key, value)))
+    whole = experiment(merge(raw, nested(need.key, value)))
     part, _, name = need.key.partition(".")
     assert getattr(getattr(whole, part), name) == value
-    assert name in tomllib.loads(written(whole))[part]
+    assert name in tomllib.loads(to_toml(whole))[part]
 
 
 @pytest.mark.parametrize("key", OF_FILES, ids=lambda key: key.name)
@@ -94,8 +94,8 @@ def test_a_key_about_files_needs_one(key: Key) -> None:
         own = own_keys(task, "lstm")[key.dotted]
         said = {"task": task, **nested(key.dotted, valid(own))}
         assert f"{key.dotted} has no use without a file" in refused(said)
-        experiment(merged(said, FILE))
-        experiment(merged(said, {"data": {"test": "a.file"}}))
+        experiment(merge(said, FILE))
+        experiment(merge(said, {"data": {"test": "a.file"}}))
 
 
 def test_the_keys_about_files_are_these() -> None:
@@ -107,7 +107,7 @@ def test_the_keys_about_files_are_these() -> None:
 def test_none_is_not_said() -> None:
     for none in (None, "none"):
         whole = experiment({"task": "language", "data": {"tokenizer": "byte", "vocabulary_size": none}})
-        assert "vocabulary" not in written(whole)
+        assert "vocabulary" not in to_toml(whole)
 
 
 def test_the_default_is_refused_too_where_it_does_nothing() -> None:
@@ -129,7 +129,7 @@ SGD = {"train": {"optimizer": "sgd"}}
 def test_what_an_option_makes_useless_in_the_file_goes() -> None:
     file = {"task": "tag", "train": {"optimizer": "adam", "beta1": 0.8, "l2": 0.5}}
     assert experiment(file, SGD) == experiment({"task": "tag", "train": {"optimizer": "sgd", "l2": 0.5}})
-    assert "beta1" not in written(experiment(file, SGD))
+    assert "beta1" not in to_toml(experiment(file, SGD))
 
 
 def test_what_is_useless_in_the_file_by_itself_is_refused() -> None:
@@ -145,7 +145,7 @@ def test_what_is_useless_among_the_options_is_refused() -> None:
 
 def test_a_whole_written_config_can_be_overruled() -> None:
     """What `init` writes names every key that does something."""
-    file = tomllib.loads(written(experiment({"task": "classify", **FILE})))
+    file = tomllib.loads(to_toml(experiment({"task": "classify", **FILE})))
     assert experiment(file, {"data": {"valid": ["b.file"]}}).data.valid == ("b.file",)
     assert experiment(file, {"train": {"optimizer": "momentum", "schedule": "halve"}}).train.momentum == 0.9
     assert experiment(file, {"data": {"label_separator": "|"}}).data.label_separator == "|"
@@ -156,7 +156,7 @@ def test_a_whole_written_config_can_be_overruled() -> None:
 @pytest.mark.parametrize("anew", [{"text": "1"}, {"format": "folder"}, {"format": "jsonl"}, {"label_separator": "|"}])
 @pytest.mark.parametrize("data", [{"corpus": "numbers"}, {"train": "a.csv", "text": "x", "label": "y", "header": True}])
 def test_how_another_file_is_read_can_be_said_over_a_resolved_config(data: Any, anew: dict[str, str]) -> None:
-    file = tomllib.loads(written(experiment({"task": "classify", "data": data})))
+    file = tomllib.loads(to_toml(experiment({"task": "classify", "data": data})))
     whole = experiment(file, over={"data": {"test": ["b.file"], **anew}})
     assert whole.data.test == ("b.file",)
     assert all(getattr(whole.data, name) == value for name, value in anew.items())
@@ -169,13 +169,13 @@ WORDS = [key for key in all_keys().values() if key.choices and key.dotted not in
 def test_what_is_written_is_what_does_something(task: str, arch: str, data: st.DataObject) -> None:
     raw: dict[str, Any] = {"task": task, "model": {"arch": arch}}
     for key in data.draw(st.lists(st.sampled_from(WORDS), max_size=4)):
-        raw = merged(raw, nested(key.dotted, data.draw(st.sampled_from(key.choices))))
+        raw = merge(raw, nested(key.dotted, data.draw(st.sampled_from(key.choices))))
     try:
         whole = experiment(raw)
     except ConfigError:
         return
-    read = tomllib.loads(written(whole))
+    read = tomllib.loads(to_toml(whole))
     assert experiment(read) == whole == experiment(whole.model_dump())
-    idle = {each.key for each in useless(whole)}
+    idle = {each.key for each in unused_keys(whole)}
     assert not idle & {f"{part}.{name}" for part in ("data", "model", "train") for name in read[part]}
     assert not idle & {f"{part}.{name}" for part in raw.keys() - {"task"} for name in raw[part]}

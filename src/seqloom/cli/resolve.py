@@ -15,8 +15,8 @@ from seqloom.cli.console import CODE, errors
 from seqloom.cli.errors import usual_option
 from seqloom.core.code_file import load_code
 from seqloom.core.config.migration import migrate, older_names
-from seqloom.core.config.section import merged
-from seqloom.core.config.toml import line_of, placed, read_values, text_of
+from seqloom.core.config.section import merge
+from seqloom.core.config.toml import line_of, read_text, read_values, with_location
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.plurals import join_words
 from seqloom.core.problem import ConfigError, PartWarning, Problem, UserError
@@ -117,10 +117,10 @@ class Request:
         """The experiment, resolved and validated."""
         file = self.file()
         task, files = self.split_words(file)
-        options = merged(self.options, {"task": task})
+        options = merge(self.options, {"task": task})
         if files:
             train = self.options.get("data", {}).get("train", ())
-            options = merged(options, {"data": {"train": [*train, *files]}})
+            options = merge(options, {"data": {"train": [*train, *files]}})
         try:
             return experiment(without_overruled(file, options), over=options)
         except ConfigError as error:
@@ -133,7 +133,7 @@ class Request:
         try:
             return migrate(read_values(self.config))
         except ConfigError as error:
-            raise placed(error, self.config) from None
+            raise with_location(error, self.config) from None
 
     def split_words(self, file: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
         """The task, and the training files."""
@@ -152,8 +152,8 @@ class Request:
         if self.config is None or (key is not None and self.has_typed(key)):
             return error
         names = [key, *older_names(key)] if key else []
-        in_file = key is None or any(line_of(text_of(self.config), name) for name in names)
-        return placed(error, self.config) if in_file else error
+        in_file = key is None or any(line_of(read_text(self.config), name) for name in names)
+        return with_location(error, self.config) if in_file else error
 
     def has_typed(self, key: str) -> bool:
         """Whether the command line has an option for a key."""

@@ -10,7 +10,7 @@ from rich.text import Text
 from seqloom.cli.console import block, command, is_live, say, say_exactly, show
 from seqloom.cli.doctor import backend_names
 from seqloom.cli.progress import Progress, epoch_and_step, format_scores
-from seqloom.core.config.toml import written
+from seqloom.core.config.toml import to_toml
 from seqloom.core.run_format import REPORT
 from seqloom.lens.report import Report, report
 from seqloom.lens.report_figures import loss
@@ -64,7 +64,7 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
         block(console, Text(fit(row, width, charset), "dim"))
     say(console, "config", "with every default:")
     console.print()
-    for line in written(session.experiment).splitlines():
+    for line in to_toml(session.experiment).splitlines():
         key = re.match(r"(\[?\w+\]?)(.*)", line)
         console.print(Text.assemble((key[1], "cyan"), key[2]) if key else Text(line), soft_wrap=True)
     console.print()

@@ -29,7 +29,7 @@ def decode(
     attention: bool = False,
     trees: list[SearchTree] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses for each source, the best first, options.wanted of them.
+    """The hypotheses for each source, the best first, options.answers of them.
 
     With options.temperature above 0 they are samples, otherwise the results of beam search, which is greedy search with
     a beam size of 1. A hypothesis has at most options.max_length steps, the end included, and with a source no more
@@ -104,8 +104,8 @@ def stream(
     >>> [sorted(step) for step in stream(model, [[1, 2, 3], [4]], options=DecodeSection(max_length=2), seed=1)]
     [[0, 1], [0, 1]]
     """
-    if options.beam_size > 1 or options.wanted > 1:
-        sizes = f"a beam of {options.beam_size} and n_best {options.wanted}"
+    if options.beam_size > 1 or options.answers > 1:
+        sizes = f"a beam of {options.beam_size} and n_best {options.answers}"
         raise ArgumentError("stream", "options", sizes, "1 of both; `decode` returns several texts")
     prefixes: list[tuple[int, ...]] = [()] * len(prompts)
     sample_numbers = range(len(prompts)) if sample_numbers is None else sample_numbers
@@ -173,7 +173,7 @@ def check_arguments(
     for name, values in (("prefixes", prefixes), ("sample_numbers", sample_numbers)):
         if len(values) != len(prompts):
             raise ArgumentError("decode", name, f"length {len(values)}", f"{len(prompts)}, one per prompt")
-    size, n_best, temperature = options.beam_size, options.wanted, options.temperature
+    size, n_best, temperature = options.beam_size, options.answers, options.temperature
     if size > 1 and temperature > 0:
         both = f"a beam of {size} and a temperature of {temperature:g}"
         expected = "temperature 0, since a beam finds the most likely; or a beam of 1"

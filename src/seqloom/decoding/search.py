@@ -22,7 +22,7 @@ from seqloom.kernels.linear import PackedWeights
 class Search:
     """The hypotheses of all sources, from one step to the next.
 
-    With options.temperature above 0 each source has options.wanted samples, otherwise options.beam_size beams.
+    With options.temperature above 0 each source has options.answers samples, otherwise options.beam_size beams.
 
     limits: the most steps of each source, the end included
     prefixes: for each source, tokens that its hypotheses start with
@@ -47,9 +47,9 @@ class Search:
         self.prefixes, self.sample_numbers = prefixes, sample_numbers
         end_tokens = () if end is None else (end,)
         self.constraints = Constraints(tuple(banned), end_tokens, options.min_length, options.no_repeat_ngram)
-        self.samples = options.wanted if options.temperature > 0 else 1
-        size = options.wanted if options.temperature > 0 else options.beam_size
-        self.beams = [Beams(size, options.wanted, limit, options.length_penalty) for limit in limits]
+        self.samples = options.answers if options.temperature > 0 else 1
+        size = options.answers if options.temperature > 0 else options.beam_size
+        self.beams = [Beams(size, options.answers, limit, options.length_penalty) for limit in limits]
         self.trees = [SearchTree() for _ in limits] if trees else None
 
     def steps(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqloom.core import atomic_io
-from seqloom.core.config.toml import written
+from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import KeyName, RunError
 from seqloom.core.run_format import (
     EXPERIMENT,
@@ -85,7 +85,7 @@ def create_run(
     refuse_existing(path)
     with atomic_io.create_folder(path) as folder:
         (folder / VOCABULARY).mkdir()
-        contents = {EXPERIMENT: written(experiment)}
+        contents = {EXPERIMENT: to_toml(experiment)}
         contents |= {f"{VOCABULARY}/{name}": content for name, content in vocabulary.items()}
         for name, content in contents.items():
             atomic_io.write(folder / name, content)

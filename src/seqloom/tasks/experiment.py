@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from pydantic import SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
-from seqloom.core.config.applicability import useless, without
+from seqloom.core.config.applicability import unused_keys, without_keys
 from seqloom.core.config.data import DataSection
 from seqloom.core.config.decode import DecodeSection
 from seqloom.core.config.section import Section, Values, key, section_of, with_defaults
@@ -253,7 +253,7 @@ class Experiment(Section):
     @model_serializer(mode="wrap")
     def acting(self, dump: SerializerFunctionWrapHandler) -> Values:
         """Nested values, without the keys that change nothing: what can be given to `experiment` again."""
-        return without(dump(self), {each.key for each in useless(self)})
+        return without_keys(dump(self), {each.key for each in unused_keys(self)})
 
 
 @cache

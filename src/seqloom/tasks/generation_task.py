@@ -325,7 +325,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
                 {**self.as_answer(hypothesis, source, attention), **cut_reason(hypothesis, options, model.max_length)}
                 for hypothesis in hypotheses
             ]
-            answers.append({**source, **best[0], **({"n_best": best} if options.wanted > 1 else {})})
+            answers.append({**source, **best[0], **({"n_best": best} if options.answers > 1 else {})})
         return answers
 
     def as_answer(self, hypothesis: Hypothesis, source: Answer, attention: bool) -> Answer:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from seqloom.core.config.applicability import Useless, has, useless, without
+from seqloom.core.config.applicability import UnusedKey, has_key, unused_keys, without_keys
 from seqloom.core.config.migration import americanize, renamed_key
-from seqloom.core.config.section import NONE, merged, section_of, spelt_out
+from seqloom.core.config.section import NONE, merge, parse_none, section_of
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
 from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
@@ -48,7 +48,7 @@ EXPECTED = {
 def explained(wrong: ValidationError, raw: Mapping[str, object], config: type[Experiment]) -> UserError:
     """The first error, for a person; first of all of those in what was given, since defaults may follow from it."""
     errors = wrong.errors(include_url=False)
-    error = next((each for each in errors if has(dotted(each["loc"]), raw)), errors[0])
+    error = next((each for each in errors if has_key(dotted(each["loc"]), raw)), errors[0])
     kind, key = error["type"], dotted(error["loc"])
     context = error.get("ctx", {})
     if kind == "value_error":
@@ -106,7 +106,7 @@ def has_no_use(key: Key, task: str) -> Problem:
         tasks = f"{', '.join(others)} and {last}" if others else last
         message = f"decode has no use in {task}; it is a section of {tasks}"
         return Problem("key-without-use", message, "Leave it out", key=key.dotted)
-    return Useless(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
+    return UnusedKey(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
 
 
 Nested = Mapping[str, object]
@@ -115,24 +115,24 @@ Nested = Mapping[str, object]
 def resolve(raw: Nested, above: Nested) -> Experiment:
     """An experiment, or one sentence on what is wrong; `above` lies over `raw`."""
     raw, above = americanize(raw), americanize(above)
-    build = builder_in(merged(raw, above))
+    build = builder_in(merge(raw, above))
     if build is not None:
         raw, above = (with_arch_custom(each) for each in (raw, above))
-    both = merged(raw, above)
+    both = merge(raw, above)
     config = config_of(both, build)
     gone: set[str] = set()
     for key in foreign(both, config):
         if not is_none(key, both) and ("task" not in above or has_value(key, above)):
             raise ConfigError.of(has_no_use(key, str(both["task"])))
         gone.add(key.dotted)
-    whole = validated(config, without(both, gone), both)
+    whole = validated(config, without_keys(both, gone), both)
     idle: set[str] = set()
-    for each in useless(whole):
-        if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has(each.decided_by, above)):
+    for each in unused_keys(whole):
+        if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has_key(each.decided_by, above)):
             raise ConfigError.of(each.problem)
         if is_said(each.key, raw, whole):
             idle.add(each.key)
-    return validated(config, merged(without(raw, gone | idle), without(above, gone)), both) if idle else whole
+    return validated(config, merge(without_keys(raw, gone | idle), without_keys(above, gone)), both) if idle else whole
 
 
 def builder_in(raw: Nested) -> Build | None:
@@ -144,7 +144,7 @@ def builder_in(raw: Nested) -> Build | None:
 
 def with_arch_custom(raw: Nested) -> Nested:
     """Nested values with the word for such a function in its place."""
-    return merged(raw, {"model": {"arch": CUSTOM}}) if has("model.arch", raw) else raw
+    return merge(raw, {"model": {"arch": CUSTOM}}) if has_key("model.arch", raw) else raw
 
 
 def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
@@ -180,7 +180,7 @@ def foreign(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
     for key in all_keys().values():
         kind = sections.get(key.part)
         missing = kind is None or key.name not in kind.model_fields
-        if missing and has(key.dotted, raw) and str(raw["task"]) not in key.tasks:
+        if missing and has_key(key.dotted, raw) and str(raw["task"]) not in key.tasks:
             yield key
 
 
@@ -192,7 +192,7 @@ def is_none(key: Key, raw: Nested) -> bool:
 
 def has_value(key: Key, raw: Nested) -> bool:
     """Whether a key stands there with a value that is not none."""
-    return has(key.dotted, raw) and not is_none(key, raw)
+    return has_key(key.dotted, raw) and not is_none(key, raw)
 
 
 def validated(config: type[Experiment], values: Nested, said: Nested) -> Experiment:
@@ -206,4 +206,4 @@ def validated(config: type[Experiment], values: Nested, said: Nested) -> Experim
 def is_said(key: str, raw: Nested, whole: Experiment) -> bool:
     """Whether a key of this experiment stands there with a value that is not none."""
     section, _, name = key.partition(".")
-    return has(key, raw) and spelt_out(type(getattr(whole, section)), section_of(raw, section))[name] is not None
+    return has_key(key, raw) and parse_none(type(getattr(whole, section)), section_of(raw, section))[name] is not None

@@ -1,53 +1,47 @@
-"""Which keys do something where: one that would change nothing is refused where it is said, and is not written down."""
+"""Keys without a use beside the others: they are refused when they are set, and left out of saved configs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from seqloom.core.config.section import PLAIN, AllBut, Condition, KeyInfo, Section, info_of
+from seqloom.core.config.section import DEFAULT_INFO, AllBut, Condition, KeyInfo, Section, info_of
 from seqloom.core.problem import KeyName, Problem
 
 FILES = ("train", "valid", "test")
-BY_FILES = "data.corpus"  # without files a corpus is taken
 
 
 @dataclass(frozen=True)
-class Useless:
-    """A key that changes nothing, why, and which other key decided that."""
+class UnusedKey:
+    """A key that changes nothing, and the other key that decides that."""
 
     key: str
-    why: str
+    reason: str
     decided_by: str
-    instead: str = PLAIN.instead
+    instead: str = DEFAULT_INFO.instead
 
     @property
     def problem(self) -> Problem:
-        """For who gave it."""
-        return Problem("key-without-use", f"{KeyName(self.key)} has no use {self.why}", self.instead, key=self.key)
+        return Problem("key-without-use", f"{KeyName(self.key)} has no use {self.reason}", self.instead, key=self.key)
 
 
-def useless(experiment: Section) -> Iterator[Useless]:
-    """The keys that change nothing in this experiment; one may come twice."""
+def unused_keys(experiment: Section) -> Iterator[UnusedKey]:
+    """The keys that change nothing in this experiment; a key may come twice."""
     data = getattr(experiment, "data", None)
     has_files = any(getattr(data, name, ()) for name in FILES)
-    for dotted, info in infos(experiment).items():
+    for dotted, info in key_infos(experiment).items():
         if info.of_file and not has_files:
-            yield Useless(dotted, "without a file to read, and none is named", BY_FILES, info.instead)
+            yield UnusedKey(dotted, "without a file to read, and none is named", "data.corpus", info.instead)
         for other, condition in info.only_with.items():
             section, _, name = other.partition(".")
             inside = getattr(experiment, section, None)
             if inside is not None and name in type(inside).model_fields:
                 current = getattr(inside, name)
                 if not holds(condition, current):
-                    yield Useless(
-                        dotted,
-                        beside(other, current, allowed(condition, experiment.choices(other))),
-                        other,
-                        info.instead,
-                    )
+                    reason = conflict_reason(other, current, allowed(condition, experiment.choices(other)))
+                    yield UnusedKey(dotted, reason, other, info.instead)
 
 
-def infos(experiment: Section) -> dict[str, KeyInfo]:
-    """What the keys of all sections say of themselves."""
+def key_infos(experiment: Section) -> dict[str, KeyInfo]:
+    """What the keys of all sections declare, by their dotted names."""
     sections = {name: section for name, section in experiment if isinstance(section, Section)}
     return {
         f"{name}.{key}": info_of(field)
@@ -57,26 +51,29 @@ def infos(experiment: Section) -> dict[str, KeyInfo]:
 
 
 def holds(condition: Condition, current: object) -> bool:
-    """Whether this value of the other key gives a key its use."""
+    """Whether a value of the other key meets a condition."""
     if isinstance(condition, AllBut):
         return current not in condition.values
     return current in (condition() if callable(condition) else condition)
 
 
 def allowed(condition: Condition, choices: tuple[str, ...]) -> tuple[object, ...]:
-    """The values of the other key that go with a key, as far as they can be listed."""
+    """The values that meet a condition; for `AllBut`, among the choices."""
     if isinstance(condition, AllBut):
         return tuple(choice for choice in choices if choice not in condition.values)
     return condition() if callable(condition) else condition
 
 
-def beside(other: str, current: object, values: tuple[object, ...]) -> str:
-    """Which value of the other key is in the way, and which are not.
+def conflict_reason(other: str, current: object, values: tuple[object, ...]) -> str:
+    """Which value of the other key is in the way, and which would not be.
 
     >>> from seqloom.core.problem import render
-    >>> render(beside("train.schedule", "halve", ("cosine",))), render(beside("model.init", None, ("normal",)))
+    >>> (
+    ...     render(conflict_reason("train.schedule", "halve", ("cosine",))),
+    ...     render(conflict_reason("model.init", None, ("normal",))),
+    ... )
     ('with train.schedule halve; it goes with cosine', 'without model.init')
-    >>> render(beside("decode.beam_size", 4, (1,)))
+    >>> render(conflict_reason("decode.beam_size", 4, (1,)))
     'with decode.beam_size 4; it goes with 1'
     """
     words = [str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)]
@@ -87,17 +84,17 @@ def beside(other: str, current: object, values: tuple[object, ...]) -> str:
     return f"with {KeyName(other, current)}; it goes with {', '.join(words)}"
 
 
-def has(dotted: str, raw: Mapping[str, object]) -> bool:
-    """Whether a key stands among nested values."""
+def has_key(dotted: str, raw: Mapping[str, object]) -> bool:
+    """Whether nested values set a key."""
     section, _, name = dotted.partition(".")
     inside = raw.get(section)
     return section in raw and (not name or (isinstance(inside, Mapping) and name in inside))
 
 
-def without(raw: Mapping[str, object], gone: set[str]) -> dict[str, object]:
-    """Nested values, less some dotted keys."""
+def without_keys(raw: Mapping[str, object], dropped: set[str]) -> dict[str, object]:
+    """Nested values without some dotted keys."""
     return {
-        section: {name: item for name, item in inside.items() if f"{section}.{name}" not in gone}
+        section: {name: item for name, item in inside.items() if f"{section}.{name}" not in dropped}
         if isinstance(inside, Mapping)
         else inside
         for section, inside in raw.items()

@@ -1,4 +1,4 @@
-"""Where examples come from, and how they become tokens."""
+"""The `data` section: where examples come from, and how they become tokens."""
 
 from difflib import get_close_matches
 from typing import Annotated, Literal
@@ -14,70 +14,63 @@ LANGUAGES = (
     *("is", "it", "ja", "kn", "ko", "kz", "lt", "lv", "nl", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "te"),
     *("tet", "tg", "th", "tr", "uk", "vi"),
 )
-"""The codes of num2words that write every number of up to nine digits in words, in a script of the language; variants
-of a country (en_IN, fr_BE, pt_BR) are left to the main one."""
+"""The languages in which num2words writes all numbers of up to nine digits, without variants (en_IN, pt_BR)."""
 
 FAMILIAR = ("cs", "da", "de", "en", "es", "fi", "fr", "it", "nl", "pl", "pt", "sv")
-"""One script and many relatives, so that the task is neither trivial nor hopeless."""
+"""One script and many related languages, so that telling them apart is neither trivial nor hopeless."""
 
 ALL = "all"
 
 
-def several(value: object) -> object:
-    """One file may stand for a list of one."""
+def as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def spoken(said: tuple[str, ...]) -> tuple[str, ...]:
-    """The languages of codes, which may stand together with commas between them; in one order, however they are said.
+def expand_languages(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Language codes, which may be joined by commas, in one order.
 
-    >>> spoken(("fr,en", "de")), len(spoken(("all",)))
+    >>> expand_languages(("fr,en", "de")), len(expand_languages(("all",)))
     (('de', 'en', 'fr'), 44)
     """
-    codes = [code.strip() for each in said for code in each.split(",")]
+    codes = [code.strip() for value in values for code in value.split(",")]
     for code in codes or [""]:
         if code not in (ALL, *LANGUAGES):
-            message = f"{KeyName('data.languages')} has {no_language(code)}; expected {ALL}, or some of {in_words()}"
+            expected = f"{ALL}, or some of {', '.join(LANGUAGES)}"
+            message = f"{KeyName('data.languages')} has {suggest_language(code)}; expected {expected}"
             raise ConfigError(message, key="data.languages", code="unknown-language")
     return tuple(code for code in LANGUAGES if code in codes or ALL in codes)
 
 
-def one_spoken(code: str, info: ValidationInfo) -> str:
-    """The code of one language."""
+def require_language(code: str, info: ValidationInfo) -> str:
     if code not in LANGUAGES:
-        key = f"data.{info.field_name}"
-        message = f"{KeyName(key)} is {no_language(code)}; expected one of {in_words()}"
+        key, expected = f"data.{info.field_name}", f"one of {', '.join(LANGUAGES)}"
+        message = f"{KeyName(key)} is {suggest_language(code)}; expected {expected}"
         raise ConfigError(message, key=key, code="unknown-language")
     return code
 
 
-def no_language(code: str) -> str:
-    """What came, and the language that was likely meant.
+def suggest_language(code: str) -> str:
+    """A wrong code, with the language that was likely meant.
 
-    >>> no_language("en_GB")
+    >>> suggest_language("en_GB")
     "'en_GB' (did you mean en?)"
     """
-    main = code.lower().replace("-", "_").partition("_")[0]  # of en_GB, en
-    nearest = get_close_matches(main, LANGUAGES, n=1)
-    return f"{code!r} (did you mean {nearest[0]}?)" if nearest else repr(code)
+    language = code.lower().replace("-", "_").partition("_")[0]
+    closest = get_close_matches(language, LANGUAGES, n=1)
+    return f"{code!r} (did you mean {closest[0]}?)" if closest else repr(code)
 
 
-def in_words() -> str:
-    """All codes."""
-    return ", ".join(LANGUAGES)
-
-
-Files = Annotated[tuple[str, ...], BeforeValidator(several)]
-Languages = Annotated[tuple[str, ...], BeforeValidator(several), AfterValidator(spoken)]
-Language = Annotated[str, AfterValidator(one_spoken)]
-
+Files = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+Languages = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(expand_languages)]
+Language = Annotated[str, AfterValidator(require_language)]
 
 NO_FILES: tuple[object, ...] = ((),)
-LEARNED = AllBut(("byte",))
+WITHOUT_FILES = {"data.train": NO_FILES}
+WITH_LEARNED_TOKENS = {"data.tokenizer": AllBut(("byte",))}
 
 
 class DataSection(Section):
-    """Which files, or which embedded corpus, and how they are split: the keys of every task."""
+    """The keys of every task: files or an embedded corpus, and how they are split."""
 
     train: Files = key((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
     valid: Files = key(
@@ -90,14 +83,14 @@ class DataSection(Section):
         ge=1,
         le=100_000,
         description="How long the examples of the built-in corpus are.",
-        only_with={"data.train": NO_FILES},
+        only_with=WITHOUT_FILES,
     )
     examples: int | None = key(
         None,
         ge=10,
         le=10_000_000,
         description="How many examples the built-in corpus has.",
-        only_with={"data.train": NO_FILES},
+        only_with=WITHOUT_FILES,
     )
     seed: int = key(
         1,
@@ -124,7 +117,7 @@ class DataSection(Section):
 
 
 class RowData(DataSection):
-    """Keys of tasks whose examples are rows: texts, sentences, pairs."""
+    """The keys of tasks whose examples are rows: texts, sentences, pairs."""
 
     on_bad_line: Literal["refuse", "skip"] = key(
         "refuse",
@@ -143,39 +136,39 @@ class RowData(DataSection):
 
 
 class VocabularyData(Section):
-    """Keys of tasks that count words."""
+    """The keys of tasks that count words."""
 
     vocabulary_size: int | None = key(
         None,
         ge=8,
         le=1_000_000,
         description="The largest number of different tokens that are distinguished.",
-        only_with={"data.tokenizer": LEARNED},
+        only_with=WITH_LEARNED_TOKENS,
     )
     min_count: int = key(
         1,
         ge=1,
         le=1_000_000,
         description="Words or characters seen less often than this are treated as unknown.",
-        only_with={"data.tokenizer": LEARNED},
+        only_with=WITH_LEARNED_TOKENS,
     )
     lowercase: bool = key(False, description="Whether capital letters are made small.")
 
 
 class TokenizedData(VocabularyData):
-    """Keys of tasks with a tokenizer."""
+    """The keys of tasks with a tokenizer."""
 
     tokenizer: names.Tokenizer | None = key(None, description="What a token is.")
     sample: int | None = key(
         None,
         ge=1000,
         description="The tokenizer learns from at most this many characters of the training data.",
-        only_with={"data.tokenizer": LEARNED},
+        only_with=WITH_LEARNED_TOKENS,
     )
 
 
 class TaggedColumn(RowData):
-    """Keys of tasks that read CoNLL files."""
+    """The keys of tasks that read CoNLL files."""
 
     tag: str | None = key(
         None,

@@ -1,4 +1,4 @@
-"""How a model learns."""
+"""The `train` section: how a model learns."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -13,10 +13,10 @@ from seqloom.core.registry import Names
 Probability = Annotated[float, Field(ge=0, lt=1)]
 
 
-def listed(value: object) -> object:
-    """Names, which may stand in one text with commas between them.
+def split_names(value: object) -> object:
+    """A tuple of names, from a list or from texts with commas between names.
 
-    >>> listed("a,b"), listed(["a", "b, c"])
+    >>> split_names("a,b"), split_names(["a", "b, c"])
     (('a', 'b'), ('a', 'b', 'c'))
     """
     words = [value] if isinstance(value, str) else value
@@ -26,15 +26,21 @@ def listed(value: object) -> object:
 
 
 def only(registered: Names, *builtin: str) -> AllBut:
-    """The condition of a key that some built-in names read, and that any user-defined one may read."""
+    """The condition of a key that some built-in parts read, and that any user-defined one may read."""
     return AllBut(tuple(name for name in registered if registered.origin(name) is None and name not in builtin))
 
 
-class Train(Section):
-    """The loop: how long, by which steps, and what is kept: the keys of every task. A key that is None is off.
+WITH_MOMENTUM = {"train.optimizer": only(names.OPTIMIZERS, "momentum", "rmsprop")}
+WITH_ADAM = {"train.optimizer": only(names.OPTIMIZERS, "adam", "adamw")}
+WITH_SQUARES = {"train.optimizer": only(names.OPTIMIZERS, "rmsprop", "adam", "adamw")}
+WITH_DENOMINATOR = {"train.optimizer": only(names.OPTIMIZERS, "adagrad", "rmsprop", "adam", "adamw")}
 
-    Some optimizers and schedules have keys of their own (momentum, halve_every). A built-in one takes those that it
-    reads; a user-defined one may read them all, so all of them may be given beside it.
+
+class Train(Section):
+    """The keys of every task. A key that is None is off.
+
+    Some optimizers and schedules have keys of their own (momentum, halve_every). With a built-in one, only the keys
+    that it reads may be set; with a user-defined one all of them, since it may read them.
     """
 
     epochs: int | None = key(None, ge=1, le=1_000_000, description="How many times the training data are read.")
@@ -53,35 +59,31 @@ class Train(Section):
     batch_size: int | None = key(
         None, ge=1, le=16_777_216, description="The number of rows in a batch; give this or `batch_tokens`."
     )
-    optimizer: names.Optimizer = key(description="The optimiser, which turns gradients into steps.")
+    optimizer: names.Optimizer = key(description="The optimizer, which turns gradients into steps.")
     lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
     momentum: Probability = key(
-        0.9,
-        description="How much of the last step is kept (optimisers momentum, rmsprop).",
-        only_with={"train.optimizer": only(names.OPTIMIZERS, "momentum", "rmsprop")},
+        0.9, description="How much of the last step is kept (optimizers momentum, rmsprop).", only_with=WITH_MOMENTUM
     )
     beta1: Probability = key(
-        0.9,
-        description="How much of the mean gradient is kept (optimisers adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMIZERS, "adam", "adamw")},
+        0.9, description="How much of the mean gradient is kept (optimizers adam, adamw).", only_with=WITH_ADAM
     )
     beta2: Probability = key(
         0.999,
-        description="How much of the mean squared gradient is kept (optimisers rmsprop, adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMIZERS, "rmsprop", "adam", "adamw")},
+        description="How much of the mean squared gradient is kept (optimizers rmsprop, adam, adamw).",
+        only_with=WITH_SQUARES,
     )
     epsilon: float = key(
         1e-8,
         gt=0,
         le=1,
-        description="Added to the denominator (optimisers adagrad, rmsprop, adam, adamw).",
-        only_with={"train.optimizer": only(names.OPTIMIZERS, "adagrad", "rmsprop", "adam", "adamw")},
+        description="Added to the denominator (optimizers adagrad, rmsprop, adam, adamw).",
+        only_with=WITH_DENOMINATOR,
     )
     l2: float = key(
         0.0,
         ge=0,
         le=10,
-        description="L2: this times each weight is added to its gradient (all optimisers but adamw).",
+        description="L2: this times each weight is added to its gradient (all optimizers but adamw).",
         only_with={"train.optimizer": AllBut(("adamw",))},
         instead=f"Give {KeyName('train.weight_decay')} instead",
     )
@@ -89,7 +91,7 @@ class Train(Section):
         0.0,
         ge=0,
         le=10,
-        description="Weight decay of matrices; biases and norms have none (optimiser adamw).",
+        description="Weight decay of matrices; biases and norms have none (optimizer adamw).",
         only_with={"train.optimizer": only(names.OPTIMIZERS, "adamw")},
         instead=f"Give {KeyName('train.l2')} instead",
     )
@@ -128,9 +130,9 @@ class Train(Section):
         description="The weights at this many of the last validations are averaged at the end, and kept if they score "
         "better; their checkpoints stay on the disk until the run has ended.",
     )
-    activation_l2: float = key(0.0, ge=0, description="Activation regularisation: this times the mean of y².")
+    activation_l2: float = key(0.0, ge=0, description="Activation regularization: this times the mean of y².")
     temporal_activation_l2: float = key(
-        0.0, ge=0, description="Temporal activation regularisation: this times the mean of (y_t − y_{t−1})²."
+        0.0, ge=0, description="Temporal activation regularization: this times the mean of (y_t − y_{t−1})²."
     )
     accumulate: int = key(
         1, ge=1, le=100_000, description="The number of batches in each step: as one large batch, in less memory."
@@ -163,21 +165,23 @@ class Train(Section):
     )
 
     def conflicts(self) -> Iterator[Problem]:
-        """What does not fit together."""
+        """Keys that do not go together."""
+        epochs_steps = f"{KeyName('train.epochs')} and {KeyName('train.steps')} are both"
+        batches = f"{KeyName('train.batch_tokens')} and {KeyName('train.batch_size')} are both"
         if self.epochs is None and self.steps is None:
-            both = f"{KeyName('train.epochs')} and {KeyName('train.steps')} are both none"
-            yield conflict("train.epochs", f"{both}, so training would never end", "Give one of them")
+            message = f"{epochs_steps} none, so training would never end"
+            yield conflict("train.epochs", message, "Give one of them")
         if self.batch_tokens is not None and self.batch_size is not None:
-            both = f"{KeyName('train.batch_tokens')} and {KeyName('train.batch_size')} are both given"
-            yield conflict("train.batch_size", f"{both} ({self.batch_tokens}, {self.batch_size})", "Give one of them")
+            message = f"{batches} given ({self.batch_tokens}, {self.batch_size})"
+            yield conflict("train.batch_size", message, "Give one of them")
         if self.batch_tokens is None and self.batch_size is None:
-            both = f"{KeyName('train.batch_tokens')} and {KeyName('train.batch_size')} are both none"
-            yield conflict("train.batch_size", f"{both}, so batches would have no limit", "Give one of them")
+            message = f"{batches} none, so batches would have no limit"
+            yield conflict("train.batch_size", message, "Give one of them")
 
 
 class ComparedTrain(Train):
-    """Keys of tasks that compare answers with references."""
+    """The keys of tasks that compare answers with references."""
 
-    metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(listed)] = key(
+    metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(split_names)] = key(
         (), description="Metrics to compute beside the task's own scores, by name."
     )
