@@ -23,7 +23,6 @@ SHARED = {
     "unknown-name": "a name that no registry has",
     "unknown-prompt": "a prompt that the run can't write, in part or at all",
     "decode-limit": "a text that would be longer than the model can write",
-    "heads": "heads, and key heads, that do not divide a width",
     "rotary": "what rotary positions do not go with",
     "tag-column": "a column that holds no tags, in both forms of CoNLL",
     "no-such-file": "a file that is named, and one that is opened",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.config.section import merge
-from seqloom.core.config.toml import LARGEST, line_of, read_values, to_toml, value, with_location
+from seqloom.core.config.toml import MAX_BYTES, line_of, read_values, to_toml, toml_value, with_location
 from seqloom.core.problem import ConfigError, DataError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.experiment import Experiment
@@ -55,12 +55,12 @@ def test_what_is_unusual_is_written_too(more: dict[str, Any]) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_is_a_value(text: str) -> None:
-    assert tomllib.loads(f"key = {value(text)}")["key"] == text
+    assert tomllib.loads(f"key = {toml_value(text)}")["key"] == text
 
 
 @given(st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.booleans())
 def test_any_number_is_a_value(number: float) -> None:
-    read = tomllib.loads(f"key = {value(number)}")["key"]
+    read = tomllib.loads(f"key = {toml_value(number)}")["key"]
     assert read == number
     assert type(read) is type(number)
 
@@ -89,7 +89,7 @@ def test_arch_comes_first() -> None:
         (b"a = 1\na = 2\n", ["not TOML"]),
         (b"\xff\xfe", ["byte 0", "UTF-8"]),
         (b"a = " + b"[" * 100_000, ["nested"]),
-        (b"#" * (LARGEST + 1), ["bytes"]),
+        (b"#" * (MAX_BYTES + 1), ["bytes"]),
     ],
 )
 def test_a_file_that_is_no_config_is_a_sentence(tmp_path: Path, content: bytes, words: list[str]) -> None:

@@ -82,21 +82,21 @@ class Transformer(Family):
 
     @model_validator(mode="after")
     def check_heads(self) -> "Transformer":
-        def refuse(name: str, code: str, message: str, advice: str = "") -> NoReturn:
+        def refuse(name: str, message: str, advice: str = "", *, code: str) -> NoReturn:
             raise ConfigError(message, advice, key=f"model.{name}", code=code)
 
         for name, divided in (("heads", "dim"), ("kv_heads", "heads")):
             count, total = getattr(self, name), getattr(self, divided)
             if count is not None and total % count:
                 message = f"{KeyName(f'model.{name}')} is {count}, and does not divide {KeyName(f'model.{divided}')}"
-                refuse(name, "heads", f"{message}, {total}", "Give a divisor of it")
+                refuse(name, f"{message}, {total}", "Give a divisor of it", code="heads")
         rotary = KeyName("model.positions", "rotary")
         if self.positions == "rotary" and self.dim // self.heads % 2:
             message = f"{rotary} needs an even share of {KeyName('model.dim')} in each head"
-            refuse("positions", "rotary", message, "Change dim or heads")
+            refuse("positions", message, "Change dim or heads", code="rotary")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
             message = f"{rotary} goes with the scores {' and '.join(sorted(names.ROTATABLE))}"
-            refuse("positions", "rotary", f"{message}, not with {self.score}")
+            refuse("positions", f"{message}, not with {self.score}", code="rotary")
         return self
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
