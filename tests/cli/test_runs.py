@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.core.config.toml import LARGEST
+from seqloom.core.config.toml import MAX_BYTES
 from tests.cli.conftest import Seqloom
 from tests.lens.run_folders import translate
 
@@ -200,7 +200,7 @@ def test_runs_are_listed_and_broken_ones_with_what_is_wrong(seqloom: Seqloom, ru
     ("name", "content"),
     [
         ("experiment.toml", "a = " + "[" * 100_000),
-        ("experiment.toml", "#" * (LARGEST + 1)),
+        ("experiment.toml", "#" * (MAX_BYTES + 1)),
         ("experiment.toml", "a = "),
         ("scores.json", "[" * 100_000),
         ("scores.json", f'{{"chosen_by": "loss", "valid": {{"loss": 1{"0" * 400}}}}}'),
