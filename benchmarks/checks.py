@@ -61,7 +61,7 @@ def decoding(model: Model, device: torch.device) -> Callable[[], None]:
     @torch.no_grad()
     def step() -> None:
         nonlocal state
-        if state.horizon > 120:
+        if state.max_position > 120:
             _, state = model.step(tokens, model.start(tokens))
         _, state = model.step(tokens[:, :1], state, one)
 

@@ -73,7 +73,7 @@ def test_post_norm_is_the_order_of_2017():
     assert_close(layer(x)[0], expected)
 
 
-def test_pre_norm_normalises_before_and_at_the_end():
+def test_pre_norm_normalizes_before_and_at_the_end():
     """x ← x + attention(norm(x)); x ← x + feed_forward(norm(x)); at last norm(x)"""
     layer, x = encoder(replace(SMALL, norm_order="pre")).eval(), torch.randn(2, 5, 8)
     *blocks, (name, last) = layer.sublayers().items()

@@ -1,7 +1,6 @@
 """`nn.MultiheadAttention` against self- and cross-attention: outputs, gradients, padding and causal masks."""
 
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -20,11 +19,12 @@ from tests.nn.conversion.helpers import (
     assert_close,
     assert_same_weights,
     causal_mask,
+    few_examples,
     gradients,
     perturbed,
 )
 
-attentions = given(
+attentions = few_examples(
     heads=st.sampled_from([1, 2, 4]), bias=st.booleans(), causal=st.booleans(), batch_first=st.booleans()
 )
 

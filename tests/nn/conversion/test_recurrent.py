@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -24,6 +23,7 @@ from tests.nn.conversion.helpers import (
     assert_close,
     assert_same_kind,
     assert_same_weights,
+    few_examples,
     gradients,
     perturbed,
 )
@@ -34,7 +34,7 @@ MODULES: dict[str, Callable[..., nn.RNNBase]] = {
     "lstm": nn.LSTM,
     "gru-after": nn.GRU,
 }
-recurrences = given(
+recurrences = few_examples(
     cell=st.sampled_from(sorted(MODULES)),
     depth=st.integers(1, 3),
     bidirectional=st.booleans(),
@@ -52,11 +52,11 @@ def their_state(state: State, depth: int, bidirectional: bool, name: str) -> Ten
 
 def run_theirs(module: nn.RNNBase, x: Tensor, lengths: Tensor | None) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Batch first; rows of unequal lengths packed."""
-    given_x = x if module.batch_first else x.transpose(0, 1)
+    x_in_their_order = x if module.batch_first else x.transpose(0, 1)
     if lengths is None:
-        y, end = module(given_x)
+        y, end = module(x_in_their_order)
     else:
-        packed = pack_padded_sequence(given_x, lengths, batch_first=module.batch_first, enforce_sorted=False)
+        packed = pack_padded_sequence(x_in_their_order, lengths, batch_first=module.batch_first, enforce_sorted=False)
         y, end = module(packed)
         y, _ = pad_packed_sequence(y, batch_first=module.batch_first, total_length=STEPS)
     return y if module.batch_first else y.transpose(0, 1), end if isinstance(end, tuple) else (end,)

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -25,13 +24,14 @@ from tests.nn.conversion.helpers import (
     assert_same_kind,
     assert_same_weights,
     causal_mask,
+    few_examples,
     gradients,
     perturbed,
 )
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
 parts = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
-blocks = given(
+blocks = few_examples(
     norm_first=st.booleans(),
     activation=st.sampled_from(["relu", "gelu", F.gelu, nn.SiLU(), nn.GELU("tanh"), nn.PReLU()]),
     bias=st.booleans(),

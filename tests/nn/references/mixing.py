@@ -84,7 +84,7 @@ def causal(layer: nn.Module, x: Array) -> Array:
     return y
 
 
-def centred(layer: nn.Module, x: Array) -> Array:
+def centered(layer: nn.Module, x: Array) -> Array:
     W, b, d = weight(layer.convolution, "weight"), weight(layer.convolution, "bias"), layer.convolution.dilation[0]
     K = W.shape[2]
     c = (K - 1) * d // 2
@@ -161,7 +161,7 @@ LAYERS = {
     "DenseOverBoth": over_both,
     "Window": window,
     "CausalConvolution": causal,
-    "CenteredConvolution": centred,
+    "CenteredConvolution": centered,
     "GatedLinearUnit": gated_linear,
     "GatedTanhUnit": gated_tanh,
     "TokenMixing": token_mixing,

@@ -4,7 +4,7 @@ import numpy as np
 from torch import nn
 
 from tests.nn.references import Array, by_row, weight
-from tests.nn.references.mixing import centred
+from tests.nn.references.mixing import centered
 from tests.nn.references.recurrent import row_of
 from tests.nn.references.stems import P
 
@@ -27,7 +27,7 @@ def spelt(spelling: nn.Module, letters: list[int]) -> Array:
     if type(spelling).__name__ == "CharacterLSTM":
         ahead, back = (row_of(spelling.recurrent.layers[name], x) for name in ("forwards", "backwards"))
         return np.concatenate([ahead[-1], back[0]])
-    return centred(spelling.convolution, x).max(axis=0)
+    return centered(spelling.convolution, x).max(axis=0)
 
 
 words = by_row(word_by_word)
