@@ -1,4 +1,4 @@
-"""What this machine can do at best, and what decoding asks of it at least."""
+"""The peak rates of this machine, and the lower bound on decoding time that follows from them."""
 
 import time
 from collections.abc import Callable
@@ -39,9 +39,9 @@ def fastest(call: Callable[[], object], times: int) -> float:
     """Seconds of the fastest of some calls."""
     taken = []
     for _ in range(times):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         call()
-        taken.append(time.perf_counter() - begun)
+        taken.append(time.perf_counter() - start)
     return min(taken)
 
 

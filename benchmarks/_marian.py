@@ -1,4 +1,4 @@
-"""One set of random weights in two models: `transformers`' Marian, and the same Transformer of seqloom's parts."""
+"""`transformers`' Marian and the same Transformer built from seqloom's layers, with equal random weights."""
 
 from types import ModuleType
 

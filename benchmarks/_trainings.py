@@ -1,4 +1,4 @@
-"""Trainings one after another, and a table of them in Markdown that grows as they end."""
+"""Run several trainings and print a Markdown table of their results, row by row."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,8 +50,8 @@ class Bench:
 def progress(event: Event) -> None:
     """Each validation, for who waits."""
     if isinstance(event, Valid):
-        told = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match"))
-        print(f"  step {event.step}: {told}", file=sys.stderr, flush=True)
+        scores = ", ".join(f"{name} {event.scores[name]:.4g}" for name in ("loss", "bleu", "chrf", "exact_match"))
+        print(f"  step {event.step}: {scores}", file=sys.stderr, flush=True)
 
 
 def row(*cells: object) -> None:

@@ -1,8 +1,8 @@
-"""Step-by-step attention with storage that doubles when it is full, beside a cache that is concatenated at each step.
+"""Stepwise attention with a cache whose capacity doubles, against a cache that is concatenated at each step.
 
     python benchmarks/cache.py [--steps 2048]
 
-One causal layer (256 features, 8 heads, 8 rows), the two in turns, in one process (docs/decisions/0004).
+One causal layer (256 features, 8 heads, 8 rows); the two alternate in one process (docs/decisions/0004).
 """
 
 import argparse
@@ -39,9 +39,9 @@ def main() -> None:
 def decode(layer: SelfAttention, steps: int) -> list[float]:
     x, state, taken = torch.randn(8, 1, 256), None, []
     for _ in range(steps):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         _, state = layer(x, state=state)
-        taken.append(time.perf_counter() - begun)
+        taken.append(time.perf_counter() - start)
     return taken
 
 

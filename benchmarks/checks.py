@@ -1,8 +1,8 @@
-"""What it would cost to look at the values of lengths and tokens on every device, as is done on the CPU.
+"""The cost of checking the values of lengths and tokens on every device, as the CPU does.
 
     python benchmarks/checks.py [--device cuda]
 
-The same model with and without the look, in turns, in one process; milliseconds, medians (docs/decisions/0005).
+The same model with and without the checks, which alternate in one process; median milliseconds (docs/decisions/0005).
 """
 
 import argparse
@@ -71,11 +71,11 @@ def decoding(model: Model, device: torch.device) -> Callable[[], None]:
 def compare(name: str, step: Callable[[], None], device: torch.device) -> None:
     times: dict[bool, list[float]] = {False: [], True: []}
     for turn in range(12 if device.type == "cpu" else 40):
-        for looks in times:
-            with patch("seqloom.nn.validation.readable", lambda tensor, looks=looks: looks):
+        for checks in times:
+            with patch("seqloom.nn.validation.readable", lambda tensor, checks=checks: checks):
                 taken = once(step, device)
             if turn > 2:
-                times[looks].append(taken)
+                times[checks].append(taken)
     print(f"{name:<52}{statistics.median(times[False]):>10.2f}{statistics.median(times[True]):>10.2f}", flush=True)
 
 
@@ -83,12 +83,12 @@ def once(step: Callable[[], None], device: torch.device) -> float:
     """Four steps in a row, so that work queues up where nothing waits; milliseconds a step."""
     if device.type == "cuda":
         torch.cuda.synchronize()
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(4):
         step()
     if device.type == "cuda":
         torch.cuda.synchronize()
-    return (time.perf_counter() - begun) * 1e3 / 4
+    return (time.perf_counter() - start) * 1e3 / 4
 
 
 if __name__ == "__main__":

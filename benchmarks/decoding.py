@@ -1,13 +1,13 @@
-"""Decoding beside `transformers`: the same random Transformer in both, tokens a second; then recurrent decoders.
+"""Decoding speed against `transformers`, the same random Transformer in both; then of recurrent decoders.
 
     python benchmarks/decoding.py [--threads 2] [--rounds 3]
 
-6 + 6 blocks, 512 wide, 32 sources of 24 tokens, 64 tokens each and no early end, float32, CPU, in one process. The two
-must agree before they are timed: in their scores to 1e-4, and in every token written greedily, save where the two best
-lie within 1e-4 of each other. They take turns, and medians are shown, so that both meet the same weather. The floor is
-what the products take at the rate of a large one, or the reads of weights and caches at the rate of a long one,
-whichever is longer. Weights are laid out once for all turns of a row, as for all batches of an evaluation. On a busy
-machine set OMP_WAIT_POLICY=PASSIVE: threads that spin for each other slow both sides.
+6 + 6 blocks of width 512, 32 sources of 24 tokens, 64 tokens each without an early end, float32, CPU, one process.
+Before timing, both must give the same scores to 1e-4 and the same greedy tokens, except where the two best scores
+differ by less than 1e-4. They alternate, so that both meet the same load of the machine, and medians are shown.
+The floor is the larger of two times: the matrix products at the rate of a large product, and the reads of weights and
+caches at the bandwidth of a long read. Weights are packed once per table row, as in an evaluation. On a busy machine
+set OMP_WAIT_POLICY=PASSIVE: threads that spin while they wait slow down both sides.
 """
 
 import argparse
@@ -101,13 +101,13 @@ def alone(vocabularies: list[int], rounds: int, machine: Machine) -> None:
                 work = Work(beam=beam)
                 with PackedWeights():
                     (taken,) = in_turns((our_turn(model, source, work),), rounds, machine)
-                told = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
+                label = f"{name}, {vocabulary:,}, {'greedy' if beam == 1 else f'beam {beam}'}"
                 best = work.tokens / floor(model, work, machine)
-                print(f"{told:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
+                print(f"{label:<44}{best:>9,.0f}{work.tokens / taken:>9,.0f}", flush=True)
 
 
 def by_length(lengths: list[int], rounds: int, machine: Machine) -> None:
-    """Milliseconds of one step, the search included, once so many tokens stand written."""
+    """Milliseconds of one step, the search included, after so many tokens."""
     vocabulary, rows = 8_000, 8
     print(
         f"\n{'ms a step after so many tokens, ' + f'{rows} rows':<46}{''.join(f'{length:>9,}' for length in lengths)}"
@@ -174,35 +174,35 @@ def sources(vocabulary: int) -> Tensor:
 def assert_same_scores(theirs: nn.Module, model: EncoderDecoder, source: Tensor) -> None:
     target = torch.cat([torch.full((len(source), 1), END), source[:, :8]], dim=1)
     wanted = theirs(input_ids=source, decoder_input_ids=target).logits
-    came, _ = model.step(target, model.start(source))
-    torch.testing.assert_close(came, wanted, rtol=0, atol=NEAR)
+    logits, _ = model.step(target, model.start(source))
+    torch.testing.assert_close(logits, wanted, rtol=0, atol=NEAR)
 
 
 @torch.no_grad()
 def compare(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
-    """Where the two first part, row by row, the two tokens must be as likely as each other, to 1e-4."""
+    """In each row, where the two first differ, their tokens must have equal scores, to 1e-4."""
     parted = []
-    for row, (one, other) in enumerate(zip(written, wanted, strict=True)):
-        if one == other:
+    for row, (first, second) in enumerate(zip(written, wanted, strict=True)):
+        if first == second:
             continue
-        step = next(k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
-        logits, _ = model.next_token_logits(torch.tensor([[END, *one[:step]]]), model.start(source[row : row + 1]))
-        gap = float((logits[0, one[step]] - logits[0, other[step]]).abs())
-        assert gap < NEAR, f"row {row}, step {step}: {one[step]} and {other[step]} are {gap} apart"
+        step = next(k for k, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
+        logits, _ = model.next_token_logits(torch.tensor([[END, *first[:step]]]), model.start(source[row : row + 1]))
+        gap = float((logits[0, first[step]] - logits[0, second[step]]).abs())
+        assert gap < NEAR, f"row {row}, step {step}: {first[step]} and {second[step]} are {gap} apart"
         parted.append(f"row {row} at step {step}, {gap:.1e} apart")
     return "the same tokens" if not parted else f"the same tokens but for {'; '.join(parted)}"
 
 
 @torch.no_grad()
 def compare_beams(model: EncoderDecoder, source: Tensor, written: list[list[int]], wanted: list[list[int]]) -> str:
-    """Texts that are not the same must be as likely as each other, to 1e-4 a token."""
-    differ = [row for row, (one, other) in enumerate(zip(written, wanted, strict=True)) if one != other]
+    """Texts that differ must have equal scores, to 1e-4 per token."""
+    differ = [row for row, (first, second) in enumerate(zip(written, wanted, strict=True)) if first != second]
     for row in differ:
         texts = torch.tensor([written[row], wanted[row]])
-        given = torch.cat([torch.full((2, 1), END), texts[:, :-1]], dim=1)
-        logits, _ = model.step(given, model.start(source[row : row + 1].expand(2, -1)))
-        one, other = logits.log_softmax(dim=2).gather(2, texts[:, :, None]).mean(dim=(1, 2)).tolist()
-        assert abs(one - other) < NEAR, f"row {row}: the two texts are {one - other} apart a token"
+        inputs = torch.cat([torch.full((2, 1), END), texts[:, :-1]], dim=1)
+        logits, _ = model.step(inputs, model.start(source[row : row + 1].expand(2, -1)))
+        first, second = logits.log_softmax(dim=2).gather(2, texts[:, :, None]).mean(dim=(1, 2)).tolist()
+        assert abs(first - second) < NEAR, f"row {row}: the two texts are {first - second} apart a token"
     return f"{len(written) - len(differ)} of {len(written)} texts the same"
 
 
@@ -223,22 +223,22 @@ def our_turn(model: EncoderDecoder, source: Tensor, work: Work) -> Callable[[], 
     options = Decode(temperature=0, beam_size=work.beam, max_length=work.steps)
 
     def turn() -> list[list[int]]:
-        found = decode(model, source, prompts=[[END]] * len(source), end=END, banned=[END], options=options)
-        return [hypotheses[0].tokens for hypotheses in found]
+        batches = decode(model, source, prompts=[[END]] * len(source), end=END, banned=[END], options=options)
+        return [hypotheses[0].tokens for hypotheses in batches]
 
     return turn
 
 
 def in_turns(calls: tuple[Callable[[], object], ...], rounds: int, machine: Machine) -> list[float]:
-    """Median seconds of each, taken in turns; the machine's own rates are looked at in each turn too."""
+    """Median seconds of each, measured alternately; the rates of the machine are measured in each turn too."""
     taken: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
     for _ in range(rounds):
         for times, call in zip(taken, calls, strict=True):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             call()
-            times.append(time.perf_counter() - begun)
+            times.append(time.perf_counter() - start)
         machine.look()
     return [statistics.median(times) for times in taken]
 

@@ -1,9 +1,8 @@
-"""What `--dry-run` predicts beside what the run then takes, on the embedded corpora; asked for: within 25%.
+"""The time that `--dry-run` predicts against the time that the run takes, on embedded corpora; the goal is 25%.
 
     python benchmarks/estimate.py [--steps 400]
 
-The run is timed from the moment its data are ready to the end of its report: steps, validations, samples,
-checkpoints, scores.
+The run is timed from prepared data to the written report: steps, validations, samples, checkpoints and scores.
 """
 
 import argparse
@@ -36,13 +35,13 @@ def main() -> None:
     print(f"{'':24s}{'estimate':>10s}{'took':>10s}{'estimate / took':>18s}")
     for name, raw in CASES.items():
         session = Session.prepare(experiment({**raw, "train": {"steps": options.steps}}))
-        said = estimate(session).seconds
+        predicted = estimate(session).seconds
         with tempfile.TemporaryDirectory() as folder:
-            begun = time.monotonic()
+            start = time.monotonic()
             session.start(Path(folder) / "run")
             write_report(Path(folder) / "run")
-            took = time.monotonic() - begun
-        print(f"{name:24s}{said:8.1f} s{took:8.1f} s{said / took:18.2f}", flush=True)
+            actual = time.monotonic() - start
+        print(f"{name:24s}{predicted:8.1f} s{actual:8.1f} s{predicted / actual:18.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""A large text made ready for a language model: tokens a second, and the most memory that the process held.
+"""Preparing a large text for a language model: tokens per second and peak memory.
 
     python benchmarks/large_text.py [--megabytes 1024] [--kinds character byte word bpe] [--steps 20]
 
-The text is Python's standard library again and again, each line with a number, so that no two lines are equal. Each
-kind of tokenizer has a process of its own: it splits, learns the tokenizer from a bounded sample, writes all tokens to
-mapped files, and takes a few training steps from them. Reading alone, over the same file, is the floor beside it; the
-memory is told twice, once the data are ready and after the steps, as a step over a large vocabulary takes the most.
+The text is Python's standard library, repeated, with a number in each line so that all lines differ. Each kind of
+tokenizer runs in a process of its own: it splits the text, learns the tokenizer from a bounded sample, writes all
+tokens to memory-mapped files and takes a few training steps. The floor is the time of reading the file. Memory is shown
+after preparation and after the steps, since a step with a large vocabulary needs the most.
 """
 
 import argparse
@@ -35,17 +35,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "large.txt"
         size = make(text, options.megabytes << 20)
-        begun = time.monotonic()
+        start = time.monotonic()
         characters = sum(map(len, read_chunks(text)))
-        reading = time.monotonic() - begun
+        reading = time.monotonic() - start
         print(f"{size / 2**20:,.0f} MiB, {characters:,} characters; reading alone {reading:.1f} s")
         print(f"{'tokenizer':12s}{'tokens':>16s}{'ready in':>12s}{'of reading':>12s}{'tokens/s':>14s}", end="")
         print(f"{'peak RSS':>12s}{'with steps':>12s}")
         for kind in options.kinds:
             environment = {**os.environ, "SEQLOOM_CACHE": f"{folder}/cache-{kind}"}
             program = [sys.executable, __file__, "--steps", str(options.steps), "--child", kind, str(text)]
-            told = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-            tokens, seconds, ready, most = json.loads(told)
+            output = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+            tokens, seconds, ready, most = json.loads(output)
             print(
                 f"{kind:12s}{tokens:16,d}{seconds:10.1f} s{seconds / reading:11.0f}x{tokens / seconds:14,.0f}", end=""
             )
@@ -69,14 +69,14 @@ def child(kind: str, text: str, steps: int) -> None:
     from seqloom.tasks.registry import experiment
     from seqloom.training.session import Session
 
-    begun = time.monotonic()
+    start = time.monotonic()
     raw = {
         "task": "language",
         "data": {"train": text, "tokenizer": kind, "valid_share": 0.01},
         "model": {"size": "tiny"},
     }
     session = Session.prepare(experiment({**raw, "train": {"steps": steps}}))
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start
     ready = peak()
     tokens = sum(map(len, session.task.data.tokens.values()))  # type: ignore[attr-defined]
     trainer = session.trainer([])

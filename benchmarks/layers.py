@@ -1,10 +1,9 @@
-"""seqloom's layers beside `torch.nn`'s, on the same input in one process: forward and backward, milliseconds.
+"""seqloom's layers against `torch.nn`'s on the same input in one process: forward and backward, milliseconds.
 
     python benchmarks/layers.py [--device cuda] [--dtype bfloat16]
 
-The floor is the time that the matrix products alone would take at the rate that a large product reaches on this
-machine.
-A ratio of 1.00 says that the contract (state, lengths, checks) costs nothing over the bare module.
+The floor is the time of the matrix products alone, at the rate of a large product on this machine.
+A ratio of 1.00 means that the contract (state, lengths, checks) costs nothing over the plain module.
 """
 
 import argparse
@@ -114,12 +113,12 @@ class Causal(nn.Module):
 
 
 def together(theirs: nn.Module, ours: nn.Module, x: Tensor, seconds: float) -> tuple[float, float]:
-    """Median milliseconds of each, taken in turns so that both meet the same weather."""
+    """Median milliseconds of each, measured alternately so that both meet the same load."""
     times: tuple[list[float], list[float]] = ([], [])
     for module in (theirs, ours) * 2:
         once(module, x)
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < 2 * seconds or len(times[0]) < 5:
+    start = time.perf_counter()
+    while time.perf_counter() - start < 2 * seconds or len(times[0]) < 5:
         for taken, module in zip(times, (theirs, ours), strict=True):
             taken.append(once(module, x))
     return statistics.median(times[0]), statistics.median(times[1])
@@ -130,11 +129,11 @@ def once(module: nn.Module, x: Tensor) -> float:
     x = x.detach().requires_grad_()
     module.zero_grad()
     synchronise(x)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     y = module(x)
     (y[0] if isinstance(y, tuple) else y).sum().backward()
     synchronise(x)
-    return (time.perf_counter() - begun) * 1e3
+    return (time.perf_counter() - start) * 1e3
 
 
 def product_rate(device: torch.device, dtype: torch.dtype) -> float:
@@ -144,10 +143,10 @@ def product_rate(device: torch.device, dtype: torch.dtype) -> float:
 
     def product() -> float:
         synchronise(a)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         a @ b
         synchronise(a)
-        return time.perf_counter() - begun
+        return time.perf_counter() - start
 
     return 2 * size**3 / statistics.median(product() for _ in range(12))
 

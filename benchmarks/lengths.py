@@ -1,13 +1,13 @@
-"""Rows of unequal length through a recurrent layer, four ways in one process: forward and backward, milliseconds.
+"""Rows of unequal length through a recurrent layer, in four ways in one process: forward and backward, milliseconds.
 
     python benchmarks/lengths.py [--device cuda] [--dtype bfloat16] [--seconds 2]
 
 padded    torch's module on all steps, padding included: no lengths, so its final state is that of the padding
 packed    torch's module on a packed sequence
-seqloom   `Recurrent` with lengths: the same kernel on all steps, held still past a row's end
-loop      `Recurrent` with lengths, on the plain loop over the cell's step
+seqloom   `Recurrent` with lengths: the same kernel on all steps, with states frozen beyond a row's end
+loop      `Recurrent` with lengths, with the plain loop over the cell's step
 
-Packed, seqloom and loop agree before they are timed: outputs, and the final state of each row.
+Before timing, packed, seqloom and loop must agree in outputs and in the final state of each row.
 """
 
 import argparse
@@ -103,13 +103,13 @@ def agree(ways: dict[str, Way], x: Tensor, lengths: Tensor) -> None:
 
 
 def together(ways: dict[str, Way], x: Tensor, lengths: Tensor, seconds: float) -> dict[str, float]:
-    """Median milliseconds of each, taken in turns so that all meet the same weather."""
+    """Median milliseconds of each, measured alternately so that all meet the same load."""
     rounds = [partial(once, way, x, lengths) for way in ways.values()]
     for one in rounds * 2:
         one()
     times: list[list[float]] = []
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < len(ways) * seconds or len(times) < 5:
+    start = time.perf_counter()
+    while time.perf_counter() - start < len(ways) * seconds or len(times) < 5:
         times.append([one() for one in rounds])
     return {name: statistics.median(taken) for name, taken in zip(ways, zip(*times, strict=True), strict=True)}
 
@@ -118,11 +118,11 @@ def once(way: Way, x: Tensor, lengths: Tensor) -> float:
     """Forward and backward, to the weights and to x, from the outputs and the final state."""
     x = x.detach().requires_grad_()
     synchronise(x)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     y, final = way(x, lengths)
     (y.sum() + sum(each.sum() for each in final)).backward()
     synchronise(x)
-    return 1e3 * (time.perf_counter() - begun)
+    return 1e3 * (time.perf_counter() - start)
 
 
 def synchronise(x: Tensor) -> None:

@@ -1,9 +1,9 @@
-"""One step of a recurrent layer on torch's kernel and on the loop, in one process; milliseconds, medians.
+"""One step of a recurrent layer on torch's kernel and in the plain loop, in one process; median milliseconds.
 
     python benchmarks/one_step.py [--device cuda]
 
-A step takes no time to fuse over, so `seqloom.kernels.choose_backend` runs it on
-the loop. This measures what that gains and costs.
+A single step leaves no time dimension to fuse over, so `seqloom.kernels.choose_backend` runs it in the plain loop. This
+measures what that gains and costs.
 """
 
 import argparse
@@ -41,12 +41,12 @@ def measure(backend: str, call: Callable[[], object]) -> float:
     with kernels.use(backend):
         for turn in range(25):
             synchronise()
-            begun = time.perf_counter()
+            start = time.perf_counter()
             for _ in range(4):
                 call()
             synchronise()
             if turn > 4:
-                taken.append((time.perf_counter() - begun) * 1e3 / 4)
+                taken.append((time.perf_counter() - start) * 1e3 / 4)
     return statistics.median(taken)
 
 

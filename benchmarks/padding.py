@@ -1,10 +1,10 @@
-"""How much of what is read in an epoch is padding: SST-2, UD English EWT and names, at the default budget of tokens.
+"""The fraction of padding in the batches of an epoch: SST-2, UD English EWT and names, at the default batch size.
 
     python benchmarks/padding.py DATA
 
-DATA is a folder that holds sst2/{train,dev,test}.tsv, ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt.
-`train` is the first epoch of a run; the other splits are read for a score. Where all is a few batches, there are few
-rows of each length, and more is padding.
+DATA is a folder with sst2/{train,dev,test}.tsv, ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt.
+`train` is the first epoch of a run; the other splits are read for their scores. A small split has few rows of each
+length, and so more padding.
 """
 
 import argparse
@@ -53,10 +53,11 @@ def measure(data: Path, name: str) -> None:
     prepared = Session.prepare(chosen).task
     assert isinstance(prepared, RowTask)
     for split, rows in prepared.data.splits.items():
-        whole = rows[prepared.rows].lengths()
-        lengths = np.minimum(whole, chosen.data.max_length or whole.max())
-        batches = batches_by_length(lengths, chosen.train.batch, seed=chosen.seed if split == TRAIN else 0, epoch=0)
-        cells = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch:>8,}{len(batches):>9,}"
+        all_lengths = rows[prepared.rows].lengths()
+        lengths = np.minimum(all_lengths, chosen.data.max_length or all_lengths.max())
+        seed = chosen.seed if split == TRAIN else 0
+        batches = batches_by_length(lengths, chosen.train.batch_tokens, seed=seed, epoch=0)
+        cells = f"{len(lengths):>8,}{lengths.sum():>10,}{chosen.train.batch_tokens:>8,}{len(batches):>9,}"
         print(f"{name:<16}{split:<8}{cells}{padding(lengths, batches):>9.1%}", flush=True)
 
 

@@ -1,13 +1,13 @@
-"""Drawn scenes described: exact captions, and whether the model looks at what it names while it names it.
+"""Captions of drawn scenes: exact match, and whether the model attends to the object that it names.
 
     python benchmarks/scenes.py [RUN] [--seed 1]
 
-Without RUN, trains one first: a few minutes on a GPU, hours on a CPU. It is a GRU that is told nothing of the picture
-before its first step, looks after each, and carries nothing of what it saw to the next: it has to look at a thing to
-name it.
+Without RUN, it trains a model first: a few minutes on a GPU, hours on a CPU. The model is a GRU that sees the image by
+attention only: nothing of the image is in its initial state, and no context is passed on to the next step. So it has to
+attend to an object to name it.
 
-The drawing knows where each object is: for every noun of a scene kept for testing that is rightly said, the region with
-the greatest weight, while it is written, must overlap the object's box.
+The position of each object is known. For every correctly generated noun of the test scenes, the region with the largest
+attention weight must overlap the object's box.
 """
 
 import argparse
@@ -51,52 +51,52 @@ RECIPE: dict[str, Any] = {
 }
 
 
-def measured(run: Run) -> dict[str, float]:
-    """Over the test split: the share of exact captions, the nouns rightly said, and the share of these looked at."""
+def measure(run: Run) -> dict[str, float]:
+    """On the test split: exact match, and for correctly generated nouns the fraction whose object is attended to."""
     chosen = run.experiment.model_copy(
         update={"data": run.experiment.data.model_copy(update={"corpus": "scenes", "train": ()})}
     )
     data = chosen.data
-    task = Caption.prepare(chosen, DataSource.resolve(data, Caption.data_spec).hashed())
+    task = Caption.prepare(chosen, DataSource.resolve(data, chosen.data_spec).hashed())
     test = task.data.splits["test"]
     scenes = [scene for (scene, _), _ in captioned(data.seed, data.corpus_length, data.examples)]
-    grid = task.source.grid(chosen.model)
+    grid = task.image_grid()
     exact, hits = [], []
     options = chosen.decode.model_copy(update={"n_best": 1})
     with torch.inference_mode():
         for rows in task.decoding_batches(test, options):
-            found = task.write(run.model, task.source.batch(test, rows), options, run.device, attention=True)
-            for row, (best, *_) in zip(rows.tolist(), found, strict=True):
+            hypotheses = task.decode(run.model, task.source_batch(test, rows), options, run.device, attention=True)
+            for row, (best, *_) in zip(rows.tolist(), hypotheses, strict=True):
                 scene = scenes[int(test.line[row]) - 1]
-                said = task.target.decode(best.tokens).split()
-                exact.append(" ".join(said) == scene.caption)
-                hits += looked_at(scene, said, best.alignment.numpy(force=True).reshape(-1, *grid))
-    shares = {"exact": round(float(np.mean(exact)), 3), "looked at": round(float(np.mean(hits)), 3)}
+                words = task.target.decode(best.tokens).split()
+                exact.append(" ".join(words) == scene.caption)
+                hits += attended_nouns(scene, words, best.alignment.numpy(force=True).reshape(-1, *grid))
+    shares = {"exact": round(float(np.mean(exact)), 3), "attended": round(float(np.mean(hits)), 3)}
     return {"scenes": len(exact), "nouns": len(hits), **shares}
 
 
-def looked_at(scene: Scene, said: list[str], weights: Float[ndarray, "steps rows columns"]) -> list[bool]:
-    """For each thing whose noun was said in its turn, whether the model looked at it then; a word is a token here."""
-    steps = [step for step, word in enumerate(said) if word in SHAPES]
-    both = zip(steps, scene.objects, strict=False)  # there may be too many nouns, or too few
-    return [attended(weights[step], thing.box) for step, thing in both if said[step] == thing.words[-1]]
+def attended_nouns(scene: Scene, words: list[str], weights: Float[ndarray, "steps rows columns"]) -> list[bool]:
+    """For each object whose noun is generated in its position, whether it is attended to; each word is a token."""
+    steps = [step for step, word in enumerate(words) if word in SHAPES]
+    pairs = zip(steps, scene.objects, strict=False)  # there may be too many nouns or too few
+    return [attended(weights[step], item.box) for step, item in pairs if words[step] == item.words[-1]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", nargs="?")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    if given.run:
-        print(measured(seqloom.load(given.run)))
+    options = parser.parse_args()
+    if options.run:
+        print(measure(seqloom.load(options.run)))
         return
     folder = Path(tempfile.mkdtemp()) / "scenes"
     try:
-        begun = time.monotonic()
-        recipe = {**RECIPE, "data": {**RECIPE["data"], "seed": given.seed}}
-        run = seqloom.train("caption", **recipe, seed=given.seed, out=folder)
-        device, took = resolve_device(run.experiment.train.device), time.monotonic() - begun
-        print(f"seed {given.seed}, trained on {device} in {took:.0f} s: {measured(run)}")
+        start = time.monotonic()
+        recipe = {**RECIPE, "data": {**RECIPE["data"], "seed": options.seed}}
+        run = seqloom.train("caption", **recipe, seed=options.seed, out=folder)
+        device, took = resolve_device(run.experiment.train.device), time.monotonic() - start
+        print(f"seed {options.seed}, trained on {device} in {took:.0f} s: {measure(run)}")
     finally:
         shutil.rmtree(folder.parent)
 

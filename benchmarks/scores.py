@@ -1,13 +1,13 @@
-"""Every attention score, on one kernel and written out: forward and backward, milliseconds; how exact in bfloat16.
+"""Every attention score with its kernel and written out: forward and backward, milliseconds; its error in bfloat16.
 
     python benchmarks/scores.py [--device cuda] [--dtype bfloat16] [--steps 1024]
 
-kernel       as seqloom runs it: `scaled_dot_product_attention` after the score's two maps (additive: its own sum)
-written out  from the score's own formula, with all weights in memory
-error        of the context in bfloat16, the largest, against float64 on the same (rounded) numbers
+kernel       as seqloom computes it: `scaled_dot_product_attention` of mapped queries and keys (additive: its own sum)
+written out  by the score's formula, with all weights in memory
+error        of the context in bfloat16: the largest difference from float64 on the same (rounded) numbers
 
-The last two lines are the Gaussian score at a width of 1, where |k|²/2 is large beside the differences that count, with
-that term in one bfloat16 column beside the key and in two (a coarse one and what it leaves over), as seqloom has it.
+The last two lines are the Gaussian score with width 1, where |k|²/2 is large against the differences that matter: with
+that term in one bfloat16 column beside the key, and in two (a coarse one and the remainder), as in seqloom.
 """
 
 import argparse
@@ -76,20 +76,20 @@ def error(attention: Attention, query: Tensor, key: Tensor, value: Tensor) -> fl
 
 
 def together(ways: list[Callable[[], Tensor]], seconds: float) -> list[float]:
-    """Median milliseconds of each, forward and backward, taken in turns so that all meet the same weather."""
+    """Median milliseconds of each, forward and backward, measured alternately so that all meet the same load."""
     times: list[list[float]] = []
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < len(ways) * seconds or len(times) < 5:
+    start = time.perf_counter()
+    while time.perf_counter() - start < len(ways) * seconds or len(times) < 5:
         times.append([once(way) for way in ways])
     return [statistics.median(taken) for taken in zip(*times[1:], strict=True)]
 
 
 def once(way: Callable[[], Tensor]) -> float:
     synchronise()
-    begun = time.perf_counter()
+    start = time.perf_counter()
     way().sum().backward()
     synchronise()
-    return 1e3 * (time.perf_counter() - begun)
+    return 1e3 * (time.perf_counter() - start)
 
 
 def synchronise() -> None:

@@ -1,8 +1,8 @@
-"""What a step of decoding is made of: each part as seqloom does it, and as torch alone would.
+"""The parts of a decoding step: the time of each in seqloom and in plain torch.
 
     python benchmarks/step_parts.py [--threads 2] [--rounds 30]
 
-For the Transformer of `benchmarks/decoding.py` on the CPU, float32. The two take turns; medians are shown.
+The Transformer of `benchmarks/decoding.py`, CPU, float32. The two alternate; medians are shown.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""The trainer beside a loop written by hand: the same model, the same batches, the same optimizer; milliseconds a step.
+"""The trainer against a hand-written loop with the same model, batches and optimizer; milliseconds per step.
 
     python benchmarks/trainer.py [--steps 60]
 
-Both run in turn, in one process, from the same weights; they must end with the same loss. The loop by hand does what
-everyone's does: zero the gradients, forward, backward, clip, step; it shares the trainer's batches, seeding and
-schedule, so what those cost is not in the overhead. The trainer also checks that numbers are finite, counts, and tells
-what happens to a listener that writes a line every ten steps. Checkpoints and validations are not timed.
+Both alternate in one process, from the same weights, and must end with the same loss. The hand-written loop does the
+usual: zero the gradients, forward, backward, clip, step. It shares the trainer's batches, seeding and schedule, so
+their cost is not part of the overhead. The trainer also checks that numbers are finite, counts, and logs a line every
+ten steps. Checkpoints and validations are not timed.
 """
 
 import argparse
@@ -55,13 +55,13 @@ def row(name: str, session: Session, steps: int) -> str:
         ours: list[float] = []
         theirs: list[float] = []
         for number in range(steps + 5):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             hand.step(number)
             between = time.perf_counter()
             trainer_step(trainer)
             after = time.perf_counter()
             if number >= 5:
-                theirs.append(between - begun)
+                theirs.append(between - start)
                 ours.append(after - between)
     one, other = hand.loss, trainer.progress.recent.loss / max(1, trainer.progress.recent.count)
     assert trainer.progress.step == steps + 5
@@ -91,7 +91,7 @@ class Hand:
         self.task, self.model, self.experiment = session.task, model, session.experiment
         part: Experiment = session.experiment
         kind = torch.optim.AdamW if part.train.optimizer == "adamw" else torch.optim.Adam
-        decay = part.train.decay if part.train.optimizer == "adamw" else 0.0
+        decay = part.train.weight_decay if part.train.optimizer == "adamw" else 0.0
         groups = [
             {"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": decay},
             {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},

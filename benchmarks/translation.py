@@ -1,16 +1,16 @@
-"""Translation measured: every score of attention, what a decoder without attention can't do, and Multi30k.
+"""Translation quality: every attention score, decoders without attention, and Multi30k.
 
     python benchmarks/translation.py scores [--cells rnn lstm gru transformer] [--scores dot ...] [--budget 180]
     python benchmarks/translation.py bottleneck [--corpora copy numbers] [--lengths 5 10 20 30]
     python benchmarks/translation.py multi30k DATA [--budget 1800]
 
 scores      numbers in words, English to French: recurrent decoders with each score, and the Transformer
-bottleneck  one GRU, with attention and without: on copies of growing length, and on numbers longer than any it has seen
-multi30k    English to German: DATA holds train.en-de.tsv and val.en-de.tsv, which don't come with seqloom
+bottleneck  one GRU, with attention and without: on copies of growing length, and on longer numbers than in training
+multi30k    English to German: DATA holds train.en-de.tsv and val.en-de.tsv, which seqloom does not include
 
-Each row is one call of `seqloom.train`, printed when it is there, as Markdown; progress goes to standard error. Seconds
-are those of training, validations included. What took longer than the budget is marked, and still shown.
-Texts are written with a beam of 4, unless a row says otherwise.
+Each row is one call of `seqloom.train`, printed as Markdown when it ends; progress goes to standard error. Seconds are
+of training, validations included. A row that took longer than the budget is marked. Decoding uses a beam of 4 unless a
+row says otherwise.
 """
 
 import argparse

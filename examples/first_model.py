@@ -26,7 +26,7 @@ from matplotlib import pyplot as plt
 
 STREAMS, BPTT = 32, 64  # parallel streams of text, and the steps after which the gradient is cut
 EMBEDDING, HIDDEN = 64, 256
-console = Console(highlight=False, soft_wrap=True)  # a line is a line, however wide the terminal
+console = Console(highlight=False, soft_wrap=True)  # does not wrap lines
 
 
 def main() -> None:
@@ -92,43 +92,43 @@ def standard_library(characters: int) -> tuple[str, int]:
 
 
 def streams(tokens: torch.Tensor) -> torch.Tensor:
-    """One long text as shorter ones side by side, so that the state can be carried along each: [streams, time]."""
+    """One long text cut into parallel streams, each with a state of its own: [streams, time]."""
     time = len(tokens) // STREAMS
     return tokens[: STREAMS * time].reshape(STREAMS, time)
 
 
 def fit(model: Model, train: torch.Tensor, seconds: float) -> list[float]:
-    """Truncated BPTT: the state goes on from batch to batch, the gradient does not."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=4e-3)
+    """Truncated BPTT: the state is carried from batch to batch, the gradient is not."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
     model.train()
     losses: list[float] = []
-    state, at, begun = model.start(train), 0, time.monotonic()
+    state, at, start = model.start(train), 0, time.monotonic()
     with Progress(
         TextColumn("train   "),
         BarColumn(40),
-        TextColumn("{task.percentage:3.0f}%  {task.fields[told]}"),
+        TextColumn("{task.percentage:3.0f}%  {task.fields[status]}"),
         console=console,
     ) as progress:
-        bar = progress.add_task("", total=seconds, told="")
-        while (spent := time.monotonic() - begun) < seconds:
-            for group in optimiser.param_groups:
-                group["lr"] = 4e-3 * min(1.0, 0.05 + 2 * (1 - spent / seconds))  # the second half goes down
+        bar = progress.add_task("", total=seconds, status="")
+        while (spent := time.monotonic() - start) < seconds:
+            for group in optimizer.param_groups:
+                group["lr"] = 4e-3 * min(1.0, 0.05 + 2 * (1 - spent / seconds))  # falls in the second half
             if at + BPTT + 1 > train.shape[1]:
                 state, at = model.start(train), 0
             y, state = model(train[:, at : at + BPTT], state=state.detach())
             loss = model.head.loss(y, train[:, at + 1 : at + BPTT + 1]).mean
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            optimizer.step()
             at += BPTT
             losses.append(loss.item())
-            spent = time.monotonic() - begun
+            spent = time.monotonic() - start
             rate = len(losses) * STREAMS * BPTT / spent
             recent = sum(losses[-20:]) / len(losses[-20:])
-            told = f"loss {recent:.3f}  {rate:,.0f} characters/s  {max(0, seconds - spent):.0f} s left"
-            progress.update(bar, completed=spent, told=told)
-        progress.update(bar, completed=seconds, told=told.rsplit("  ", 1)[0])
+            status = f"loss {recent:.3f}  {rate:,.0f} characters/s  {max(0, seconds - spent):.0f} s left"
+            progress.update(bar, completed=spent, status=status)
+        progress.update(bar, completed=seconds, status=status.rsplit("  ", 1)[0])
     return losses
 
 

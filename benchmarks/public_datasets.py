@@ -1,9 +1,9 @@
-"""Scores on public data sets, beside those of the literature; each is one call of `seqloom.train`.
+"""Scores on public data sets against those of the literature; each is one call of `seqloom.train`.
 
-    python benchmarks/figures.py DATA [shakespeare-transformer shakespeare-lstm sst2 ewt names]
+    python benchmarks/public_datasets.py DATA [shakespeare-transformer shakespeare-lstm sst2 ewt names]
 
-DATA is a folder that holds tinyshakespeare/input.txt, sst2/{train,dev,test}.tsv,
-ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt. None of it comes with seqloom.
+DATA is a folder with tinyshakespeare/input.txt, sst2/{train,dev,test}.tsv,
+ud-english-ewt/en_ewt-ud-{train,dev,test}.conllu and names/*.txt. seqloom does not include them.
 """
 
 import argparse
@@ -98,38 +98,38 @@ def main() -> None:
     arguments.add_argument("--keep", type=Path, help="keep the runs in this folder")
     options = arguments.parse_args()
     if options.data is None:
-        print("Name the folder of data sets: python benchmarks/figures.py DATA")
+        print("Name the folder of data sets: python benchmarks/public_datasets.py DATA")
         return
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, seed {options.seed}")
     for name in options.names or EXPERIMENTS:
         print(row(name, EXPERIMENTS[name], options.data, options.seed, options.keep), flush=True)
 
 
-def row(name: str, said: dict[str, Any], data: Path, seed: int, keep: Path | None) -> str:
-    """Train, and say in one line what came out."""
+def row(name: str, spec: dict[str, Any], data: Path, seed: int, keep: Path | None) -> str:
+    """Train, and return a table row of the result."""
     out = (keep or Path(tempfile.mkdtemp())) / name
-    begun = time.monotonic()
+    start = time.monotonic()
     run = seqloom.train(
-        said["task"],
-        *(data / file for file in said["files"]),
-        valid=data / said["valid"] if "valid" in said else (),
-        test=data / said["test"] if "test" in said else (),
-        model=said["model"],
-        data={"seed": seed, **said.get("data", {})},
-        train=said["train"],
+        spec["task"],
+        *(data / file for file in spec["files"]),
+        valid=data / spec["valid"] if "valid" in spec else (),
+        test=data / spec["test"] if "test" in spec else (),
+        model=spec["model"],
+        data={"seed": seed, **spec.get("data", {})},
+        train=spec["train"],
         seed=seed,
         out=out,
     )
-    seconds = time.monotonic() - begun
-    part, score = said["score"]
+    seconds = time.monotonic() - start
+    split, score = spec["score"]
     size, scores = run.manifest.parameters, run.scores
     if keep is None:
         shutil.rmtree(out.parent)
-    beside = f"   literature {said['literature']}" if said["literature"] else ""
+    suffix = f"   literature {spec['literature']}" if spec["literature"] else ""
     chosen = f"{scores['chosen_by']} {scores['valid'][scores['chosen_by']]:.4f} at step {scores['best_step']}"
     return (
-        f"{name:24s} {part} {score} {scores[part][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
-        f"   (validation: {chosen}){beside}"
+        f"{name:24s} {split} {score} {scores[split][score]:.4f}   {size:,} parameters   {seconds:.0f} s"
+        f"   (validation: {chosen}){suffix}"
     )
 
 
