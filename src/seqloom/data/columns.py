@@ -1,10 +1,11 @@
 """Which column of a table holds what: as named in the config, or guessed from the first rows; and its rows."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> C
             message = f"{len(names):,} different keys, too many to guess which is {which}"
             all_of_them = {1: "it", 2: "both"}.get(len(roles), "all")
             raise DataError(path, message, f"Name {all_of_them} with {keys_of(roles)}", code="too-many-keys")
-        values: guess.Columns = KeyValues(objects, names)
+        values: Callable[[], guess.Columns] = partial(key_values, objects, names)
     else:
         rows = [list(map(str, record)) for _, record in head]
         is_named = any(name is not None and not name.isdecimal() for name in given.values())
@@ -122,25 +123,18 @@ def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> C
         width = row_width(path, rows, roles)
         header = guess_header(rows, width, roles) if header_guessed else data.header is not False
         names = column_names(path, rows, width, header)
-        values = list(zip(*(row for row in rows[header:] if len(row) == width), strict=True))
+        full_rows = [row for row in rows[header:] if len(row) == width]
+        values = partial(zip, *full_rows, strict=True)
     indices = locate(path, roles, given, names, header, values)
     guessed = [key for key, name in given.items() if name is None] + (["header"] if header_guessed else [])
     return Columns(roles, indices, header, names, tuple(guessed), head)
 
 
-class KeyValues:
-    """The values of JSON objects, generated key by key; one that is missing is an empty cell.
-
-    Objects may have few keys in common, so that a table of all keys would be far larger than the objects.
-    """
-
-    def __init__(self, objects: list[Mapping[str, object]], names: tuple[str, ...]) -> None:
-        self.objects, self.names = objects, names
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for name in self.names:
-            values = (record.get(name) for record in self.objects)
-            yield ["" if value is None or isinstance(value, dict) else str(value) for value in values]
+def key_values(objects: list[Mapping[str, object]], names: tuple[str, ...]) -> Iterator[list[str]]:
+    """The values of JSON objects, key by key, since a table of all keys may be far larger than the objects."""
+    for name in names:
+        values = (record.get(name) for record in objects)
+        yield ["" if value is None or isinstance(value, dict) else str(value) for value in values]
 
 
 def locate(
@@ -149,7 +143,7 @@ def locate(
     given: Mapping[str, str | None],
     names: tuple[str, ...],
     header: bool,
-    values: guess.Columns,
+    values: Callable[[], guess.Columns],
 ) -> tuple[int, ...]:
     """The column of each role: the named one, or one with a usual name, by its values, or by its position."""
     columns = {role.key: given_column(path, role.key, names, header, given[role.key]) for role in roles}
@@ -170,17 +164,17 @@ def taken(columns: Mapping[str, int | None]) -> set[int]:
 
 
 def guess_column(
-    path: Path, role: Role, position: int, names: tuple[str, ...], taken: set[int], values: guess.Columns
+    path: Path, role: Role, position: int, names: tuple[str, ...], taken: set[int], values: Callable[[], guess.Columns]
 ) -> int:
     """The likeliest column of a role, of those that no other has; by order, the one at the role's own position."""
     if role.guess == "label":
-        index = guess.label_column(values, taken)
+        index = guess.label_column(values(), taken)
         if index is None:
             columns = shorten(names)
             message = f"no column looks like a {role.name}: the values of each hardly repeat (columns: {columns})"
             raise DataError(path, message, f"Name the {role.name}'s with {key_of(role)}", code="no-label-column")
     elif role.guess == "text":
-        index = guess.text_column(values, taken)
+        index = guess.text_column(values(), taken)
     else:
         free = [index for index in range(len(names)) if index not in taken]
         index = position if position in free else next(iter(free), None)

@@ -59,7 +59,8 @@ def read_parallel(
                 on_bad_line(DataError(location, "the target is empty", FILL_IN, code="empty-target"))
             elif target_text:
                 on_bad_line(DataError(location, "the source is empty", FILL_IN, code="empty-source"))
-        check_equal_length(source, target)
+        if source.count != target.count:
+            raise unequal_lengths(*sorted((source, target), key=lambda side: side.count))
     if empty:
         advice = "Name two files with a sentence in each line"
         raise DataError(source.path, "there is no line that can be read", advice, code="no-pairs")
@@ -99,12 +100,8 @@ def align(source: SideReader, target: SideReader) -> Iterator[tuple[int, str, st
         pass
 
 
-def check_equal_length(source: SideReader, target: SideReader) -> None:
-    if source.count != target.count:
-        short, long = sorted((source, target), key=lambda side: side.count)
-        message = (
-            f"from here on {short.path} has no line to go with this one "
-            f"({counted(short.count, 'line')} there, {long.count:,} here)"
-        )
-        advice = "Find where they part: line n of one file must be the translation of line n of the other"
-        raise DataError(Location(str(long.path), short.count + 1), message, advice, code="unequal-lengths")
+def unequal_lengths(short: SideReader, long: SideReader) -> DataError:
+    counts = f"{counted(short.count, 'line')} there, {long.count:,} here"
+    message = f"from here on {short.path} has no line to go with this one ({counts})"
+    advice = "Find where they part: line n of one file must be the translation of line n of the other"
+    return DataError(Location(str(long.path), short.count + 1), message, advice, code="unequal-lengths")

@@ -106,24 +106,16 @@ class DataSpec:
 
     def corpus_versions(self, corpus: str | None) -> dict[str, str]:
         """What decides the content of a corpus besides its seed: versions, or the file of a user-defined one."""
-        origin = None if corpus is None else self.corpora.names.origin(corpus)
-        return embedded_versions(corpus) if origin is None else {origin.file or origin.module: origin.sha256}
-
-
-def embedded_versions(corpus: str | None) -> dict[str, str]:
-    """Versions that decide the content of an embedded corpus besides its seed.
-
-    >>> embedded_versions("copy"), list(embedded_versions("python"))
-    ({'edition': '1'}, ['edition', 'python'])
-    """
-    if corpus is None:
-        return {}
-    versions = {"edition": str(EDITIONS.get(corpus, 1))}
-    if corpus == "python":
-        versions["python"] = platform.python_version()
-    if corpus == "numbers":
-        versions["num2words"] = version("num2words")
-    return versions
+        if corpus is None:
+            return {}
+        if (origin := self.corpora.names.origin(corpus)) is not None:
+            return {origin.file or origin.module: origin.sha256}
+        versions = {"edition": str(EDITIONS.get(corpus, 1))}
+        if corpus == "python":
+            versions["python"] = platform.python_version()
+        if corpus == "numbers":
+            versions["num2words"] = version("num2words")
+        return versions
 
 
 # User-defined corpora ------------------------------------------------------------------------------------------------
