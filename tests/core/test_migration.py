@@ -1,7 +1,6 @@
 """Older names of keys: read in files, refused with the present name where someone writes them now."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from seqloom.core.config.migration import BRITISH, RENAMED, americanize, migrate, older_names
 from seqloom.core.problem import ConfigError
 from seqloom.tasks.config_keys import all_keys
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import experiment, read_config
 
 FIXTURES = sorted((Path(__file__).parent.parent / "fixtures" / "runs").glob("*/experiment.toml"))
 NEW = BRITISH | {old: new[0] for old, new in RENAMED.items()}
@@ -23,18 +22,19 @@ def test_every_present_name_is_a_key_and_no_older_one_is() -> None:
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
 def test_the_config_of_an_older_run_is_read(path: Path) -> None:
-    values = tomllib.loads(path.read_text(encoding="utf-8"))
-    chosen = experiment(migrate(values))
-    new_names = migrate(americanize(values))
+    values = read_config(path)
+    chosen = experiment(values)
+    new_names = americanize(values)
     for section in ("data", "model", "train", "decode"):
         for name, value in new_names.get(section, {}).items():  # type: ignore[attr-defined]
             now = getattr(getattr(chosen, section), name)
             assert now == (tuple(value) if isinstance(value, list) else value)
 
 
-def test_the_batch_of_a_language_model_counts_streams_and_of_other_tasks_tokens() -> None:
-    assert migrate({"task": "language", "train": {"batch": 4}})["train"] == {"batch_size": 4}
-    assert migrate({"task": "tag", "train": {"batch": 4}})["train"] == {"batch_tokens": 4}
+def test_the_batch_of_a_language_model_counts_streams_and_of_other_tasks_tokens(tmp_path: Path) -> None:
+    for task, key in (("language", "batch_size"), ("tag", "batch_tokens")):
+        (tmp_path / "e.toml").write_text(f"task = '{task}'\n[train]\nbatch = 4\n")
+        assert read_config(tmp_path / "e.toml")["train"] == {key: 4}
 
 
 def test_a_file_with_both_names_of_a_key_is_refused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seqloom.core.config.migration import migrate
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.session import Session
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -27,7 +27,7 @@ def test_arrays_splits_and_vocabularies_are_the_same(
     case = CASES[name]
     monkeypatch.chdir(FIXTURES)
     monkeypatch.setenv("SEQLOOM_CACHE", str(tmp_path))
-    raw: dict[str, Any] = migrate(case["experiment"])
+    raw: dict[str, Any] = migrate(case["experiment"], TASKS[case["experiment"]["task"]].config.renamed)
     raw = {**raw, "data": {**raw["data"], "seed": raw.get("seed", 1)}}  # it was one seed then
     task = Session.prepare(experiment(raw)).task
     files = {

@@ -14,15 +14,15 @@ from rich_click import RichCommand, RichOption
 from seqloom.cli.console import CODE, errors
 from seqloom.cli.errors import usual_option
 from seqloom.core.code_file import load_code
-from seqloom.core.config.migration import migrate, older_names
+from seqloom.core.config.migration import older_names
 from seqloom.core.config.section import merge
-from seqloom.core.config.toml import line_of, read_text, read_values, with_location
+from seqloom.core.config.toml import line_of, read_text, with_location
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.plurals import join_words
 from seqloom.core.problem import ConfigError, PartWarning, Problem, UserError
 from seqloom.tasks.config_keys import Key, all_keys, sized_keys
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.registry import TASKS, experiment, read_config
 
 if TYPE_CHECKING:
     import click
@@ -131,7 +131,7 @@ class Request:
         if self.config is None:
             return {}
         try:
-            return migrate(read_values(self.config))
+            return read_config(self.config)
         except ConfigError as error:
             raise with_location(error, self.config) from None
 

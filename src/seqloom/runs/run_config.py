@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from seqloom.core import names
-from seqloom.core.config.migration import migrate
-from seqloom.core.config.toml import read_values
 from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
 from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
 from seqloom.data.cache import fingerprints
@@ -90,7 +88,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
 
     build: the function that builds its layers, of a run made with `model=build`
     """
-    values = migrate(read_values(folder / EXPERIMENT))
+    values = read_config(folder / EXPERIMENT)
     data, model = values.get("data", {}), values.get("model")
     if isinstance(data, dict) and "seed" not in data and "seed" in values:
         values["data"] = {**data, "seed": values["seed"]}

@@ -57,6 +57,7 @@ class Experiment(Section):
     sized: keys of the model, beside those of the family, whose default follows from its size
     scores: the names of its own scores, which no metric may have
     compared: what its metrics compare: labels, tags, texts; of a task whose `train` is a `ComparedTrain`
+    renamed: older names of keys that stand for another key than in other tasks
 
     >>> from seqloom.tasks.registry import experiment
     >>> tagger = experiment({"task": "tag", "data": {"train": "train.conllu"}})
@@ -71,6 +72,7 @@ class Experiment(Section):
     sized: ClassVar[tuple[str, ...]] = ()
     scores: ClassVar[tuple[str, ...]] = ()
     compared: ClassVar[str] = ""
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     task: str = key(description="What to learn (`seqloom list tasks`).")
     seed: int = key(

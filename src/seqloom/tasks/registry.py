@@ -101,6 +101,16 @@ def task_of(folder: Path, name: str) -> TaskEntry:
     return TASKS[name]
 
 
+def read_config(path: Path) -> dict[str, object]:
+    """The nested values of a config file, or of a run's config, under the present names of their keys."""
+    from seqloom.core.config.migration import migrate
+    from seqloom.core.config.toml import read_values
+
+    values = read_values(path)
+    task = values.get("task")
+    return migrate(values, TASKS[task].config.renamed if isinstance(task, str) and task in TASKS else None)
+
+
 def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = None) -> "Experiment":
     """An experiment from nested values, as TOML, keyword arguments or the command line give them.
 

@@ -24,7 +24,7 @@ RENAMED: dict[str, tuple[str, ...]] = {
     "model.order": ("model.norm_order",),
     "model.key_heads": ("model.kv_heads",),
     "model.scaled": ("model.scale_embeddings",),
-    "train.batch": ("train.batch_tokens", "train.batch_size"),  # of language models, the second
+    "train.batch": ("train.batch_tokens", "train.batch_size"),
     "train.carry": ("train.carry_state",),
     "train.bptt_drawn": ("train.bptt_random",),
     "train.decay": ("train.weight_decay",),
@@ -48,14 +48,15 @@ def americanize(values: Mapping[str, object]) -> dict[str, object]:
     return _rename(values, BRITISH)
 
 
-def migrate(values: Mapping[str, object]) -> dict[str, object]:
+def migrate(values: Mapping[str, object], of_task: Mapping[str, str] | None = None) -> dict[str, object]:
     """The nested values of a file with older names of keys replaced.
 
-    >>> migrate({"task": "language", "train": {"batch": 32}})
-    {'task': 'language', 'train': {'batch_size': 32}}
+    of_task: the present names of keys that have another one in the file's task
+
+    >>> migrate({"train": {"batch": 32}}), migrate({"train": {"batch": 32}}, {"train.batch": "train.batch_size"})
+    ({'train': {'batch_tokens': 32}}, {'train': {'batch_size': 32}})
     """
-    is_language = values.get("task") == "language"
-    return _rename(values, {old: new[-1] if is_language else new[0] for old, new in RENAMED.items()})
+    return _rename(values, {old: new[0] for old, new in RENAMED.items()} | dict(of_task or {}))
 
 
 def older_names(key: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The config of a language model."""
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
 
 from seqloom.core import names
 from seqloom.core.config.data import NO_FILES, DataSection, TokenizedData
@@ -91,6 +91,7 @@ class Config(Experiment):
         more="'books/*.txt' --data.tokenizer bpe",
     )
     architecture = "lstm"
+    renamed: ClassVar[Mapping[str, str]] = {"train.batch": "train.batch_size"}
     use = Use.GENERATE
 
     data: LanguageData = key(description="Files in, tokens out.")
