@@ -12,7 +12,7 @@ from seqloom.data.cache import fingerprints
 from seqloom.data.split import SPLITS
 from seqloom.models.layer_builder import CUSTOM, Build, name_of
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import experiment, read_config
 
 DATA_OPTION = KeyName("data", "PATH")  # the option of `resume` for data that was moved
 
