@@ -19,7 +19,7 @@ from tests.cli.conftest import TINY, Seqloom
 
 
 @pytest.mark.parametrize(
-    ("wrong", "code"),
+    ("error", "code"),
     [
         (UserError("x."), 2),
         (RunError("x."), 2),
@@ -39,10 +39,10 @@ from tests.cli.conftest import TINY, Seqloom
         (BrokenPipeError(), 141),
     ],
 )
-def test_each_kind_of_failure_has_its_exit_code(wrong: BaseException, code: int) -> None:
-    found = failure(wrong)
-    assert found.code == code
-    assert found.sentence is None or "\n" not in found.sentence
+def test_each_kind_of_failure_has_its_exit_code(error: BaseException, code: int) -> None:
+    result = failure(error)
+    assert result.code == code
+    assert result.sentence is None or "\n" not in result.sentence
 
 
 def test_an_error_that_nobody_foresaw_is_one_sentence_and_a_traceback_for_who_asks(

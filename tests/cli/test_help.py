@@ -97,27 +97,27 @@ def test_without_a_command_there_is_help(seqloom: Seqloom) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_help_of_a_task_has_the_keys_that_the_task_has(seqloom: Seqloom, task: str) -> None:
-    shown = seqloom("train", task, "--help").out
+    help_text = seqloom("train", task, "--help").out
     arch = TASKS[task].config.architecture
     for key in all_keys().values():
         name = key.dotted.replace("_", "-")
-        there = task in key.tasks and (not key.archs or arch in key.archs)
+        expected = task in key.tasks and (not key.archs or arch in key.archs)
         if key.dotted not in SHORT:
-            assert (f"--{name} " in shown or f"]{name} " in shown) == there, key.dotted
-    assert ("--decode.temperature" in shown) == (task in ("language", "translate", "caption"))
+            assert (f"--{name} " in help_text or f"]{name} " in help_text) == expected, key.dotted
+    assert ("--decode.temperature" in help_text) == (task in ("language", "translate", "caption"))
 
 
 def test_defaults_in_the_help_are_those_of_the_architecture(seqloom: Seqloom) -> None:
     assert "[0.002]" in line_of("--train.lr", seqloom("train", "tag", "--help").out)
-    shown = seqloom("train", "tag", "--model", "transformer", "--size", "tiny", "--help").out
-    assert "[0.001]" in line_of("--train.lr", shown)
-    assert "[2]" in line_of("--model.heads", shown)
-    assert "bidirectional" not in shown
+    help_text = seqloom("train", "tag", "--model", "transformer", "--size", "tiny", "--help").out
+    assert "[0.001]" in line_of("--train.lr", help_text)
+    assert "[2]" in line_of("--model.heads", help_text)
+    assert "bidirectional" not in help_text
 
 
-def line_of(option: str, shown: str) -> str:
+def line_of(option: str, help_text: str) -> str:
     """The line of an option, and the one after it, onto which it may have been wrapped."""
-    after = shown[shown.index(f"{option} ") :].splitlines()
+    after = help_text[help_text.index(f"{option} ") :].splitlines()
     return " ".join(after[:2])
 
 
@@ -150,10 +150,10 @@ def test_a_list_of_nothing_in_particular_is_all_three(seqloom: Seqloom) -> None:
 
 def test_a_check_offers_only_what_changes_it_and_takes_the_rest(seqloom: Seqloom, files: Path) -> None:
     for words in (("check", "--help"), ("check", "classify", "--help")):
-        shown = seqloom(*words).out
-        assert "--valid" in shown
-        assert not [word for word in ("--model", "--size", "--device", "--train.", "--decode.") if word in shown]
-    assert "--data.label " in shown
+        help_text = seqloom(*words).out
+        assert "--valid" in help_text
+        assert not [word for word in ("--model", "--size", "--device", "--train.", "--decode.") if word in help_text]
+    assert "--data.label " in help_text
     assert seqloom("check", "classify", "reviews.csv", "--train.lr", "0.1", "--model", "gru").code == 0
     assert "--train.lr" in seqloom("init", "classify", "--help").out  # which writes it down
 

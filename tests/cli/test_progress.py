@@ -35,22 +35,22 @@ def test_the_line_has_epoch_fraction_loss_rate_and_time_left() -> None:
 def test_the_rate_leaves_out_the_time_of_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(module.time, "monotonic", lambda: now)
-    shown = Progress(console(terminal=False)[0])
+    progress = Progress(console(terminal=False)[0])
     for step in range(1, 21):
         now += 1.0
-        shown(tick(step))
+        progress(tick(step))
         if step % 5 == 0:
             now += 100.0
-            shown(Valid(step, 1.0, {"loss": 1.0}, False))
-    assert shown.fields()["rate"] == "1,000 tokens/s"
-    assert shown.fields()["left"] == "29:24 left"  # with validation: 80 steps at 419 seconds for 19
+            progress(Valid(step, 1.0, {"loss": 1.0}, False))
+    assert progress.fields()["rate"] == "1,000 tokens/s"
+    assert progress.fields()["left"] == "29:24 left"  # with validation: 80 steps at 419 seconds for 19
 
 
 def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not_finite() -> None:
-    shown = Progress(console(terminal=False)[0])
+    progress = Progress(console(terminal=False)[0])
     for loss in (4.0, math.nan, math.inf, 4.0):
-        shown(tick(1, loss))
-    assert shown.fields()["loss"] == "loss 4.000"
+        progress(tick(1, loss))
+    assert progress.fields()["loss"] == "loss 4.000"
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_the_loss_is_smoothed_from_the_first_step_on_and_passes_over_what_is_not
 )
 def test_a_narrow_terminal_has_fewer_fields(width: int, names: str) -> None:
     terminal, _ = console(terminal=True, width=width)
-    shown = Progress(terminal)
+    progress = Progress(terminal)
     for step in range(1, 61):
-        shown(tick(step))
-    lines = terminal.render_lines(shown.line(), terminal.options)
+        progress(tick(step))
+    lines = terminal.render_lines(progress.line(), terminal.options)
     assert len(lines) == 1
     text = "".join(segment.text for segment in lines[0])
     assert re.findall("epoch|%|loss|tokens/s|left", text) == names.split()
@@ -72,33 +72,33 @@ def test_a_narrow_terminal_has_fewer_fields(width: int, names: str) -> None:
 @pytest.mark.parametrize("width", [20, 60, 80, 120])
 def test_on_a_terminal_the_moving_line_is_one_line_and_leaves_no_trace(width: int) -> None:
     terminal, out = console(terminal=True, width=width)
-    with Progress(terminal) as shown:
-        shown(tick(1))
-        shown(tick(50))
-        assert len(terminal.render_lines(shown.line(), terminal.options)) == 1
-        shown(Valid(50, 1.0, {"accuracy": 0.5, "loss": 1.0}, True))
+    with Progress(terminal) as progress:
+        progress(tick(1))
+        progress(tick(50))
+        assert len(terminal.render_lines(progress.line(), terminal.options)) == 1
+        progress(Valid(50, 1.0, {"accuracy": 0.5, "loss": 1.0}, True))
     assert "accuracy 0.5" in out.getvalue().replace("\n", " ") or width < 60
     assert out.getvalue().rstrip().endswith("\x1b[2K")  # the line is wiped
 
 
 def test_elsewhere_there_is_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, out = console(terminal=False)
-    with Progress(plain) as shown:
-        shown(tick(1))
+    with Progress(plain) as progress:
+        progress(tick(1))
         assert out.getvalue() == ""
         monkeypatch.setattr(module, "INTERVAL", -1.0)
-        shown(tick(2))
+        progress(tick(2))
     assert out.getvalue().startswith("epoch 1  2%, loss 2.000, ")
 
 
 def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
     plain, out = console(terminal=False)
-    shown = Progress(plain)
-    shown(Resume(40, "now"))
-    shown(Valid(50, 1.0, {"accuracy": 0.5, "micro_f1": 0.5, "loss": 1.0}, True))
-    shown(Valid(60, 1.25, {"accuracy": 0.4, "loss": 1.1}, False))
+    progress = Progress(plain)
+    progress(Resume(40, "now"))
+    progress(Valid(50, 1.0, {"accuracy": 0.5, "micro_f1": 0.5, "loss": 1.0}, True))
+    progress(Valid(60, 1.25, {"accuracy": 0.4, "loss": 1.1}, False))
     for step in range(70, 90):
-        shown(Skip(step, "loss", math.nan))
+        progress(Skip(step, "loss", math.nan))
     lines = out.getvalue().splitlines()
     assert lines[:3] == [
         "resumed  at step 40",
@@ -107,16 +107,16 @@ def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
     ]
     assert lines[3] == "skipped  step 70: its loss was nan, so it changed nothing"
     assert len(lines) == 3 + 5 + 2  # the first ones, then each tenth
-    assert shown.skipped == 20
+    assert progress.skipped == 20
 
 
 def test_samples_are_those_of_the_best_weights() -> None:
-    shown = Progress(console(terminal=False)[0])
-    shown(Valid(50, 1.0, {"loss": 1.0}, True))
-    shown(Sample(50, "", "good"))
-    shown(Valid(60, 2.0, {"loss": 2.0}, False))
-    shown(Sample(60, "", "worse"))
-    assert [sample.text for sample in shown.samples] == ["good"]
+    progress = Progress(console(terminal=False)[0])
+    progress(Valid(50, 1.0, {"loss": 1.0}, True))
+    progress(Sample(50, "", "good"))
+    progress(Valid(60, 2.0, {"loss": 2.0}, False))
+    progress(Sample(60, "", "worse"))
+    assert [sample.text for sample in progress.samples] == ["good"]
 
 
 def test_what_goes_on_stands_under_the_beginning_and_commands_stay_whole() -> None:

@@ -14,42 +14,44 @@ from seqloom.tasks.experiment import Experiment
 from tests.cli.conftest import Seqloom
 
 
-def asked(*words: str) -> Request:
+def request_of(*words: str) -> Request:
     """What a command line asks for."""
     return Request.of(train.make_context("train", list(words)).params)
 
 
-def chosen(*words: str) -> Experiment:
-    return typed(*words).experiment()
+def experiment_of(*words: str) -> Experiment:
+    return request_of(*words).experiment()
 
 
 def test_short_names_and_dotted_names_are_the_same() -> None:
-    short = chosen("tag", "a.conllu", "--model", "gru", "--size", "tiny", "--valid", "b", "--valid", "c", "--seed", "3")
+    short = experiment_of(
+        "tag", "a.conllu", "--model", "gru", "--size", "tiny", "--valid", "b", "--valid", "c", "--seed", "3"
+    )
     dotted = ("--model.arch", "gru", "--model.size", "tiny", "--data.valid", "b", "--data.valid", "c")
-    assert short == chosen("tag", *dotted, "a.conllu", "--seed", "3")
+    assert short == experiment_of("tag", *dotted, "a.conllu", "--seed", "3")
     assert short.data.valid == ("b", "c")
     assert short.data.train == ("a.conllu",)
     assert short.seed == 3
 
 
 def test_options_stand_in_any_position_with_dashes_or_underscores() -> None:
-    one = chosen("classify", "--data.on-bad-line", "skip", "a.csv", "--no-model.bidirectional", "b.csv")
-    assert one == chosen("--no-model.bidirectional", "--data.on_bad_line=skip", "classify", "a.csv", "b.csv")
+    one = experiment_of("classify", "--data.on-bad-line", "skip", "a.csv", "--no-model.bidirectional", "b.csv")
+    assert one == experiment_of("--no-model.bidirectional", "--data.on_bad_line=skip", "classify", "a.csv", "b.csv")
     assert one.data.on_bad_line == "skip"
     assert one.data.train == ("a.csv", "b.csv")
 
 
 def test_none_unsets_a_key_that_may_be_unset() -> None:
-    assert chosen("classify").train.clip_norm == 1.0
-    assert chosen("classify", "--train.clip-norm", "none").train.clip_norm is None
-    assert chosen("tag", "--model.characters", "none").model.characters == "none"
+    assert experiment_of("classify").train.clip_norm == 1.0
+    assert experiment_of("classify", "--train.clip-norm", "none").train.clip_norm is None
+    assert experiment_of("tag", "--model.characters", "none").model.characters == "none"
 
 
 @given(st.sampled_from(sorted(all_keys())))
 def test_every_key_is_an_option(dotted: str) -> None:
     key = all_keys()[dotted]
     words = [key.option] if key.kind is bool else [key.option, "5"]
-    request = typed("classify", *words)
+    request = request_of("classify", *words)
     expected: Any = True if key.kind is bool else ["5"] if key.kind is tuple else "5"
     assert request.options == {key.part: {key.name: expected}}
 
@@ -57,9 +59,9 @@ def test_every_key_is_an_option(dotted: str) -> None:
 def test_options_win_over_the_file(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\nseed = 4\n[data]\ncorpus = "numbers"\n[model]\ndim = 99\n[train]\nlr = 0.5\n')
-    plain = chosen("--config", str(config))
+    plain = experiment_of("--config", str(config))
     assert (plain.task, plain.seed, plain.train.lr, plain.model.dim) == ("classify", 4, 0.5, 99)
-    over = chosen("--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny")
+    over = experiment_of("--config", str(config), "--train.lr", "0.1", "--seed", "5", "reviews.csv", "--size", "tiny")
     assert (over.seed, over.train.lr, over.data.corpus, over.data.train) == (5, 0.1, None, ("reviews.csv",))
     assert over.model.dim == 32  # --size means its widths, whatever the file has
 
@@ -73,9 +75,9 @@ def test_what_is_wrong_in_a_file_has_its_line_and_what_is_wrong_on_the_command_l
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = -1\n')
     with pytest.raises(ConfigError, match=r"e\.toml:3: train\.lr is -1"):
-        chosen("--config", str(config))
+        experiment_of("--config", str(config))
     with pytest.raises(ConfigError, match=r"^train\.batch_tokens is 'x'"):
-        chosen("--config", str(config), "--train.lr", "1", "--train.batch-tokens", "x")
+        experiment_of("--config", str(config), "--train.lr", "1", "--train.batch-tokens", "x")
 
 
 def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file_has_it(seqloom: Seqloom) -> None:
@@ -96,7 +98,7 @@ def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
 def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
-    name = naming_by(typed("--config", str(config), "--train.carry-state").option)
+    name = naming_by(request_of("--config", str(config), "--train.carry-state").option)
     assert name("train.lr", None) == "train.lr"
     assert (name("train.carry_state", "true"), name("train.carry_state", "false")) == (
         "--train.carry-state",
@@ -108,7 +110,7 @@ def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
 def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\noptimiser = "adam"\nbeta1 = 0.8\n')
-    assert chosen("--config", str(config), "--train.optimizer", "sgd").train.optimizer == "sgd"
+    assert experiment_of("--config", str(config), "--train.optimizer", "sgd").train.optimizer == "sgd"
 
 
 @pytest.mark.parametrize(
@@ -121,14 +123,14 @@ def test_what_an_option_leaves_without_a_use_in_the_file_goes(tmp_path: Path) ->
 )
 def test_the_task_must_be_one(words: list[str], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
-        chosen(*words)
+        experiment_of(*words)
 
 
 def test_a_file_without_a_task_asks_which(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x")
     with pytest.raises(UserError, match="Name it before the file"):
-        chosen(str(path))
+        experiment_of(str(path))
 
 
 @pytest.mark.parametrize(

@@ -25,18 +25,18 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     result = seqloom("train", "translate", "pairs.tsv", "--out", "r", *how, *TINY)
     assert result.code == 0
     lines = result.out.splitlines()
-    first = next(place for place, line in enumerate(lines) if line.startswith("examples "))
+    first = next(index for index, line in enumerate(lines) if line.startswith("examples "))
     for line, source in zip(lines[first:], sources, strict=False):
         assert re.fullmatch(rf"(examples|        ) {re.escape(source)} → .+ \(expected: un \.\)", line)
-    assert lines[first + 5].startswith("looked   where it looked for one of them")
+    assert lines[first + 5].startswith("looked   where it attention for one of them")
     assert lines[first + 6 : first + 8] == ["Attention", "rows: written, columns: source"]
-    for found in (scores_of(Path("r")), json.loads(seqloom("evaluate", "r", "valid.tsv", "--json").out)):
-        looked = found["details"]["attention"]
-        assert looked["text"] == sources[-1]
-        assert looked["translation"] == found["details"]["examples"][4]["translation"]
-    drawn = [line for line in lines[first + 8 :] if re.fullmatch(r"\s*\S+ [█▓▒░·]+", line)]
-    assert [line.split()[0] for line in drawn][: len(looked["tokens"])] == looked["tokens"]
-    assert {len(line.split()[1]) for line in drawn} == {2 * 8}  # "one", five words, ".", the end
+    for evaluation in (scores_of(Path("r")), json.loads(seqloom("evaluate", "r", "valid.tsv", "--json").out)):
+        attention = evaluation["details"]["attention"]
+        assert attention["text"] == sources[-1]
+        assert attention["translation"] == evaluation["details"]["examples"][4]["translation"]
+    grid_lines = [line for line in lines[first + 8 :] if re.fullmatch(r"\s*\S+ [█▓▒░·]+", line)]
+    assert [line.split()[0] for line in grid_lines][: len(attention["tokens"])] == attention["tokens"]
+    assert {len(line.split()[1]) for line in grid_lines} == {2 * 8}  # "one", five words, ".", the end
     (best,) = (line for line in lines if line.startswith("best "))
     assert ", with a beam of 4: " in best
     assert "in training labels are smoothed by 0.1" in Path("r/report.html").read_text()

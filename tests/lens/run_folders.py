@@ -252,8 +252,8 @@ def translate(folder: Path) -> Path:
         ("<b>eighty</b>", "quatre-vingts", ""),
     )
     examples = [
-        {"text": text, "references": [right], "translation": said, "place": f"numbers:{17 * i + 4}"}
-        for i, (text, right, said) in enumerate(numbers)
+        {"text": text, "references": [right], "translation": output, "place": f"numbers:{17 * i + 4}"}
+        for i, (text, right, output) in enumerate(numbers)
     ]
     scores = ((1, 4, 0.99), (5, 8, 0.97), (9, 12, 0.9), (13, 20, 0.71))
     details = {
@@ -337,12 +337,12 @@ def stopped(folder: Path) -> Path:
     return write(folder, "classify", "lstm", run(), None)
 
 
-FOLDERS = {made.__name__: made for made in (language, classify, tag, translate, caption, many, crashed, stopped)}
+FOLDERS = {make.__name__: make for make in (language, classify, tag, translate, caption, many, crashed, stopped)}
 
 if __name__ == "__main__":
     from seqloom.lens.report import report
 
-    for name, made in FOLDERS.items():
-        told = report(made(Path(sys.argv[1]) / name))
-        (Path(sys.argv[1]) / f"{name}.html").write_text(told.html(), encoding="utf-8")
-        print("\n".join(told.lines()), end="\n\n")
+    for name, make in FOLDERS.items():
+        records = report(make(Path(sys.argv[1]) / name))
+        (Path(sys.argv[1]) / f"{name}.html").write_text(records.html(), encoding="utf-8")
+        print("\n".join(records.lines()), end="\n\n")

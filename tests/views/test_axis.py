@@ -13,9 +13,9 @@ some = st.lists(numbers, max_size=6)
 
 
 def check(axis: Axis, values: list[float]) -> None:
-    places = [axis.position(value) for value in sorted(value for value in values if drawable(value, axis.log))]
-    assert all(place is not None and 0 <= place <= 1 for place in places)
-    assert places == sorted(places, key=lambda place: place or 0.0)
+    positions = [axis.position(value) for value in sorted(value for value in values if drawable(value, axis.log))]
+    assert all(position is not None and 0 <= position <= 1 for position in positions)
+    assert positions == sorted(positions, key=lambda position: position or 0.0)
     assert 1 <= len(axis.ticks) <= 14
     assert all(one < two for (one, _), (two, _) in pairwise(axis.ticks))
     assert all(0 <= (axis.position(mark) or 0.0) <= 1 for mark, _ in axis.ticks)

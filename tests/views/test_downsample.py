@@ -11,14 +11,14 @@ from seqloom.views.downsample import Downsampler, EvenSample, downsample
 @given(ys=st.lists(st.floats(-1e6, 1e6), max_size=300), limit=st.integers(6, 40))
 def test_a_curve_keeps_its_ends_and_extremes(ys: list[float], limit: int) -> None:
     points = [(float(x), y) for x, y in enumerate(ys)]
-    kept = downsample(points, limit)
-    assert len(kept) <= limit
-    assert list(kept) == [point for point in points if point in kept]
+    result = downsample(points, limit)
+    assert len(result) <= limit
+    assert list(result) == [point for point in points if point in result]
     if points:
-        assert kept[0] == points[0]
-        assert kept[-1] == points[-1]
-        assert min(y for _, y in kept) == min(ys)
-        assert max(y for _, y in kept) == max(ys)
+        assert result[0] == points[0]
+        assert result[-1] == points[-1]
+        assert min(y for _, y in result) == min(ys)
+        assert max(y for _, y in result) == max(ys)
 
 
 @given(count=st.integers(0, 40))
@@ -28,9 +28,9 @@ def test_a_short_curve_stays_as_it_is(count: int) -> None:
 
 
 def test_thinned_points_are_spread_over_the_curve() -> None:
-    kept = [x for x, _ in downsample(((float(x), float(x % 10)) for x in range(20_000)), 400)]
-    assert max(two - one for one, two in pairwise(kept)) < 400
-    assert 200 < len(kept) <= 400
+    result = [x for x, _ in downsample(((float(x), float(x % 10)) for x in range(20_000)), 400)]
+    assert max(two - one for one, two in pairwise(result)) < 400
+    assert 200 < len(result) <= 400
 
 
 def test_what_is_not_finite_is_counted() -> None:
@@ -46,12 +46,12 @@ def test_a_spread_has_the_first_and_the_last(count: int, limit: int) -> None:
     spread = EvenSample[int](limit)
     for number in range(count):
         spread.add(number)
-    kept = spread.items()
+    result = spread.items()
     assert spread.count == count
-    assert len(kept) == len(set(kept)) <= limit
-    assert list(kept) == sorted(kept)
+    assert len(result) == len(set(result)) <= limit
+    assert list(result) == sorted(result)
     if count:
-        assert kept[0] == 0
-        assert kept[-1] == count - 1
+        assert result[0] == 0
+        assert result[-1] == count - 1
     if count < limit:
-        assert kept == tuple(range(count))
+        assert result == tuple(range(count))

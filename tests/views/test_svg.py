@@ -15,9 +15,9 @@ from tests.views.examples import BARS, CURVES, DRAWINGS, GRID, MAP, PANELS, PICT
 
 @given(recipe=drawings)
 def test_anything_gives_well_formed_svg(recipe: Recipe) -> None:
-    drawn = svg.draw(recipe())
-    ElementTree.fromstring(drawn.encode("utf-8"))
-    attributes = " ".join(re.findall(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*)"', drawn))
+    markup = svg.draw(recipe())
+    ElementTree.fromstring(markup.encode("utf-8"))
+    attributes = " ".join(re.findall(r' (?:d|x|y|x1|x2|y1|y2|cx|cy|width|height)="([^"]*)"', markup))
     assert not re.search("nan|inf|e[+-]", attributes)
 
 
@@ -34,25 +34,25 @@ def test_all_lies_inside_the_box(drawing: Drawing, width: int) -> None:
 
 
 def test_names_for_those_who_can_not_see() -> None:
-    drawn = svg.draw(CURVES)
-    assert 'role="img"' in drawn
-    assert 'aria-label="Loss: loss by step. training: 100 points' in drawn
-    assert "<title>step 50\ntraining 0.04\nvalidation 0.3</title>" in drawn
-    assert "<title>gradient was inf</title>" in drawn
+    markup = svg.draw(CURVES)
+    assert 'role="img"' in markup
+    assert 'aria-label="Loss: loss by step. training: 100 points' in markup
+    assert "<title>step 50\ntraining 0.04\nvalidation 0.3</title>" in markup
+    assert "<title>gradient was inf</title>" in markup
     assert "<title>gold neg, predicted pos: 1</title>" in svg.draw(GRID)
     assert "<title>pos: 12</title>" in svg.draw(BARS)
 
 
 def test_a_gap_in_the_values_is_a_gap_in_the_line() -> None:
     points = ((0.0, 1.0), (1.0, 2.0), (2.0, float("nan")), (3.0, 1.0), (4.0, 2.0))
-    drawn = svg.draw(Curves("", (Series("one", points),), "x", "y"))
-    assert next(re.finditer(' d="(M[^"]+)" class="line', drawn)).group(1).count("M") == 2
+    markup = svg.draw(Curves("", (Series("one", points),), "x", "y"))
+    assert next(re.finditer(' d="(M[^"]+)" class="line', markup)).group(1).count("M") == 2
 
 
 def test_names_of_notes_do_not_cover_each_other() -> None:
     marks = (Mark(3.0, "resumed"), Mark(3.0, "best, step 3"), Mark(9.0, "resumed"))
-    drawn = svg.draw(Curves("", (Series("one", ((0.0, 1.0), (9.0, 2.0))),), "x", "y", marks=marks))
-    first, best, last = re.findall('<text x="[^"]+" y="([^"]+)" text-anchor="([^"]+)">(?:resumed|best)', drawn)
+    markup = svg.draw(Curves("", (Series("one", ((0.0, 1.0), (9.0, 2.0))),), "x", "y", marks=marks))
+    first, best, last = re.findall('<text x="[^"]+" y="([^"]+)" text-anchor="([^"]+)">(?:resumed|best)', markup)
     assert float(best[0]) > float(first[0]) == float(last[0])
     assert (best[1], last[1]) == ("start", "end")
 
@@ -63,8 +63,8 @@ def test_many_points_make_a_small_drawing() -> None:
 
 
 def test_every_class_that_is_drawn_has_a_style() -> None:
-    drawn = "".join(map(svg.draw, DRAWINGS))
-    classes = " ".join(re.findall('class="([^"]+)"', drawn)).split()
+    markup = "".join(map(svg.draw, DRAWINGS))
+    classes = " ".join(re.findall('class="([^"]+)"', markup)).split()
     assert all(f".{name}" in svg.STYLE for name in classes)
 
 
@@ -80,9 +80,9 @@ def test_columns_with_long_names_are_turned() -> None:
 
 
 def test_a_map_has_shades_and_no_numbers() -> None:
-    drawn = svg.draw(MAP)
-    assert re.findall("<text[^>]*>([^<]*)</text>", drawn)[1:] == [*map(escaped, MAP.rows), *map(escaped, MAP.columns)]
-    assert "<title>written ·cent, source ·hundred: 0.7</title>" in drawn
+    markup = svg.draw(MAP)
+    assert re.findall("<text[^>]*>([^<]*)</text>", markup)[1:] == [*map(escaped, MAP.rows), *map(escaped, MAP.columns)]
+    assert "<title>written ·cent, source ·hundred: 0.7</title>" in markup
 
 
 def test_names_at_a_slant_end_inside_the_box() -> None:
@@ -94,23 +94,23 @@ def test_names_at_a_slant_end_inside_the_box() -> None:
 
 
 def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
-    drawn = svg.draw(PANELS)
-    assert drawn.count("data:image/png;base64,") == 1
-    assert PICTURE.uri in drawn
-    assert len(re.findall('<use href="#picture-', drawn)) == 1 + len(PANELS.names)
-    assert re.findall('class="cell crisp veil" fill-opacity="([^"]+)"', drawn)[:4] == [
+    markup = svg.draw(PANELS)
+    assert markup.count("data:image/png;base64,") == 1
+    assert PICTURE.uri in markup
+    assert len(re.findall('<use href="#picture-', markup)) == 1 + len(PANELS.names)
+    assert re.findall('class="cell crisp veil" fill-opacity="([^"]+)"', markup)[:4] == [
         "0.000",
         "0.410",
         "0.410",
         "0.820",
     ]
-    assert "<title>disc, row 2, column 2: 1</title>" in drawn
+    assert "<title>disc, row 2, column 2: 1</title>" in markup
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_a_drawing_alone_is_a_file_that_needs_nothing_else(drawing: Drawing) -> None:
-    drawn = svg.standalone(drawing)
-    root = ElementTree.fromstring(drawn)
+    markup = svg.standalone(drawing)
+    root = ElementTree.fromstring(markup)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert ".figure" in drawn
-    assert not re.search("https?:", drawn.replace("http://www.w3.org/2000/svg", ""))
+    assert ".figure" in markup
+    assert not re.search("https?:", markup.replace("http://www.w3.org/2000/svg", ""))
