@@ -13,6 +13,8 @@ from seqloom.decoding.sampling import sample_tokens, uniform_noise
 from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, decoder
 
+pytestmark = pytest.mark.usefixtures("unchecked")  # many steps; test_search has shape checks
+
 VOCABULARY = 11
 PARTS = TransformerConfig(depth=1, size=8, heads=2, hidden_size=16, rotary=10_000.0)
 
@@ -213,7 +215,15 @@ def test_other_bad_input_is_a_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("key", "wrong"),
-    [("temperature", -1), ("temperature", 11), ("top_k", 0), ("top_p", 0), ("top_p", 1.1), ("length", 0), ("seed", -1)],
+    [
+        ("temperature", -1),
+        ("temperature", 11),
+        ("top_k", 0),
+        ("top_p", 0),
+        ("top_p", 1.1),
+        ("max_length", 0),
+        ("seed", -1),
+    ],
 )
 def test_the_config_refuses(key: str, wrong: float) -> None:
     with pytest.raises(ValidationError, match=key):

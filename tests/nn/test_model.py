@@ -285,14 +285,14 @@ def small_gru() -> EncoderDecoder:
 @pytest.mark.parametrize(("make", "steps"), [(small_gru, 150), (small_transformer, 150)], ids=["gru", "transformer"])
 def test_learns_to_copy(make, steps: int) -> None:
     model = make()
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     for _ in range(steps):
         source, target, lengths = copies(32)
         words = torch.cat([torch.full((32, 1), BEGIN), target[:, :-1]], dim=1)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         model.loss(source, words, target, lengths - 1, lengths).mean.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+        optimizer.step()
 
     model.eval()
     source, target, lengths = copies(100)

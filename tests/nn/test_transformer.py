@@ -176,7 +176,8 @@ needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="inducto
 @pytest.mark.parametrize(
     ("what", "backend"),
     [
-        ("blocks", "aot_eager"),
+        ("blocks", "eager"),
+        pytest.param("blocks", "aot_eager", marks=pytest.mark.slow),
         pytest.param("steps", "aot_eager", marks=pytest.mark.slow),
         pytest.param("blocks", "inductor", marks=[pytest.mark.slow, needs_compiler]),
     ],

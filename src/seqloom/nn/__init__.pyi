@@ -1,126 +1,84 @@
-from seqloom.nn.activations import ACTIVATIONS as ACTIVATIONS
-from seqloom.nn.activations import activation as activation
+# ruff: isort: skip_file
+# fmt: off
+from seqloom.nn.activations import ACTIVATIONS as ACTIVATIONS, activation as activation
 from seqloom.nn.attention import Attention as Attention
-from seqloom.nn.attention_decoder import AttentionDecoder as AttentionDecoder
-from seqloom.nn.attention_decoder import Combine as Combine
-from seqloom.nn.attention_decoder import ConcatCombine as ConcatCombine
-from seqloom.nn.attention_decoder import TanhCombine as TanhCombine
-from seqloom.nn.bridges import Bridge as Bridge
-from seqloom.nn.bridges import CopyBridge as CopyBridge
-from seqloom.nn.bridges import LearnedBridge as LearnedBridge
-from seqloom.nn.bridges import NoBridge as NoBridge
-from seqloom.nn.bridges import choose_bridge as choose_bridge
+from seqloom.nn.attention_decoder import (
+    AttentionDecoder as AttentionDecoder, Combine as Combine, ConcatCombine as ConcatCombine,
+    TanhCombine as TanhCombine,
+)
+from seqloom.nn.bridges import (
+    Bridge as Bridge, CopyBridge as CopyBridge, LearnedBridge as LearnedBridge, NoBridge as NoBridge,
+    choose_bridge as choose_bridge,
+)
 from seqloom.nn.cells import CELLS as CELLS
 from seqloom.nn.cells.cell import Cell as Cell
-from seqloom.nn.cells.gru import GRU as GRU
-from seqloom.nn.cells.gru import GRUAfter as GRUAfter
-from seqloom.nn.cells.gru import as_replacement as as_replacement
-from seqloom.nn.cells.gru import flip_update as flip_update
-from seqloom.nn.cells.lstm import LSTM as LSTM
-from seqloom.nn.cells.lstm import LSTMCoupled as LSTMCoupled
-from seqloom.nn.cells.lstm import LSTMLayerNorm as LSTMLayerNorm
-from seqloom.nn.cells.lstm import LSTMNoTanh as LSTMNoTanh
-from seqloom.nn.cells.lstm import LSTMPeephole as LSTMPeephole
-from seqloom.nn.cells.rnn import RNN as RNN
-from seqloom.nn.cells.rnn import LinearRNN as LinearRNN
-from seqloom.nn.cells.rnn import ReluRNN as ReluRNN
-from seqloom.nn.cells.rnn import SigmoidRNN as SigmoidRNN
-from seqloom.nn.conversion import cross_attention_from_torch as cross_attention_from_torch
-from seqloom.nn.conversion import decoder_from_torch as decoder_from_torch
-from seqloom.nn.conversion import decoder_layer_from_torch as decoder_layer_from_torch
-from seqloom.nn.conversion import encoder_from_torch as encoder_from_torch
-from seqloom.nn.conversion import encoder_layer_from_torch as encoder_layer_from_torch
-from seqloom.nn.conversion import from_torch as from_torch
-from seqloom.nn.conversion import self_attention_from_torch as self_attention_from_torch
-from seqloom.nn.conversion import to_torch as to_torch
-from seqloom.nn.convolution import CausalConvolution as CausalConvolution
-from seqloom.nn.convolution import CenteredConvolution as CenteredConvolution
-from seqloom.nn.convolution import GatedLinearConvolution as GatedLinearConvolution
-from seqloom.nn.convolution import GatedLinearUnit as GatedLinearUnit
-from seqloom.nn.convolution import GatedTanhConvolution as GatedTanhConvolution
-from seqloom.nn.convolution import GatedTanhUnit as GatedTanhUnit
-from seqloom.nn.decoder_context import AttentionAfter as AttentionAfter
-from seqloom.nn.decoder_context import AttentionBefore as AttentionBefore
-from seqloom.nn.decoder_context import Context as Context
-from seqloom.nn.decoder_context import NoContext as NoContext
-from seqloom.nn.decoder_context import PooledContext as PooledContext
+from seqloom.nn.cells.gru import (
+    GRU as GRU, GRUAfter as GRUAfter, as_replacement as as_replacement, flip_update as flip_update,
+)
+from seqloom.nn.cells.lstm import (
+    LSTM as LSTM, LSTMCoupled as LSTMCoupled, LSTMLayerNorm as LSTMLayerNorm, LSTMNoTanh as LSTMNoTanh,
+    LSTMPeephole as LSTMPeephole,
+)
+from seqloom.nn.cells.rnn import LinearRNN as LinearRNN, RNN as RNN, ReluRNN as ReluRNN, SigmoidRNN as SigmoidRNN
+from seqloom.nn.conversion import (
+    cross_attention_from_torch as cross_attention_from_torch, decoder_from_torch as decoder_from_torch,
+    decoder_layer_from_torch as decoder_layer_from_torch, encoder_from_torch as encoder_from_torch,
+    encoder_layer_from_torch as encoder_layer_from_torch, from_torch as from_torch,
+    self_attention_from_torch as self_attention_from_torch, to_torch as to_torch,
+)
+from seqloom.nn.convolution import (
+    CausalConvolution as CausalConvolution, CenteredConvolution as CenteredConvolution,
+    GatedLinearConvolution as GatedLinearConvolution, GatedLinearUnit as GatedLinearUnit,
+    GatedTanhConvolution as GatedTanhConvolution, GatedTanhUnit as GatedTanhUnit,
+)
+from seqloom.nn.decoder_context import (
+    AttentionAfter as AttentionAfter, AttentionBefore as AttentionBefore, Context as Context, NoContext as NoContext,
+    PooledContext as PooledContext,
+)
 from seqloom.nn.deep_recurrent import recurrent_stack as recurrent_stack
-from seqloom.nn.dense import DenseOverBoth as DenseOverBoth
-from seqloom.nn.dense import DenseOverFeatures as DenseOverFeatures
-from seqloom.nn.dense import DenseOverTokens as DenseOverTokens
-from seqloom.nn.dropout import Dropout as Dropout
-from seqloom.nn.dropout import VariationalDropout as VariationalDropout
-from seqloom.nn.feed_forward import FeedForward as FeedForward
-from seqloom.nn.feed_forward import GatedFeedForward as GatedFeedForward
-from seqloom.nn.heads.crf import CRF as CRF
-from seqloom.nn.heads.crf import Chain as Chain
-from seqloom.nn.heads.head import PADDING as PADDING
-from seqloom.nn.heads.head import ClassHead as ClassHead
-from seqloom.nn.heads.head import Head as Head
-from seqloom.nn.heads.head import Loss as Loss
-from seqloom.nn.heads.per_token import LabelsPerToken as LabelsPerToken
-from seqloom.nn.heads.per_token import PerToken as PerToken
-from seqloom.nn.heads.pooled import LabelsPerSequence as LabelsPerSequence
-from seqloom.nn.heads.pooled import PerSequence as PerSequence
-from seqloom.nn.heads.pooled import Pooled as Pooled
-from seqloom.nn.heads.regression import GaussianLikelihood as GaussianLikelihood
-from seqloom.nn.heads.regression import SquaredError as SquaredError
+from seqloom.nn.dense import (
+    DenseOverBoth as DenseOverBoth, DenseOverFeatures as DenseOverFeatures, DenseOverTokens as DenseOverTokens,
+)
+from seqloom.nn.dropout import Dropout as Dropout, VariationalDropout as VariationalDropout
+from seqloom.nn.feed_forward import FeedForward as FeedForward, GatedFeedForward as GatedFeedForward
+from seqloom.nn.heads.crf import CRF as CRF, Chain as Chain
+from seqloom.nn.heads.head import ClassHead as ClassHead, Head as Head, Loss as Loss, PADDING as PADDING
+from seqloom.nn.heads.per_token import LabelsPerToken as LabelsPerToken, PerToken as PerToken
+from seqloom.nn.heads.pooled import LabelsPerSequence as LabelsPerSequence, PerSequence as PerSequence, Pooled as Pooled
+from seqloom.nn.heads.regression import GaussianLikelihood as GaussianLikelihood, SquaredError as SquaredError
 from seqloom.nn.heads.tied import TiedLinear as TiedLinear
 from seqloom.nn.initialization import initialize as initialize
-from seqloom.nn.layer import Identity as Identity
-from seqloom.nn.layer import Layer as Layer
-from seqloom.nn.layer import Pointwise as Pointwise
-from seqloom.nn.layer import Traits as Traits
-from seqloom.nn.mixer import MixerBlock as MixerBlock
-from seqloom.nn.mixer import TokenMixing as TokenMixing
-from seqloom.nn.model import EncoderDecoder as EncoderDecoder
-from seqloom.nn.model import Model as Model
-from seqloom.nn.multihead import CrossAttention as CrossAttention
-from seqloom.nn.multihead import PlainSelfAttention as PlainSelfAttention
-from seqloom.nn.multihead import SelfAttention as SelfAttention
-from seqloom.nn.normalization import NORMS as NORMS
-from seqloom.nn.normalization import BatchNorm as BatchNorm
-from seqloom.nn.normalization import GroupNorm as GroupNorm
-from seqloom.nn.normalization import InstanceNorm as InstanceNorm
-from seqloom.nn.normalization import LayerNorm as LayerNorm
-from seqloom.nn.normalization import PlainLayerNorm as PlainLayerNorm
-from seqloom.nn.normalization import RMSNorm as RMSNorm
-from seqloom.nn.pooling import POOLS as POOLS
-from seqloom.nn.pooling import AttentionPool as AttentionPool
-from seqloom.nn.pooling import LastPool as LastPool
-from seqloom.nn.pooling import MaxPool as MaxPool
-from seqloom.nn.pooling import MeanPool as MeanPool
-from seqloom.nn.pooling import Pool as Pool
-from seqloom.nn.positions import POSITIONS as POSITIONS
-from seqloom.nn.positions import LearnedPositions as LearnedPositions
-from seqloom.nn.positions import Rotary as Rotary
-from seqloom.nn.positions import Sinusoidal as Sinusoidal
+from seqloom.nn.layer import Identity as Identity, Layer as Layer, Pointwise as Pointwise, Traits as Traits
+from seqloom.nn.mixer import MixerBlock as MixerBlock, TokenMixing as TokenMixing
+from seqloom.nn.model import EncoderDecoder as EncoderDecoder, Model as Model
+from seqloom.nn.multihead import (
+    CrossAttention as CrossAttention, PlainSelfAttention as PlainSelfAttention, SelfAttention as SelfAttention,
+)
+from seqloom.nn.normalization import (
+    BatchNorm as BatchNorm, GroupNorm as GroupNorm, InstanceNorm as InstanceNorm, LayerNorm as LayerNorm,
+    NORMS as NORMS, PlainLayerNorm as PlainLayerNorm, RMSNorm as RMSNorm,
+)
+from seqloom.nn.pooling import (
+    AttentionPool as AttentionPool, LastPool as LastPool, MaxPool as MaxPool, MeanPool as MeanPool, POOLS as POOLS,
+    Pool as Pool,
+)
+from seqloom.nn.positions import (
+    LearnedPositions as LearnedPositions, POSITIONS as POSITIONS, Rotary as Rotary, Sinusoidal as Sinusoidal,
+)
 from seqloom.nn.record import offer as offer
-from seqloom.nn.recurrent import Bidirectional as Bidirectional
-from seqloom.nn.recurrent import Recurrent as Recurrent
-from seqloom.nn.residual import PostNorm as PostNorm
-from seqloom.nn.residual import PreNorm as PreNorm
-from seqloom.nn.residual import Residual as Residual
-from seqloom.nn.scores import SCORES as SCORES
-from seqloom.nn.scores import Additive as Additive
-from seqloom.nn.scores import Bilinear as Bilinear
-from seqloom.nn.scores import Cosine as Cosine
-from seqloom.nn.scores import Dot as Dot
-from seqloom.nn.scores import Gaussian as Gaussian
-from seqloom.nn.scores import LowRank as LowRank
-from seqloom.nn.scores import ScaledDot as ScaledDot
-from seqloom.nn.scores import Score as Score
-from seqloom.nn.stack import DenseStack as DenseStack
-from seqloom.nn.stack import Stack as Stack
+from seqloom.nn.recurrent import Bidirectional as Bidirectional, Recurrent as Recurrent
+from seqloom.nn.residual import PostNorm as PostNorm, PreNorm as PreNorm, Residual as Residual
+from seqloom.nn.scores import (
+    Additive as Additive, Bilinear as Bilinear, Cosine as Cosine, Dot as Dot, Gaussian as Gaussian, LowRank as LowRank,
+    SCORES as SCORES, ScaledDot as ScaledDot, Score as Score,
+)
+from seqloom.nn.stack import DenseStack as DenseStack, Stack as Stack
 from seqloom.nn.state import State as State
 from seqloom.nn.stems import TokenEmbedding as TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig as TransformerConfig
-from seqloom.nn.vision import ImageCNN as ImageCNN
-from seqloom.nn.vision import PatchEmbedding as PatchEmbedding
-from seqloom.nn.window import FixedWindow as FixedWindow
-from seqloom.nn.window import FixedWindowDirect as FixedWindowDirect
-from seqloom.nn.window import Window as Window
-from seqloom.nn.word_embedding import CharacterCNN as CharacterCNN
-from seqloom.nn.word_embedding import CharacterEncoder as CharacterEncoder
-from seqloom.nn.word_embedding import CharacterLSTM as CharacterLSTM
-from seqloom.nn.word_embedding import WordEmbedding as WordEmbedding
+from seqloom.nn.vision import ImageCNN as ImageCNN, PatchEmbedding as PatchEmbedding
+from seqloom.nn.window import FixedWindow as FixedWindow, FixedWindowDirect as FixedWindowDirect, Window as Window
+from seqloom.nn.word_embedding import (
+    CharacterCNN as CharacterCNN, CharacterEncoder as CharacterEncoder, CharacterLSTM as CharacterLSTM,
+    WordEmbedding as WordEmbedding,
+)
