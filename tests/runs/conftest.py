@@ -10,7 +10,7 @@ from seqloom.runs.run import Run
 from tests.runs.small import KINDS, trained
 
 
-@pytest.fixture(scope="module", params=list(KINDS))
+@pytest.fixture(scope="session", params=list(KINDS))
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp(request.param)
     trained(request.param, folder)
