@@ -1,4 +1,4 @@
-"""The equations once more, as a textbook writes them: one row, one step, one vector at a time, in numpy and float64."""
+"""The equations as a textbook writes them: one row, one step, one vector at a time, in numpy and float64."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ Array = np.ndarray
 
 
 def by_row(row: Callable[[nn.Module, Array], Array]) -> Callable[[nn.Module, Tensor, Tensor | None], Tensor]:
-    """A reference out of a function that computes one row: (layer, x [time, dim]) to y [time, out], without padding."""
+    """A reference from a function that computes one row: (layer, x [time, dim]) to y [time, out], without padding."""
 
     def reference(layer: nn.Module, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         rows, time = x.shape[:2]
@@ -25,6 +25,6 @@ def by_row(row: Callable[[nn.Module, Array], Array]) -> Callable[[nn.Module, Ten
 
 
 def weight(module: nn.Module, name: str) -> Array:
-    """A parameter as an array; 0 where a module does without it (a bias that is off)."""
-    found = getattr(module, name)
-    return np.zeros(()) if found is None else found.detach().numpy()
+    """A parameter as an array; 0 if the module has none (a bias that is off)."""
+    parameter = getattr(module, name)
+    return np.zeros(()) if parameter is None else parameter.detach().numpy()
