@@ -44,7 +44,7 @@ def log_p(model: Any, tokens: list[int]) -> Tensor:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(2, 300), st.integers(1, 9), st.integers(1, 20), st.booleans())
 def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: int, carry: bool) -> None:
-    chosen = tiny("language", train={"batch_tokens": batch, "bptt": k, "carry_state": carry})
+    chosen = tiny("language", train={"batch_size": batch, "bptt": k, "carry_state": carry})
     seen = np.zeros(tokens, dtype=int)
     for item in evaluation_chunks(tokens, chosen.train):
         for first in item.starts:
@@ -56,7 +56,7 @@ def test_every_token_but_the_first_is_foretold_once(tokens: int, batch: int, k: 
 
 def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
     """One stream, its state carried from piece to piece."""
-    task, model = ready(train={"batch_tokens": 1, "bptt": 7})
+    task, model = ready(train={"batch_size": 1, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         scores = task.evaluate(model, "valid", CPU).scores
@@ -68,7 +68,7 @@ def test_the_loss_is_that_of_one_reading_of_the_whole_part() -> None:
 
 
 def test_without_a_carried_state_each_stretch_starts_afresh() -> None:
-    task, model = ready("transformer", train={"batch_tokens": 3, "bptt": 7})
+    task, model = ready("transformer", train={"batch_size": 3, "bptt": 7})
     tokens = task.data.tokens["valid"].astype(int).tolist()
     with torch.inference_mode():
         loss = task.evaluate(model, "valid", CPU).scores["loss"]
