@@ -53,7 +53,7 @@ def test_every_key_is_an_option(dotted: str) -> None:
     words = [key.option] if key.kind is bool else [key.option, "5"]
     request = request_of("classify", *words)
     expected: Any = True if key.kind is bool else ["5"] if key.kind is tuple else "5"
-    assert request.options == {key.part: {key.name: expected}}
+    assert request.options == {key.section: {key.name: expected}}
 
 
 def test_options_win_over_the_file(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_key_about_files_needs_one(key: Key) -> None:
 def test_the_keys_about_files_are_these() -> None:
     names = {"format", "text", "label", "header", "label_separator", "tag", "source", "target"}
     assert {key.name for key in OF_FILES} == names | {"on_bad_line", "on_bad_image", "max_characters"}
-    assert all(key.part == "data" for key in OF_FILES)
+    assert all(key.section == "data" for key in OF_FILES)
 
 
 def test_none_is_not_said() -> None:

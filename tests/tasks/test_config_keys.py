@@ -55,8 +55,10 @@ def test_a_key_of_several_models_lists_them_all() -> None:
 def test_what_may_be_none_is_known() -> None:
     assert all_keys()["train.clip_norm"].optional
     assert not all_keys()["train.lr"].optional
-    never_none = {key.name for key in keys_of_some() if key.part == "model"}
-    assert not [key for key in all_keys().values() if key.part == "model" and key.name in never_none and key.optional]
+    never_none = {key.name for key in keys_of_some() if key.section == "model"}
+    assert not [
+        key for key in all_keys().values() if key.section == "model" and key.name in never_none and key.optional
+    ]
 
 
 def test_a_key_says_which_tasks_have_it() -> None:
@@ -85,10 +87,10 @@ def test_a_typing_mistake_finds_a_right_key(key: Key) -> None:
     if len(name) < 4:
         return
     for wrong in (name + name[-1], name[:2] + name[3:], name[:1] + name[2] + name[1] + name[3:]):
-        found = nearest(f"{key.part}.{wrong}")
+        found = nearest(f"{key.section}.{wrong}")
         assert found in all_keys()
         assert found is not None
-        assert found.startswith(f"{key.part}.")
+        assert found.startswith(f"{key.section}.")
 
 
 @pytest.mark.parametrize("name", sorted(ALSO_CALLED))

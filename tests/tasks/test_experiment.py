@@ -85,7 +85,7 @@ def test_it_is_frozen() -> None:
 def given_as(key: Key, value: object, task: str) -> dict[str, Any]:
     archs = [arch for arch in key.archs or ("gru",) if possible(task, arch)]
     raw: dict[str, Any] = {"task": task, "model": {"arch": archs[0] if archs else "gru"}}
-    return merge(raw, {key.part: {key.name: value}})
+    return merge(raw, {key.section: {key.name: value}})
 
 
 def tasks_of(key: Key) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def test_a_key_of_another_task_says_whose_it_is(key: Key) -> None:
     value = key.choices[0] if key.choices else own.get(key.dotted, kinds[key.kind])
     for task in set(TASKS) - set(key.tasks):
         sentence = said(given_as(key, value, task))
-        assert key.dotted in sentence or (key.part == "decode" and sentence.startswith("decode has no use in "))
+        assert key.dotted in sentence or (key.section == "decode" and sentence.startswith("decode has no use in "))
         assert key.tasks[0] in sentence
 
 
@@ -138,7 +138,7 @@ def test_a_key_that_does_not_apply_does_not_exist(key: Key) -> None:
     for task in TASKS:
         for arch in ("gru", "transformer", "mixer"):
             config = TASKS[task].config.with_family(ARCHITECTURES[arch].family)
-            section = config.sections().get(key.part)
+            section = config.sections().get(key.section)
             there = section is not None and key.name in section.model_fields
             assert there == (task in key.tasks and (not key.archs or arch in key.archs))
 

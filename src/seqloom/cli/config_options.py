@@ -51,7 +51,7 @@ class KeyOption(RichOption):
             metavar=metavar or ("WORD" if key.choices else METAVARS.get(key.kind, "TEXT")),
             help="The architecture: lstm, transformer, conv, …" if is_arch else key.description,
             hidden=hidden,
-            panel=COMMON if key.dotted in SHORT or not key.part else f"{key.part.capitalize()} options",
+            panel=COMMON if key.dotted in SHORT or not key.section else f"{key.section.capitalize()} options",
         )
         self.key, self.default_text = key, format_default(default)
 
@@ -113,19 +113,19 @@ def key_options(
     keys = all_keys()
     common = [*map(keys.__getitem__, SHORT), SEED]
     others = (key for dotted, key in keys.items() if dotted not in SHORT)
-    return tuple(option_of(key, config, key.part in sections) for key in (*common, *others))
+    return tuple(option_of(key, config, key.section in sections) for key in (*common, *others))
 
 
 def option_of(key: Key, config: Experiment | None, shown: bool) -> KeyOption:
     """The option of a key, with its default in this config; hidden if the config does not have the key."""
     if config is None:
-        return KeyOption(key, None, hidden=not (shown and (key.dotted in SHORT or not key.part)))
-    if not key.part:
+        return KeyOption(key, None, hidden=not (shown and (key.dotted in SHORT or not key.section)))
+    if not key.section:
         return KeyOption(key, getattr(config, key.name), hidden=not shown)
-    section: Any = getattr(config, key.part)
+    section: Any = getattr(config, key.section)
     if section is None or key.name not in type(section).model_fields or not shown:
         return KeyOption(key, None, hidden=True)
-    own_key = next(own for own in keys_of(key.part, type(section), type(config)) if own.name == key.name)
+    own_key = next(own for own in keys_of(key.section, type(section), type(config)) if own.name == key.name)
     return KeyOption(own_key, getattr(section, key.name), hidden=False)
 
 

@@ -107,7 +107,7 @@ class Request:
         for dotted, key in all_keys().items():
             value = params.get(dotted.replace(".", "__"))
             if value is not None and value != ():
-                options.setdefault(key.part, {})[key.name] = config_value(key, value)
+                options.setdefault(key.section, {})[key.name] = config_value(key, value)
         if params.get("seed") is not None:
             options["seed"] = params["seed"]
         config = params.get("config")

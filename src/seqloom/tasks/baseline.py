@@ -28,7 +28,6 @@ def most_frequent(labels: Integer[ndarray, " n"], names: Vocabulary) -> str:
 
 
 def load_baseline(files: Mapping[str, str], names: Vocabulary) -> str:
-    """The most frequent label of a finished run."""
     try:
         label = json.loads(files[BASELINE_FILE])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""All keys that a config may have, dotted: the command line's options, `init`'s comments and the nearest right name."""
+"""All keys that a config may have: the command line's options, `init`'s comments and the nearest right name."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,28 +14,37 @@ from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Names
 from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.experiment import Experiment
+from seqloom.tasks.experiment import SECTIONS, Experiment
 from seqloom.tasks.registry import TASKS
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key: `train.lr`."""
+    """A key, such as `train.lr`.
 
-    part: str
+    section: train
+    name: lr
+    choices: of a key that takes one of some words; empty for others
+    kind: bool, int, float or str; tuple for several files
+    optional: whether it may be none
+    archs: of a key of the model, the architectures that have it
+    tasks: the tasks that have it
+    of_file: whether it is about files, so that other files may have another value
+    """
+
+    section: str
     name: str
     description: str
-    choices: tuple[str, ...]  # of a word; empty for other kinds
-    kind: type  # bool, int, float, str; tuple for several files
-    optional: bool  # whether it may be none
-    archs: tuple[str, ...] = ()  # of the model's keys: which architectures have it
-    tasks: tuple[str, ...] = ()  # which tasks have it
-    of_file: bool = False  # whether it is about files, and other files may say it anew
+    choices: tuple[str, ...]
+    kind: type
+    optional: bool
+    archs: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    of_file: bool = False
 
     @property
     def dotted(self) -> str:
-        """As in a sentence: train.lr"""
-        return f"{self.part}.{self.name}" if self.part else self.name
+        return f"{self.section}.{self.name}" if self.section else self.name
 
     @property
     def option(self) -> str:
@@ -43,155 +52,118 @@ class Key:
         return "--" + self.dotted.replace("_", "-")
 
 
-# What people coming from elsewhere may write, and what it is called here.
+# Names in other libraries: the names here, by section.
+ELSEWHERE = {
+    "train": "learning_rate=lr max_epochs=epochs num_epochs=epochs max_steps=steps num_steps=steps iterations=steps "
+    "eps=epsilon clip=clip_norm grad_clip=clip_norm max_grad_norm=clip_norm patience=early_stop "
+    "early_stopping=early_stop scheduler=schedule lr_scheduler=schedule warmup_steps=warmup "
+    "gradient_accumulation_steps=accumulate eval_every=validate_every save_every=checkpoint_every "
+    "log_interval=log_every block_size=bptt",
+    "model": "num_layers=depth layers=depth hidden_size=hidden hidden_dim=hidden embedding_size=dim embedding_dim=dim "
+    "embed_dim=dim d_model=dim num_heads=heads dropout_rate=dropout kernel_size=kernel pooling=pool "
+    "embedding_dropout=input_dropout architecture=arch",
+    "data": "vocab_size=vocabulary_size min_freq=min_count max_len=max_length max_seq_length=max_length "
+    "delimiter=label_separator dev=valid validation=valid validation_split=valid_share test_size=test_share",
+    "decode": "max_new_tokens=max_length max_tokens=max_length num_beams=beam_size "
+    "no_repeat_ngram_size=no_repeat_ngram",
+}
 ALSO_CALLED = {
-    "learning_rate": "train.lr",
-    "max_epochs": "train.epochs",
-    "num_epochs": "train.epochs",
-    "max_steps": "train.steps",
-    "num_steps": "train.steps",
-    "iterations": "train.steps",
-    "eps": "train.epsilon",
-    "clip": "train.clip_norm",
-    "grad_clip": "train.clip_norm",
-    "max_grad_norm": "train.clip_norm",
-    "patience": "train.early_stop",
-    "early_stopping": "train.early_stop",
-    "scheduler": "train.schedule",
-    "lr_scheduler": "train.schedule",
-    "warmup_steps": "train.warmup",
-    "gradient_accumulation_steps": "train.accumulate",
-    "eval_every": "train.validate_every",
-    "save_every": "train.checkpoint_every",
-    "log_interval": "train.log_every",
-    "block_size": "train.bptt",
-    "num_layers": "model.depth",
-    "layers": "model.depth",
-    "hidden_size": "model.hidden",
-    "hidden_dim": "model.hidden",
-    "embedding_size": "model.dim",
-    "embedding_dim": "model.dim",
-    "embed_dim": "model.dim",
-    "d_model": "model.dim",
-    "num_heads": "model.heads",
-    "dropout_rate": "model.dropout",
-    "kernel_size": "model.kernel",
-    "pooling": "model.pool",
-    "embedding_dropout": "model.input_dropout",
-    "architecture": "model.arch",
-    "vocab_size": "data.vocabulary_size",
-    "min_freq": "data.min_count",
-    "max_len": "data.max_length",
-    "max_seq_length": "data.max_length",
-    "delimiter": "data.label_separator",
-    "dev": "data.valid",
-    "validation": "data.valid",
-    "validation_split": "data.valid_share",
-    "test_size": "data.test_share",
-    "max_new_tokens": "decode.max_length",
-    "max_tokens": "decode.max_length",
-    "num_beams": "decode.beam_size",
-    "no_repeat_ngram_size": "decode.no_repeat_ngram",
+    other: f"{section}.{name}"
+    for section, pairs in ELSEWHERE.items()
+    for other, name in (pair.split("=") for pair in pairs.split())
 }
 
 
 def all_keys() -> dict[str, Key]:
-    """Every key of every task and architecture that there are, by its dotted name."""
-    return keys_after(Names.changes)
+    """Every key of every task and architecture, by its dotted name."""
+    return _all_keys(Names.changes)
 
 
 @lru_cache(maxsize=1)
-def keys_after(_changes: int) -> dict[str, Key]:
-    """The same, as long as no name is registered or forgotten."""
-    found: dict[str, Key] = {}
-    for key in each_key():
-        before = found.get(key.dotted)
-        found[key.dotted] = key if before is None else merged(before, key)
-    order = {part: number for number, part in enumerate(("data", "model", "train", "decode"))}
-    return dict(sorted(found.items(), key=lambda item: order[item[1].part]))
-
-
-def each_key() -> Iterator[Key]:
-    """The keys of each task, and of each of its models; no class is composed for them."""
-    architectures_of: dict[type[Family], tuple[str, ...]] = {}
+def _all_keys(_changes: int) -> dict[str, Key]:
+    """Cached until a name is registered or unregistered; no config class is composed."""
+    families: dict[type[Family], tuple[str, ...]] = {}
     for name, architecture in ARCHITECTURES.items():
-        family = architecture.family
-        architectures_of[family] = (*architectures_of.get(family, ()), name)
+        families[architecture.family] = (*families.get(architecture.family, ()), name)
+    keys: dict[str, Key] = {}
     for task, entry in TASKS.items():
-        config = entry.config
-        for part, kind in config.sections().items():
-            if part != "model":
-                yield from (replace(key, tasks=(task,)) for key in keys_of(part, kind, config))
-        for family, archs in architectures_of.items():
-            for kind in (family, *config.model_keys(family)):
-                yield from (replace(key, tasks=(task,), archs=archs) for key in keys_of("model", kind, config))
+        sections = entry.config.sections().items()
+        kinds: list[tuple[str, type[Section], tuple[str, ...]]]
+        kinds = [(section, kind, ()) for section, kind in sections if section != "model"]
+        kinds += [
+            ("model", kind, archs)
+            for family, archs in families.items()
+            for kind in (family, *entry.config.model_keys(family))
+        ]
+        for section, kind, archs in kinds:
+            for key in keys_of(section, kind, entry.config):
+                key = replace(key, tasks=(task,), archs=archs)
+                keys[key.dotted] = merge(keys[key.dotted], key) if key.dotted in keys else key
+    return dict(sorted(keys.items(), key=lambda item: SECTIONS.index(item[1].section)))
 
 
-def keys_of(part: str, kind: type[Section], config: type[Experiment]) -> Iterator[Key]:
-    """The keys of one section, as a task has them."""
-    for key in section_keys(part, kind, Names.changes):
+def keys_of(section: str, kind: type[Section], config: type[Experiment]) -> Iterator[Key]:
+    """The keys of one section, with the choices that a task has."""
+    for key in _section_keys(section, kind, Names.changes):
         choices = key.choices or config.choices(key.dotted)
         yield replace(key, choices=choices) if choices != key.choices else key
 
 
 @lru_cache(maxsize=512)
-def section_keys(part: str, kind: type[Section], _changes: int) -> tuple[Key, ...]:
-    """The same, as the section says itself, as long as no name is registered or forgotten."""
+def _section_keys(section: str, kind: type[Section], _changes: int) -> tuple[Key, ...]:
     keys = []
     for name, field in kind.model_fields.items():
-        form, optional = form_of(field)
-        own = choices_of(field.annotation, field.metadata)
-        keys.append(Key(part, name, field.description or "", own, form, optional, of_file=info_of(field).of_file))
+        value_type, optional = type_of(field)
+        choices = choices_of(field.annotation, field.metadata)
+        description, of_file = field.description or "", info_of(field).of_file
+        keys.append(Key(section, name, description, choices, value_type, optional, of_file=of_file))
     return tuple(keys)
 
 
-def merged(one: Key, other: Key) -> Key:
-    """A key that several tasks or architectures have; their words together."""
-    if one.kind is not other.kind:
-        kinds = f"{one.kind.__name__} in {one.tasks[0]}, {other.kind.__name__} in {other.tasks[0]}"
-        raise ArgumentError("all_keys", one.dotted, kinds, "one kind of value in all tasks", "is")
-    return replace(
-        one,
-        choices=tuple(dict.fromkeys((*one.choices, *other.choices))),
-        optional=one.optional or other.optional,
-        archs=tuple(dict.fromkeys((*one.archs, *other.archs))),
-        tasks=tuple(dict.fromkeys((*one.tasks, *other.tasks))),
+def merge(a: Key, b: Key) -> Key:
+    """A key that several tasks or architectures have, with the choices of all."""
+    if a.kind is not b.kind:
+        kinds = f"{a.kind.__name__} in {a.tasks[0]}, {b.kind.__name__} in {b.tasks[0]}"
+        raise ArgumentError("all_keys", a.dotted, kinds, "one kind of value in all tasks", "is")
+    choices, archs, tasks = (
+        tuple(dict.fromkeys((*getattr(a, name), *getattr(b, name)))) for name in ("choices", "archs", "tasks")
     )
+    return replace(a, choices=choices, optional=a.optional or b.optional, archs=archs, tasks=tasks)
 
 
-def form_of(field: FieldInfo) -> tuple[type, bool]:
-    """What kind of value a field takes, and whether it may be none."""
+def type_of(field: FieldInfo) -> tuple[type, bool]:
+    """The type of a field's values, and whether it may be none."""
     annotation: object = field.annotation
     optional = False
     if get_origin(annotation) in (Union, UnionType):
-        inside = [each for each in get_args(annotation) if each is not type(None)]
-        optional, annotation = len(inside) < len(get_args(annotation)), inside[0]
+        members = [member for member in get_args(annotation) if member is not type(None)]
+        optional, annotation = len(members) < len(get_args(annotation)), members[0]
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     kind = get_origin(annotation) or annotation  # of tuple[str, ...], tuple
-    return kind if isinstance(kind, type) else str, optional  # of Literal, words
+    return kind if isinstance(kind, type) else str, optional  # of Literal, str
 
 
 def sized_keys() -> set[str]:
-    """The names of the keys of `model` whose default follows from its size, of all tasks and architectures."""
+    """The keys of `model` whose default depends on its size, of all tasks and architectures."""
     families = {architecture.family for architecture in ARCHITECTURES.values()}
-    widths = {name for family in families for values in family.sizes.values() for name in values}
-    return widths | {name for task in TASKS.values() for name in task.config.sized}
+    names = {name for family in families for values in family.sizes.values() for name in values}
+    return names | {name for task in TASKS.values() for name in task.config.sized}
 
 
 def nearest(dotted: str) -> str | None:
-    """The key that was likely meant: of its own part, of another one, or by the name that it has elsewhere.
+    """The key that was likely meant: of its own section, of another one, or by its name in another library.
 
     >>> nearest("train.learning_rat"), nearest("model.bidirectionl"), nearest("lr"), nearest("train.shuffle")
     ('train.lr', 'model.bidirectional', 'train.lr', None)
     """
-    part, _, name = dotted.replace("-", "_").rpartition(".")
-    own = {key.name: key.dotted for key in all_keys().values() if key.part == part}
-    elsewhere = {key.name: key.dotted for key in all_keys().values()} | own
-    for known in (own, ALSO_CALLED, elsewhere):
-        if name in known:
-            return known[name]
-    for known in (own, ALSO_CALLED, elsewhere):
-        if meant := closest_name(name, known):
-            return known[meant]
+    section, _, name = dotted.replace("-", "_").rpartition(".")
+    own = {key.name: key.dotted for key in all_keys().values() if key.section == section}
+    anywhere = {key.name: key.dotted for key in all_keys().values()} | own
+    for names in (own, ALSO_CALLED, anywhere):
+        if name in names:
+            return names[name]
+    for names in (own, ALSO_CALLED, anywhere):
+        if close := closest_name(name, names):
+            return names[close]
     return None

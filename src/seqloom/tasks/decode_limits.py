@@ -37,7 +37,6 @@ def forced_prefix(options: DecodeSection, max_length: int | None, target: Tokeni
 
 
 def cut_reason(hypothesis: Hypothesis, options: DecodeSection, max_length: int | None) -> dict[str, str]:
-    """Why a text did not end: the length limit, the model's positions, or rules that excluded every token."""
     steps = len(hypothesis.log_probs)
     if hypothesis.ended:
         return {}

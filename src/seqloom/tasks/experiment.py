@@ -1,4 +1,4 @@
-"""One experiment: all that decides how a run ends, in one frozen value, composed for a task and a model family."""
+"""The config of an experiment: one frozen value, composed for a task and a model family."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,14 +27,12 @@ SECTIONS = ("data", "model", "train", "decode")
 
 @dataclass(frozen=True)
 class Help:
-    """What a task is, for someone who meets it for the first time.
+    """The texts about a task in the help, and in advice.
 
-    paragraph: what it learns, what it reads, what is measured, and how the trained model is used
-    file: a name that such a file may have
-    option: that one would try
-    more: files of other splits
-    input_advice: to who gave a run an empty input
-    file_advice: to who gave a run a file without an input; a line is an input
+    paragraph: what it learns, what it reads, its scores, and how the trained model is used
+    file, option, more: of example commands: a file, an option, files of other splits
+    input_advice: for an empty input
+    file_advice: for a file of inputs without any; a line is an input
     """
 
     paragraph: str
@@ -46,17 +44,17 @@ class Help:
 
 
 class Experiment(Section):
-    """Task, seed, data, model, training, and how texts are written: what the config of every task has.
+    """Task, seed, data, model, training and decoding: the config of every task.
 
-    A task's own is `Config` in its folder: it gives the sections their own keys, and says these:
+    A task derives its own `Config`, whose sections have keys of their own, and defines these variables:
 
     data_spec: the files, columns and corpora that it reads
-    help: what it is
-    architecture: the one that is taken unless said
+    help: its texts in the help
+    architecture: the default one
     use: what it asks of a model
-    sized: keys of the model, beside those of the family, whose default follows from its size
+    sized: keys of the model, besides those of the family, whose default depends on its size
     scores: the names of its own scores, which no metric may have
-    compared: what its metrics compare: labels, tags, texts; of a task whose `train` is a `ComparedTrain`
+    metric_input: what its metrics compare: labels, tags or texts
     renamed: older names of keys that stand for another key than in other tasks
 
     >>> from seqloom.tasks.registry import experiment
@@ -71,7 +69,7 @@ class Experiment(Section):
     use: ClassVar[Use]
     sized: ClassVar[tuple[str, ...]] = ()
     scores: ClassVar[tuple[str, ...]] = ()
-    compared: ClassVar[str] = ""
+    metric_input: ClassVar[str] = ""
     renamed: ClassVar[Mapping[str, str]] = {}
 
     task: str = key(description="What to learn (`seqloom list tasks`).")
@@ -83,42 +81,42 @@ class Experiment(Section):
     train: Train = key(description="How it learns.")
     decode: DecodeSection | None = key(None, description="How texts are written, by a task that writes any.")
 
-    # What a task says ------------------------------------------------------------------------------------------
+    # What a task defines ---------------------------------------------------------------------------------------
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
-        """The keys that the model has beside those of its family."""
+        """The sections whose keys the model has besides those of its family."""
         return ()
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        """Of `data`, given what was said there: of these the keys that the task has."""
-        usual = {"vocabulary_size": 20_000, "sample": 20_000_000, "max_length": family.default_max_length}
-        return {name: value for name, value in usual.items() if name in cls.sections()["data"].model_fields}
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        """Defaults of `data`; `explicit` are the values that are set there."""
+        defaults = {"vocabulary_size": 20_000, "sample": 20_000_000, "max_length": family.default_max_length}
+        return {name: value for name, value in defaults.items() if name in cls.sections()["data"].model_fields}
 
     @classmethod
-    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        """Of `model`; those of the family win over them."""
+    def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        """Defaults of `model`; those of the family override them."""
         return {"dropout": 0.1, "word_dropout": 0.0}
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
-        """Of `train`."""
-        usual = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "batch_tokens": 2048}
-        return usual | family.train_defaults(size, cls.use)
+        """Defaults of `train`."""
+        defaults = {"epochs": 10, "schedule": "cosine", "clip_norm": 1.0, "batch_tokens": 2048}
+        return defaults | family.train_defaults(size, cls.use)
 
     @classmethod
-    def decode_defaults(cls, data: Values, said: Values) -> Values:
-        """Of `decode`, given what was said there; of a task that writes."""
+    def decode_defaults(cls, data: Values, explicit: Values) -> Values:
+        """Defaults of `decode`, for a task that generates text."""
         return {}
 
     @classmethod
     def longest(cls, data: Values, train: Values) -> object:
-        """How many positions the model must be able to read."""
+        """The positions that the model must be able to read."""
         return data.get("max_length")
 
     def conflicts(self) -> Iterator[Problem]:
-        """What does not fit together; the first one is raised."""
+        """The problems of keys that do not fit together; the first one is raised."""
         yield from self.data_conflicts()
         yield from self.metric_conflicts()
         yield from self.train.conflicts()
@@ -128,7 +126,6 @@ class Experiment(Section):
         yield from self.model.length_conflicts("data.max_length", getattr(self.data, "max_length", None))
 
     def data_conflicts(self) -> Iterator[Problem]:
-        """The same, of files, corpora and splits."""
         data = self.data
         if data.train and data.corpus is not None:
             both = f"{KeyName('data.train')} and {KeyName('data.corpus')} are both given"
@@ -143,38 +140,35 @@ class Experiment(Section):
             yield conflict("data.valid_share", message, "Make them smaller")
 
     def metric_conflicts(self) -> Iterator[Problem]:
-        """The same, of metrics and the task's answers."""
         for name in self.train.metrics if isinstance(self.train, ComparedTrain) else ():
             has = f"{KeyName('train.metrics')} has {name}"
             if name in self.scores:
                 message = f"{has}, which is a score of {self.task} itself"
                 yield conflict("train.metrics", message, "Leave it out, or register the metric under another name")
-            if (of := METRICS[name].input) and of != self.compared:
-                message = (
-                    f"{KeyName('train.metrics')} has {name}, which compares {of}, and {self.task} has {self.compared}"
-                )
+            if (kind := METRICS[name].input) and kind != self.metric_input:
+                message = f"{has}, which compares {kind}, and {self.task} has {self.metric_input}"
                 yield conflict("train.metrics", message, "Leave it out")
 
     def describe_model(self) -> str:
-        """The model in a few words, for a person."""
+        """The model in a few words."""
         return self.model.describe()
 
     # Composition -----------------------------------------------------------------------------------------------
 
     @classmethod
     def with_family(cls, family: type[Family]) -> type["Experiment"]:
-        """The config of this task with a model of this family: a key that does not apply does not exist there."""
+        """The config of this task with a model of this family, without keys that do not apply."""
         return compose(cls, family)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:
-        """data, model, train, decode: those that this task has, and their kinds."""
+        """The classes of data, model, train and decode, as far as the task has them."""
         kinds = {name: field.annotation for name, field in cls.model_fields.items()}
         return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Section)}
 
     @classmethod
     def choices(cls, dotted: str) -> tuple[str, ...]:
-        """The words that a key takes: of formats and corpora those that the task reads."""
+        """The words that a key takes; formats and corpora are those that the task reads."""
         if dotted == "data.format":
             return (AUTO, *(form.name for form in formats_read(cls.data_spec)))
         return tuple(cls.data_spec.corpora) if dotted == "data.corpus" else super().choices(dotted)
@@ -182,85 +176,83 @@ class Experiment(Section):
     # Validation ------------------------------------------------------------------------------------------------
 
     @classmethod
-    def filled(cls, raw: Mapping[str, object]) -> Values:
-        """`raw` with every default put in that depends on the task, the family or the size."""
+    def fill(cls, raw: Mapping[str, object]) -> Values:
+        """`raw` with the defaults that depend on the task, the family or the size."""
         kinds = cls.sections()
         if not all(isinstance(raw.get(name) or {}, Mapping) for name in SECTIONS):
             return dict(raw)  # the schema says what is wrong, here and below
-        said = {name: dict(section_of(raw, name)) for name in SECTIONS}
+        explicit = {name: dict(section_of(raw, name)) for name in SECTIONS}
         family = kinds["model"]
         assert issubclass(family, Family)
-        size = str(said["model"].get("size") or "small")
+        size = str(explicit["model"].get("size") or "small")
         if size not in SIZES:
-            return {**raw, "model": {"arch": cls.architecture, **said["model"]}}
-        data = with_defaults(kinds["data"], said["data"], cls.data_defaults(family, size, said["data"]))
-        train = cls.filled_train(family, size, said["train"])
-        values = {"arch": cls.architecture, "size": size, **family.sizes[size]}
-        values |= cls.model_defaults(family, size, said["model"]) | family.defaults(size, cls.use)
+            return {**raw, "model": {"arch": cls.architecture, **explicit["model"]}}
+        data = with_defaults(kinds["data"], explicit["data"], cls.data_defaults(family, size, explicit["data"]))
+        train = cls.fill_train(family, size, explicit["train"])
+        defaults: Values = {"arch": cls.architecture, "size": size, **family.sizes[size]}
+        defaults |= cls.model_defaults(family, size, explicit["model"]) | family.defaults(size, cls.use)
         if "max_length" in family.model_fields:
-            values["max_length"] = cls.longest(data, train) or family.default_max_length
-        model = cls.filled_model(with_defaults(family, said["model"], values), said["model"])
-        whole = {**raw, "data": data, "model": model, "train": train, "decode": said["decode"] or None}
+            defaults["max_length"] = cls.longest(data, train) or family.default_max_length
+        model = cls.fill_model(with_defaults(family, explicit["model"], defaults), explicit["model"])
+        values = {**raw, "data": data, "model": model, "train": train, "decode": explicit["decode"] or None}
         if "decode" in kinds:
-            defaults = cls.decode_defaults(data, said["decode"])
-            whole["decode"] = with_defaults(kinds["decode"], said["decode"], defaults)
-        return whole
+            decode_defaults = cls.decode_defaults(data, explicit["decode"])
+            values["decode"] = with_defaults(kinds["decode"], explicit["decode"], decode_defaults)
+        return values
 
     @classmethod
-    def filled_train(cls, family: type[Family], size: str, said: Values) -> Values:
-        """`train`, with defaults that follow from each other."""
-        train = with_defaults(cls.sections()["train"], said, cls.train_defaults(family, size))
-        if train.get("optimizer") == "rmsprop" and "momentum" not in said:
+    def fill_train(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        """`train` with defaults that depend on other keys."""
+        train = with_defaults(cls.sections()["train"], explicit, cls.train_defaults(family, size))
+        if train.get("optimizer") == "rmsprop" and "momentum" not in explicit:
             train["momentum"] = 0.0
-        if train.get("optimizer") != "adamw" and "weight_decay" not in said:
+        if train.get("optimizer") != "adamw" and "weight_decay" not in explicit:
             train.pop("weight_decay", None)
-        if said.get("batch_size") is not None and said.get("batch_tokens") is None:
+        if explicit.get("batch_size") is not None and explicit.get("batch_tokens") is None:
             train["batch_tokens"] = None
-        elif said.get("batch_tokens") is not None and said.get("batch_size") is None:
+        elif explicit.get("batch_tokens") is not None and explicit.get("batch_size") is None:
             train["batch_size"] = None
-        if train.get("steps") is not None and "epochs" not in said:
+        if train.get("steps") is not None and "epochs" not in explicit:
             train["epochs"] = None
         return train
 
     @classmethod
-    def filled_model(cls, model: Values, said: Values) -> Values:
-        """`model`, with defaults that follow from other keys of it, given what was said there."""
+    def fill_model(cls, model: Values, explicit: Values) -> Values:
+        """`model` with defaults that depend on other keys."""
         return model
 
     @model_validator(mode="before")
     @classmethod
-    def fill(cls, raw: object) -> object:
-        """Defaults that depend on the task, the family or the size."""
-        return cls.filled(raw) if isinstance(raw, Mapping) else raw
+    def set_defaults(cls, raw: object) -> object:
+        return cls.fill(raw) if isinstance(raw, Mapping) else raw
 
     @model_validator(mode="after")
-    def agree(self) -> Self:
-        """The sections fit each other."""
+    def check_conflicts(self) -> Self:
         for problem in self.conflicts():
             raise ConfigError.of(problem)
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """For another process: its class is composed anew there."""
+        """Pickled as values: another process composes the class anew."""
         from seqloom.tasks.registry import experiment
 
         return experiment, (self.values(),)
 
     def values(self) -> Values:
-        """Nested values that give this experiment again; a function that builds its model stands in them as itself."""
+        """Nested values that give this experiment again; a function that builds its model is one of them."""
         values = self.model_dump()
         build = builder_of(self.model)
         return values if build is None else {**values, "model": {**values["model"], "arch": build}}
 
     @model_serializer(mode="wrap")
-    def acting(self, dump: SerializerFunctionWrapHandler) -> Values:
-        """Nested values, without the keys that change nothing: what can be given to `experiment` again."""
-        return without_keys(dump(self), {each.key for each in unused_keys(self)})
+    def serialize(self, dump: SerializerFunctionWrapHandler) -> Values:
+        """Nested values without the keys that have no effect."""
+        return without_keys(dump(self), {unused.key for unused in unused_keys(self)})
 
 
 @cache
 def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
-    """The config of a task with the model of a family: both kinds of keys in one section."""
+    """The config of a task with the model of a family: `model` has the keys of both."""
     for role in config.data_spec.roles:
         if role.key not in config.sections()["data"].model_fields:
             where = f"{config.__module__}.{config.__name__}"
@@ -271,7 +263,7 @@ def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
 
 
 def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> Problem:
-    """A corpus that this task can't learn from: of other tasks, or of none."""
+    """The corpus is one of other tasks, or unknown."""
     others = [other for other in TASKS if name in TASKS[other].data_spec.corpora]
     if not others:
         return not_a_choice("data.corpus", name, corpora)

@@ -1,4 +1,4 @@
-"""What the configs of tasks share that write a text about a source: an encoder-decoder, and how it writes."""
+"""The config of tasks that generate a text from a source: an encoder-decoder, and its decoding."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -13,7 +13,7 @@ from seqloom.tasks.experiment import Experiment
 
 
 class GenerationTrain(ComparedTrain):
-    """How a decoder learns."""
+    """Keys of training."""
 
     label_smoothing: Probability = key(0.1, description="The share of each target spread over all classes in training.")
     scheduled_sampling: Probability = key(
@@ -31,13 +31,13 @@ class GenerationTrain(ComparedTrain):
 
 
 class GenerationConfig(Experiment):
-    """The config of a task that writes a text about a source.
+    """The config of a task that generates a text from a source.
 
-    answer: what that text is called, in answers and reports
+    answer: what that text is called in answers and reports
     """
 
     use = Use.DECODE
-    compared = "texts"
+    metric_input = "texts"
     answer: ClassVar[str]
 
     train: GenerationTrain = key(description="How it learns.")
@@ -48,29 +48,29 @@ class GenerationConfig(Experiment):
         return encoder_decoder.model_keys(family)
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         values: Values = {"max_length": 128, "vocabulary_size": 8000}
-        if not said.get("train"):
+        if not explicit.get("train"):
             values |= {"valid_share": 0.05, "test_share": 0.05}  # of an embedded corpus, which is all there is
-        return super().data_defaults(family, size, said) | values
+        return super().data_defaults(family, size, explicit) | values
 
     @classmethod
-    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().model_defaults(family, size, said) | encoder_decoder.defaults(family, said)
+    def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        return super().model_defaults(family, size, explicit) | encoder_decoder.defaults(family, explicit)
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
         return {**super().train_defaults(family, size), "batch_tokens": 4096}
 
     @classmethod
-    def filled_model(cls, model: Values, said: Values) -> Values:
+    def fill_model(cls, model: Values, explicit: Values) -> Values:
         own = {"encoder": model["arch"], "encoder_depth": model["depth"]}  # None stands for these too
         return own | {name: value for name, value in model.items() if name not in own or value is not None}
 
     @classmethod
-    def decode_defaults(cls, data: Values, said: Values) -> Values:
-        """A translation is the likeliest one that a beam finds, as long as those learnt from may be."""
-        drawn = str(said.get("temperature", 0)) not in ("0", "0.0")
+    def decode_defaults(cls, data: Values, explicit: Values) -> Values:
+        """Beam search, unless texts are sampled; at most as many tokens as in training, and the end."""
+        drawn = str(explicit.get("temperature", 0)) not in ("0", "0.0")
         longest = str(data.get("max_length"))
         tokens = int(longest) if longest.isdecimal() else 128  # else the schema says what is wrong
         return {

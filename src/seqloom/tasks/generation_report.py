@@ -82,7 +82,6 @@ class GenerationReport(TaskReport):
 
     @cached_property
     def by_length(self) -> tuple[LengthBin, ...]:
-        """Scores by the length of the source."""
         bins = []
         for entry in map(mapping, items(self.details.get("by_length"), BINS)):
             low, high, sentences = finite(entry.get("from")), finite(entry.get("to")), integer(entry.get("sentences"))
@@ -143,7 +142,6 @@ class GenerationReport(TaskReport):
         return {} if self.attention is None else {ATTENTION: self.attention.figure}
 
     def _length_blocks(self) -> tuple[Block, ...]:
-        """Scores by the length of the source, and how many sentences they are computed from."""
         bins = self.by_length
         if len(bins) < 2:
             return ()

@@ -252,13 +252,11 @@ class GenerationTask(RowTask[EncoderDecoder]):
         return {**likelihood.scores(), "token_accuracy": correct / max(1, count)}
 
     def decoding_batches(self, split: Split, options: DecodeSection) -> Iterator[Rows]:
-        """Rows with distinct sources, those of similar length together."""
         rows = self.distinct_rows(split)
         for batch in self.batch_rows(self.source_lengths(split)[rows], share=options.beam_size):
             yield rows[batch]
 
     def example_details(self, split: Split, row: int, text: str, references: list[str], exact: bool) -> Details:
-        """A generated text with its source and references, for a report."""
         details = {**self.source_details(split, row), "references": references, self.answer_key: text, "right": exact}
         return {**details, "place": self.location(split, row)}
 
@@ -287,7 +285,6 @@ class GenerationTask(RowTask[EncoderDecoder]):
         seed: int = 0,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        """The hypotheses for each source, the best first."""
         source, lengths = batch
         rows = source.shape[0]
         prefix = forced_prefix(options, model.max_length, self.target, self.known.target)

@@ -23,7 +23,6 @@ class HardestExamples:
         self._heap: list[tuple[float, int, dict[str, object]]] = []
 
     def accepts(self, probability: float) -> bool:
-        """Whether an example of this probability would be kept."""
         return len(self._heap) < self.most or -probability > self._heap[0][0]
 
     def add(self, probability: float, *, text: str | list[str], **details: object) -> None:
@@ -34,5 +33,4 @@ class HardestExamples:
                 heapq.heappop(self._heap)
 
     def details(self) -> list[dict[str, object]]:
-        """The examples, the least likely first."""
         return [example for _, _, example in sorted(self._heap, key=lambda item: (-item[0], -item[1]))]

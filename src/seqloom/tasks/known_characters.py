@@ -28,7 +28,6 @@ class KnownCharacters(NamedTuple):
     target: str = ""
 
     def files(self) -> dict[str, str]:
-        """For the vocabulary folder."""
         return {CHARACTERS_FILE: json.dumps(self._asdict(), ensure_ascii=False)} if any(self) else {}
 
     @staticmethod
@@ -63,7 +62,7 @@ def find_unknown(text: str, tokenizer: Tokenizer, known: str) -> list[str]:
     """The characters or words of a text that are not in the training texts, each once.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
-    >>> find_unknown("né né", Byte.train([], vocabulary=256, min_count=1, lowercase=False), known="not a one")
+    >>> find_unknown("né né", Byte.train([], vocabulary_size=256, min_count=1, lowercase=False), known="not a one")
     ['é']
     """
     if tokenizer.unknown is not None:

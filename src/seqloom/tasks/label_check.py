@@ -85,7 +85,6 @@ class LabelCheck(RowCheck):
         self.too_many = False
 
     def add_labels(self, split: str, labels: Sequence[str], location: Location) -> None:
-        """Count the labels of an example."""
         self.rows[split] += 1
         for label in labels:
             if label not in self.seen:
@@ -96,7 +95,6 @@ class LabelCheck(RowCheck):
             self.seen[label].splits[split] += 1
 
     def count_in(self, split: str) -> Counter[str]:
-        """How often each label is in a split."""
         return Counter({label: seen.splits[split] for label, seen in self.seen.items() if seen.splits[split]})
 
     def tally(self, labels: Iterable[str]) -> Tally:
@@ -138,7 +136,6 @@ class LabelCheck(RowCheck):
             yield file_split, as_content(content), labels
 
     def summarize_labels(self, counts: Mapping[str, int]) -> None:
-        """The most frequent labels with their counts."""
         frequent = Counter(counts).most_common(SUMMARY_LABELS)
         text = ", ".join(f"{label[:20]} ({count:,})" for label, count in frequent)
         more = f", … ({len(counts):,} {self.label_noun}s)" if len(counts) > SUMMARY_LABELS else ""

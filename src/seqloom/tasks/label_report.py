@@ -20,8 +20,6 @@ TERMINAL_CLASSES = 40  # all of them are in --json
 
 
 class Class(NamedTuple):
-    """The scores of a label, in the order of a table's columns."""
-
     label: str
     precision: float | None
     recall: float | None
@@ -100,8 +98,6 @@ class Baseline(NamedTuple):
 
 
 class LabelReport(TaskReport):
-    """Labels of texts, or of each word of a text."""
-
     label: ClassVar[str] = "label"  # what a class is called in a table
 
     # Data ------------------------------------------------------------------------------------------------------
@@ -133,7 +129,6 @@ class LabelReport(TaskReport):
 
     @cached_property
     def calibration(self) -> tuple[Bin, ...]:
-        """Accuracy by confidence."""
         bins = []
         for entry in map(mapping, items(self.details.get("calibration"), BINS)):
             low, high, confidence, accuracy = (

@@ -52,7 +52,6 @@ def check_parts(experiment: Experiment) -> None:
 
 
 def first_violation(experiment: Experiment, kind: str, name: str) -> Violation | None:
-    """The first violation of a part; an error that it raises is a `PartError`."""
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.default_generator.manual_seed(0)
@@ -75,7 +74,6 @@ def definition(experiment: Experiment, kind: str, name: str) -> object:
 
 
 def violations(experiment: Experiment, kind: str, name: str) -> Iterator[Violation]:
-    """The violations of a part of a model; none for other kinds of parts."""
     if kind == "cell":
         yield from layer_violations(Recurrent(CELLS[name](WIDTH, OTHER, bias=True)))
     elif kind == "norm":

@@ -47,7 +47,6 @@ def register(name: str, part: object, summary: str | None, parts: Mapping[str, o
 
 
 def import_constant(name: str, path: str, part: str, constant: str) -> object:
-    """What the module or package of a task defines."""
     try:
         module = import_module(path)
     except ModuleNotFoundError as error:
@@ -78,7 +77,6 @@ def summarize(config: object) -> str:
 
 
 def check_config(name: str, task: object, config: object) -> None:
-    """Refuse a config that does not define what a task needs."""
     if not (isinstance(config, type) and issubclass(config, Experiment)):
         raise misfit("task", name, task, "has no config", "Pass config=Config, a class derived from Experiment")
     check_variables(name, config, CONFIG_VARIABLES)
@@ -93,7 +91,6 @@ def check_config(name: str, task: object, config: object) -> None:
 
 
 def check_variables(name: str, part: type, variables: tuple[str, ...]) -> None:
-    """Refuse a class without one of these class variables."""
     missing = [variable for variable in variables if not hasattr(part, variable)]
     if missing:
         advice = f"Define {'it' if len(missing) == 1 else 'them'} in {part.__name__}"

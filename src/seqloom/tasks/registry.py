@@ -54,7 +54,6 @@ class TaskEntry:
 
     @property
     def data_spec(self) -> DataSpec:
-        """The files, columns and corpora that it reads."""
         return self.config.data_spec
 
     @property
@@ -74,7 +73,6 @@ class TaskEntry:
 
     @property
     def task(self) -> "type[Task[GenerativeModel, object]]":
-        """The class that trains and predicts; it imports torch."""
         return cast("type[Task[GenerativeModel, object]]", self.part("task", "TASK"))
 
 

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, as one sentence: which key, what came, what is allowed."""
+"""From nested values to an experiment; an invalid value is one sentence: the key, the value, what is expected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,6 +8,7 @@ from seqloom.core.config.applicability import UnusedKey, has_key, unused_keys, w
 from seqloom.core.config.migration import americanize, renamed_key
 from seqloom.core.config.section import NONE, merge, parse_none, section_of
 from seqloom.core.did_you_mean import closest_name
+from seqloom.core.plurals import counted
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
 from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_for
@@ -17,140 +18,55 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
 TOP = ("task", "seed", "data", "model", "train", "decode")
-LENGTHS = ("min_length", "max_length")
-
-# pydantic's kinds of error, and what would have been right; {…} is what its context holds.
-EXPECTED = {
-    "missing": "a value",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number of fewer digits",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "string_too_short": "a longer text (at least {min_length})",
-    "string_too_long": "a shorter text (at most {max_length})",
-    "tuple_type": "a list of texts",
-    "greater_than": "a number above {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "a number below {lt}",
-    "less_than_equal": "at most {le}",
-    "model_type": "a table of keys",
-    "model_attributes_type": "a table of keys",
-    "dict_type": "a table of keys",
-}
-
-
-def explained(wrong: ValidationError, raw: Mapping[str, object], config: type[Experiment]) -> UserError:
-    """The first error, for a person; first of all of those in what was given, since defaults may follow from it."""
-    errors = wrong.errors(include_url=False)
-    error = next((each for each in errors if has_key(dotted(each["loc"]), raw)), errors[0])
-    kind, key = error["type"], dotted(error["loc"])
-    context = error.get("ctx", {})
-    if kind == "value_error":
-        raised = context["error"]
-        return raised if isinstance(raised, UserError) else ConfigError(f"{KeyName(key)}: {raised}", key=key)
-    if kind == "extra_forbidden":
-        return ConfigError.of(unknown_key(key, raw))
-    if kind == "literal_error":
-        return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
-    expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**counted(context))
-    value = "missing" if kind == "missing" else short_repr(error["input"])
-    return ConfigError(
-        f"{KeyName(key)} is {value}; expected {expected}", key=key, code="invalid-value", values={"expected": expected}
-    )
-
-
-def counted(context: Mapping[str, object]) -> dict[str, object]:
-    """Lengths with their unit.
-
-    >>> counted({"min_length": 1}), counted({"max_length": 8})
-    ({'min_length': '1 character'}, {'max_length': '8 characters'})
-    """
-    units = {name: "character" if context[name] == 1 else "characters" for name in LENGTHS if name in context}
-    return {**context, **{name: f"{context[name]} {unit}" for name, unit in units.items()}}
-
-
-def dotted(location: Sequence[int | str]) -> str:
-    """('model', 'hidden') is model.hidden; where in a list, is not said."""
-    return ".".join(str(each) for each in location if not isinstance(each, int))
-
-
-def unknown_key(key: str, raw: Mapping[str, object]) -> Problem:
-    """The key that was likely meant, or whose it is if another architecture has it; and where all are listed."""
-    if renamed := renamed_key(key):
-        return renamed
-    task = str(raw.get("task"))
-    known = all_keys().get(key)
-    if known is not None and known.archs:
-        arch = section_of(raw, "model").get("arch", TASKS[task].config.architecture)
-        message = f"{KeyName(key)} is not a key of {arch}; it is one of {', '.join(known.archs)}"
-        return Problem("foreign-key", message, key=key)
-    in_section = key.partition(".")[0] in TOP
-    meant = nearest(key) if in_section else closest_name(key, TOP) or nearest(key)
-    guess = f"Did you mean {KeyName(meant)}? " if meant else ""
-    lists_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
-    advice = lists_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
-    values = {"nearest": meant}
-    return Problem("unknown-key", f"unknown key {KeyName(key)}", f"{guess}{advice}", key=key, values=values)
-
-
-def has_no_use(key: Key, task: str) -> Problem:
-    """Whose a key is that this task does not have."""
-    if "decode" not in TASKS[task].config.sections() and key.part == "decode":
-        *others, last = (name for name in TASKS if "decode" in TASKS[name].config.sections())
-        tasks = f"{', '.join(others)} and {last}" if others else last
-        message = f"decode has no use in {task}; it is a section of {tasks}"
-        return Problem("key-without-use", message, "Leave it out", key=key.dotted)
-    return UnusedKey(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
-
-
 Nested = Mapping[str, object]
 
-
-def resolve(raw: Nested, above: Nested) -> Experiment:
-    """An experiment, or one sentence on what is wrong; `above` lies over `raw`."""
-    raw, above = americanize(raw), americanize(above)
-    build = builder_in(merge(raw, above))
-    if build is not None:
-        raw, above = (with_arch_custom(each) for each in (raw, above))
-    both = merge(raw, above)
-    config = config_of(both, build)
-    gone: set[str] = set()
-    for key in foreign(both, config):
-        if not is_none(key, both) and ("task" not in above or has_value(key, above)):
-            raise ConfigError.of(has_no_use(key, str(both["task"])))
-        gone.add(key.dotted)
-    whole = validated(config, without_keys(both, gone), both)
-    idle: set[str] = set()
-    for each in unused_keys(whole):
-        if is_said(each.key, above, whole) or (is_said(each.key, raw, whole) and not has_key(each.decided_by, above)):
-            raise ConfigError.of(each.problem)
-        if is_said(each.key, raw, whole):
-            idle.add(each.key)
-    return validated(config, merge(without_keys(raw, gone | idle), without_keys(above, gone)), both) if idle else whole
+# What pydantic expects, by the type of its error; {…} is in the error's context.
+EXPECTED = {
+    "missing": "a value", "finite_number": "a finite number", "string_type": "a text", "tuple_type": "a list of texts",
+    "int_parsing": "a whole number", "int_type": "a whole number", "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of fewer digits", "float_parsing": "a number", "float_type": "a number",
+    "bool_parsing": "true or false", "bool_type": "true or false", "model_type": "a table of keys",
+    "model_attributes_type": "a table of keys", "dict_type": "a table of keys",
+    "string_too_short": "a longer text (at least {min_length})", "greater_than": "a number above {gt}",
+    "string_too_long": "a shorter text (at most {max_length})", "greater_than_equal": "at least {ge}",
+    "less_than": "a number below {lt}", "less_than_equal": "at most {le}",
+}  # fmt: skip
 
 
-def builder_in(raw: Nested) -> Build | None:
-    """The function that builds the layers, if one stands in the place of an architecture's name."""
-    model = raw.get("model")
+def resolve(raw: Nested, over: Nested) -> Experiment:
+    """An experiment from `raw` with the values of `over` in place of its own."""
+    raw, over = americanize(raw), americanize(over)
+    model = merge(raw, over).get("model")
     arch = model.get("arch") if isinstance(model, Mapping) else None
-    return as_build(arch) if callable(arch) else None
+    build = as_build(arch) if callable(arch) else None
+    if build is not None:  # the name of such a function's layers takes its place
+        custom = {"model": {"arch": CUSTOM}}
+        raw, over = (merge(values, custom) if has_key("model.arch", values) else values for values in (raw, over))
+    both = merge(raw, over)
+    config = config_for(both, build)
+    dropped: set[str] = set()
+    for key in foreign_keys(both, config):
+        overridden = has_key(key.dotted, over) and not is_none(key, over)
+        if not is_none(key, both) and ("task" not in over or overridden):
+            raise ConfigError.of(key_of_another_task(key, str(both["task"])))
+        dropped.add(key.dotted)
+    experiment = validate(config, without_keys(both, dropped), both)
+    unused: set[str] = set()
+    for key_use in unused_keys(experiment):
+        in_raw, key_name = has_value(key_use.key, raw, experiment), key_use.key
+        if has_value(key_name, over, experiment) or (in_raw and not has_key(key_use.decided_by, over)):
+            raise ConfigError.of(key_use.problem)
+        if in_raw:
+            unused.add(key_name)
+    if not unused:
+        return experiment
+    return validate(config, merge(without_keys(raw, dropped | unused), without_keys(over, dropped)), both)
 
 
-def with_arch_custom(raw: Nested) -> Nested:
-    """Nested values with the word for such a function in its place."""
-    return merge(raw, {"model": {"arch": CUSTOM}}) if has_key("model.arch", raw) else raw
+def config_for(raw: Nested, build: Build | None) -> type[Experiment]:
+    """The config of the task with the model of the architecture.
 
-
-def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
-    """The config that was composed for the task and the architecture that are named.
-
-    build: what `model.arch` custom stands for
+    build: the function that `model.arch` custom stands for
     """
     if "task" not in raw:
         raise ConfigError("task is missing; expected a value", key="task", code="invalid-value")
@@ -174,36 +90,92 @@ def config_of(raw: Nested, build: Build | None) -> type[Experiment]:
     return config.with_family(ARCHITECTURES[arch].family)
 
 
-def foreign(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
-    """The keys that were said, and that only other tasks have."""
+# Keys ----------------------------------------------------------------------------------------------------------------
+
+
+def foreign_keys(raw: Nested, config: type[Experiment]) -> Iterator[Key]:
+    """The keys among the values that only other tasks have."""
     sections = config.sections()
     for key in all_keys().values():
-        kind = sections.get(key.part)
+        kind = sections.get(key.section)
         missing = kind is None or key.name not in kind.model_fields
         if missing and has_key(key.dotted, raw) and str(raw["task"]) not in key.tasks:
             yield key
 
 
 def is_none(key: Key, raw: Nested) -> bool:
-    """Whether a key is said to be none."""
-    value = section_of(raw, key.part)[key.name]
+    value = section_of(raw, key.section)[key.name]
     return value is None or (value == NONE and key.kind in (int, float))
 
 
-def has_value(key: Key, raw: Nested) -> bool:
-    """Whether a key stands there with a value that is not none."""
-    return has_key(key.dotted, raw) and not is_none(key, raw)
+def has_value(key: str, raw: Nested, experiment: Experiment) -> bool:
+    """Whether the values give a key of this experiment a value that is not none."""
+    section, _, name = key.partition(".")
+    return (
+        has_key(key, raw) and parse_none(type(getattr(experiment, section)), section_of(raw, section))[name] is not None
+    )
 
 
-def validated(config: type[Experiment], values: Nested, said: Nested) -> Experiment:
-    """As the schema says, or one sentence."""
+def key_of_another_task(key: Key, task: str) -> Problem:
+    """The tasks that have a key which this task does not have."""
+    if "decode" not in TASKS[task].config.sections() and key.section == "decode":
+        *others, last = (name for name in TASKS if "decode" in TASKS[name].config.sections())
+        tasks = f"{', '.join(others)} and {last}" if others else last
+        message = f"decode has no use in {task}; it is a section of {tasks}"
+        return Problem("key-without-use", message, "Leave it out", key=key.dotted)
+    return UnusedKey(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
+
+
+def unknown_key(key: str, raw: Nested) -> Problem:
+    """The nearest key, or the architectures that have this one; and where all keys are listed."""
+    if renamed := renamed_key(key):
+        return renamed
+    task = str(raw.get("task"))
+    elsewhere = all_keys().get(key)
+    if elsewhere is not None and elsewhere.archs:
+        arch = section_of(raw, "model").get("arch", TASKS[task].config.architecture)
+        message = f"{KeyName(key)} is not a key of {arch}; it is one of {', '.join(elsewhere.archs)}"
+        return Problem("foreign-key", message, key=key)
+    in_section = key.partition(".")[0] in TOP
+    meant = nearest(key) if in_section else closest_name(key, TOP) or nearest(key)
+    guess = f"Did you mean {KeyName(meant)}? " if meant else ""
+    list_all = f"(seqloom train {task if task in TASKS else 'TASK'} --help lists all)"
+    advice = list_all if in_section else f"A config has {', '.join(TOP[:-1])} and {TOP[-1]}"
+    values = {"nearest": meant}
+    return Problem("unknown-key", f"unknown key {KeyName(key)}", f"{guess}{advice}", key=key, values=values)
+
+
+# Validation ----------------------------------------------------------------------------------------------------------
+
+
+def validate(config: type[Experiment], values: Nested, explicit: Nested) -> Experiment:
+    """explicit: the values without defaults; errors in these are raised first, as defaults may depend on them"""
     try:
         return config.model_validate(dict(values))
-    except ValidationError as wrong:
-        raise explained(wrong, said, config) from None
+    except ValidationError as error:
+        raise explain(error, explicit, config) from None
 
 
-def is_said(key: str, raw: Nested, whole: Experiment) -> bool:
-    """Whether a key of this experiment stands there with a value that is not none."""
-    section, _, name = key.partition(".")
-    return has_key(key, raw) and parse_none(type(getattr(whole, section)), section_of(raw, section))[name] is not None
+def explain(invalid: ValidationError, explicit: Nested, config: type[Experiment]) -> UserError:
+    """The first error as one sentence."""
+    keys = [(error, dotted(error["loc"])) for error in invalid.errors(include_url=False)]
+    error, key = next((pair for pair in keys if has_key(pair[1], explicit)), keys[0])
+    kind, context = error["type"], dict(error.get("ctx", {}))
+    if kind == "value_error":
+        cause = context["error"]
+        return cause if isinstance(cause, UserError) else ConfigError(f"{KeyName(key)}: {cause}", key=key)
+    if kind == "extra_forbidden":
+        return ConfigError.of(unknown_key(key, explicit))
+    if kind == "literal_error":
+        return ConfigError.of(not_a_choice(key, error["input"], config.choices(key)))
+    for name in {"min_length", "max_length"} & context.keys():
+        context[name] = counted(context[name], "character")
+    expected = EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:]).format(**context)
+    value = "missing" if kind == "missing" else short_repr(error["input"])
+    message, values = f"{KeyName(key)} is {value}; expected {expected}", {"expected": expected}
+    return ConfigError(message, key=key, code="invalid-value", values=values)
+
+
+def dotted(location: Sequence[int | str]) -> str:
+    """The dotted name of a key: ('model', 'hidden') is model.hidden; positions in a list are left out."""
+    return ".".join(str(part) for part in location if not isinstance(part, int))

@@ -47,7 +47,6 @@ class RowCheck:
         self.report()
 
     def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
-        """Add an example of a split's files."""
         content = as_content(values[0])
         self.rows[self.source.split_of(content, file_split)] += 1
         self.contents.add(content, file_split, self.answer(values), location)
@@ -86,7 +85,6 @@ class RowCheck:
         return counted(self.rows[split], self.noun)
 
     def origin_of(self, split: str) -> str:
-        """Where a split without files of its own comes from."""
         if split == TRAIN or self.source.has(split):
             return ""
         return f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
@@ -102,9 +100,7 @@ class RowCheck:
             text.report(self.inspection)
 
     def add_error(self, problem: Problem) -> None:
-        """Add an error about the data as a whole."""
         self.inspection.add("error", Tally(1, [self.source.name]), problem)
 
     def add_finding(self, kind: Kind, tally: Tally, code: str, message: str, advice: str) -> None:
-        """Add a finding, if anything was counted."""
         self.inspection.add(kind, tally, Problem(code, message, advice))

@@ -64,7 +64,6 @@ class RowTask(Task[ModelT, Rows]):
 
     @classmethod
     def load_encoders(cls, experiment: Experiment, files: Mapping[str, str]) -> Encoders:
-        """Tokenizers and vocabularies, from the files of the vocabulary folder."""
         learners = cls.schema(experiment).learners
         return {file: learner.load(files[file], file) for file, learner in learners.items()}
 
@@ -77,7 +76,6 @@ class RowTask(Task[ModelT, Rows]):
         self._data = prepare_test(self._data_source, self.schema(self.experiment), self.encoders, folder)
 
     def test_source(self, files: Sequence[str]) -> DataSource:
-        """Other files, read as the run's own."""
         return DataSource.for_testing(self.experiment.data, self.experiment.data_spec, files)
 
     @property
@@ -93,7 +91,6 @@ class RowTask(Task[ModelT, Rows]):
         return self._data_source
 
     def source_names(self) -> Sequence[str]:
-        """The names of the files, by their numbers in the rows; none if the task has read no data."""
         return self._data_source.names() if self._data_source is not None else []
 
     def splits(self) -> tuple[str, ...]:
@@ -110,7 +107,6 @@ class RowTask(Task[ModelT, Rows]):
         return ", ".join(f"{len(encoder):,} {PurePath(file).stem}" for file, encoder in self.encoders.items())
 
     def truncated_rows(self) -> int:
-        """How many rows are not read to their end."""
         return self.data.cut
 
     def lengths(self, split: Split) -> Integer[ndarray, "rows *sides"]:
@@ -149,9 +145,7 @@ class RowTask(Task[ModelT, Rows]):
 
     @property
     def text_columns(self) -> list[str]:
-        """The columns that hold original texts."""
         return [column.name for column in self.schema(self.experiment).columns if isinstance(column, TextColumn)]
 
     def location(self, split: Split, row: int) -> str:
-        """The file and the line of a row."""
         return f"{split.files[split.file[row]].name(self.source_names())}:{split.line[row]}"

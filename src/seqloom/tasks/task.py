@@ -81,7 +81,6 @@ class Batch:
 
 
 def count_tokens(tokens: Shaped[Tensor, "batch time *rest"], lengths: Int[Tensor, " batch"] | None) -> int:
-    """The number of tokens without padding."""
     return int(lengths.sum()) if lengths is not None else tokens.shape[0] * tokens.shape[1]
 
 
@@ -131,7 +130,6 @@ class Task(ABC, Generic[ModelT, ItemT]):
 
     @property
     def name(self) -> str:
-        """The task's name in the registry."""
         return self.experiment.task
 
     # Data ------------------------------------------------------------------------------------------------------

@@ -180,7 +180,6 @@ class TextCounts:
         self.open, self.open_at = 0, Location("", 1)  # characters of a line that the next block continues; its location
 
     def add(self, split: str, name: str, line: int, text: str) -> None:
-        """Count the next block."""
         size = self.sizes[split]
         size.characters += len(text)
         size.lines += text.count("\n")

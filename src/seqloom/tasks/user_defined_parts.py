@@ -37,7 +37,6 @@ def used_parts(experiment: Experiment, source: DataSource | None = None) -> list
 
 
 def registered_parts() -> list[UsedPart]:
-    """Each user-defined part that is registered, by kind and name."""
     parts = {
         (kind_of(registry, name), name, origin)
         for registry, name in user_defined_parts()

@@ -1,4 +1,4 @@
-"""The config of a model that describes images."""
+"""The config of a captioner."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -21,32 +21,21 @@ from seqloom.tasks.generation_config import GenerationConfig
 
 
 def image_path(field: records.Field, data: object) -> str:
-    """The path of an image, always written in the same way."""
+    """The path of an image in one spelling."""
     path = records.parse_stripped_text(field, data)
     return str(PurePath(path)) if path else ""
 
+
+IMAGE_NAMES = ("image", "path", "file", "filename", "photo", "picture", "source", "features")
+CAPTION_NAMES = ("caption", "description", "text", "sentence", "comment", "target", "title")
 
 DATA_SPEC = DataSpec(
     "caption",
     "TSV, CSV or JSONL, with an image's path and its caption",
     ("table",),
     roles=(
-        Role(
-            "image",
-            "source",
-            ("image", "path", "file", "filename", "photo", "picture", "source", "features"),
-            languages=True,
-            parse=image_path,
-            required=True,
-        ),
-        Role(
-            "caption",
-            "target",
-            ("caption", "description", "text", "sentence", "comment", "target", "title"),
-            languages=True,
-            parse=records.parse_stripped_text,
-            required=True,
-        ),
+        Role("image", "source", IMAGE_NAMES, languages=True, parse=image_path, required=True),
+        Role("caption", "target", CAPTION_NAMES, languages=True, parse=records.parse_stripped_text, required=True),
     ),
     corpora=Registry("corpus", {"scenes": EmbeddedCorpus("seqloom.data.corpora.scenes:captioned")}),
     suffix=".tsv",
@@ -122,13 +111,13 @@ class Config(GenerationConfig):
         return (*super().model_keys(family), ImageKeys)
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         values = {"tokenizer": "word", "min_count": 2, "lowercase": True, "image_size": IMAGE_SIZE[size]}
-        return super().data_defaults(family, size, said) | values
+        return super().data_defaults(family, size, explicit) | values
 
     @classmethod
-    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        values = super().model_defaults(family, size, said) | IMAGE[size]
+    def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        values = super().model_defaults(family, size, explicit) | IMAGE[size]
         return values if family.cross_attends else values | {"encoder": NO_ENCODER}
 
     def conflicts(self) -> Iterator[Problem]:

@@ -23,5 +23,4 @@ def schema(data: CaptionData) -> Schema:
 
 
 def image_options(data: CaptionData, features: int | None = None) -> ImageOptions:
-    """How images are read."""
     return ImageOptions(data.image_size, data.on_bad_image == "skip", features, FOR_TEXTS)

@@ -7,8 +7,6 @@ from seqloom.tasks.generation_report import GenerationReport
 
 
 class CaptionReport(GenerationReport):
-    """Captions of images."""
-
     source_key: ClassVar[str] = "image"
     answer_key: ClassVar[str] = Config.answer
     source_name: ClassVar[str] = "image"

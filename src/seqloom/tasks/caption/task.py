@@ -219,12 +219,10 @@ class Caption(GenerationTask):
         self.check_regions(path, math.prod(self.grid(image)))
 
     def region_limit(self) -> int | None:
-        """The most regions that the encoder can read; None without a limit."""
         encoder = encoder_section(self.experiment.model, self.max_source_length)
         return self.max_source_length if encoder is not None and encoder.bounded_itself else None
 
     def check_regions(self, location: str, regions: int) -> None:
-        """Refuse a grid with more regions than that."""
         limit = self.region_limit()
         if limit is not None and regions > limit:
             message = f"{regions:,} regions, and the model's positions allow {limit:,}"
@@ -238,13 +236,11 @@ def note_bad_images(data: Dataset, store: ImageStore) -> Dataset:
 
 
 def image_numbers(split: Split) -> Rows:
-    """The number of each row's image."""
     numbers: Rows = split["image"].flat
     return numbers
 
 
 def image_of(split: Split, row: SupportsIndex) -> int:
-    """The number of a row's image."""
     return int(image_numbers(split)[row])
 
 
@@ -258,7 +254,6 @@ def shared_images(data: Dataset) -> Iterator[tuple[str, str, int]]:
 
 
 def thumbnail(image: UInt8[ndarray, "3 height width"]) -> str:
-    """A small PNG as a data URI, for a report in one file."""
     from PIL import Image
 
     small = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))

@@ -125,7 +125,6 @@ class ClassifyCheck(LabelCheck):
         self.add_finding("note", self.tally(missing), "missing-in-valid", message, advice)
 
     def report_rare_labels(self) -> None:
-        """Labels with one example."""
         labels, policy = self.rare_labels(), self.config.on_rare_label
         if policy == "skip":
             message = f"{subject('label', labels)} seen once, and would be skipped"
@@ -152,7 +151,6 @@ class ClassifyCheck(LabelCheck):
             self.add_finding("warning", tally, "labels-alike", message, "Write them the same way")
 
     def report_uneven_labels(self) -> None:
-        """The most frequent label against the least frequent one."""
         counts, total = self.count_in(TRAIN), self.rows[TRAIN]
         if len(counts) < 2 or total < 10 * FEW_EXAMPLES:
             return

@@ -15,60 +15,17 @@ from seqloom.data.spec import DataSpec, EmbeddedCorpus, Role
 from seqloom.models.family import Family, Probability, Use
 from seqloom.tasks.experiment import Experiment, Help
 
-# Names that such columns have in data sets people share; the first in the list wins.
+# Names that such columns have in data sets that people share; the first in the list wins.
 TEXT_NAMES = (
-    "text",
-    "sentence",
-    "review",
-    "content",
-    "comment",
-    "document",
-    "body",
-    "message",
-    "tweet",
-    "post",
-    "utterance",
-    "question",
-    "query",
-    "phrase",
-    "article",
-    "description",
-    "abstract",
-    "summary",
-    "headline",
-    "title",
-    "name",
-    "word",
-    "input",
-)
+    "text", "sentence", "review", "content", "comment", "document", "body", "message", "tweet", "post", "utterance",
+    "question", "query", "phrase", "article", "description", "abstract", "summary", "headline", "title", "name",
+    "word", "input",
+)  # fmt: skip
 LABEL_NAMES = (
-    "label",
-    "labels",
-    "class",
-    "classes",
-    "category",
-    "categories",
-    "sentiment",
-    "target",
-    "polarity",
-    "emotion",
-    "intent",
-    "topic",
-    "topics",
-    "genre",
-    "genres",
-    "language",
-    "lang",
-    "tag",
-    "tags",
-    "stars",
-    "rating",
-    "score",
-    "type",
-    "kind",
-    "y",
-    "output",
-)
+    "label", "labels", "class", "classes", "category", "categories", "sentiment", "target", "polarity", "emotion",
+    "intent", "topic", "topics", "genre", "genres", "language", "lang", "tag", "tags", "stars", "rating", "score",
+    "type", "kind", "y", "output",
+)  # fmt: skip
 
 DATA_SPEC = DataSpec(
     "classify",
@@ -112,7 +69,7 @@ class ClassifyData(TokenizedData, TableData):
 
 
 class ClassifyModel(Section):
-    """Keys of every model here, beside its family's."""
+    """Keys of the model of every family."""
 
     pool: names.Pool = key("mean", description="How all positions become one vector.")
     head: names.Head = key(
@@ -123,7 +80,7 @@ class ClassifyModel(Section):
 
 
 class ClassifyTrain(ComparedTrain):
-    """What counts in the loss."""
+    """Keys of training."""
 
     loss_at: Literal["every", "last"] = key(
         "last", description="Whether every token of a row counts in the loss, or only its last."
@@ -151,7 +108,7 @@ class Config(Experiment):
     architecture = "lstm"
     use = Use.ENCODE
     scores = ("accuracy", "exact_match", "micro_f1", "macro_f1", "loss")
-    compared = "labels"
+    metric_input = "labels"
 
     data: ClassifyData = key(description="Files in, tokens out.")
     train: ClassifyTrain = key(description="How it learns.")
@@ -161,11 +118,11 @@ class Config(Experiment):
         return (ClassifyModel,)
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"min_count": 2}
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        return super().data_defaults(family, size, explicit) | {"min_count": 2}
 
     @classmethod
-    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+    def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         return {"dropout": 0.5, "word_dropout": 0.1}
 
     @classmethod

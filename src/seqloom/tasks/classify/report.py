@@ -14,8 +14,6 @@ OTHERS = 3  # labels beside the likeliest
 
 
 class ClassifyReport(LabelReport):
-    """Labels of texts."""
-
     @classmethod
     def answer_lines(cls, answer: Answer, width: int | None) -> Iterator[Text]:
         """`positive 0.97   A fine film.`, and below it what else it might be."""

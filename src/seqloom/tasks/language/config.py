@@ -30,8 +30,6 @@ DATA_SPEC = DataSpec(
 
 
 class LanguageData(TokenizedData, DataSection):
-    """Text in, tokens out."""
-
     examples: int | None = key(
         None,
         ge=10,
@@ -42,14 +40,14 @@ class LanguageData(TokenizedData, DataSection):
 
 
 class LanguageModel(Section):
-    """Keys of every model here, beside its family's."""
+    """Keys of the model of every family."""
 
     tied: bool = key(False, description="Whether the output layer shares its matrix with the embedding.")
     head: names.Head = key("softmax", description="What gives each token its probability, and the loss.")
 
 
 class LanguageTrain(Train):
-    """How a text is read in stretches."""
+    """Keys of training: how a text is read in chunks."""
 
     batch_size: int | None = key(
         None, ge=1, le=16_777_216, description="The number of streams of text that are read in parallel."
@@ -103,8 +101,8 @@ class Config(Experiment):
         return (LanguageModel,)
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokenizer": "character"}
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        return super().data_defaults(family, size, explicit) | {"tokenizer": "character"}
 
     @classmethod
     def train_defaults(cls, family: type[Family], size: str) -> Values:
@@ -117,8 +115,8 @@ class Config(Experiment):
         }
 
     @classmethod
-    def decode_defaults(cls, data: Values, said: Values) -> Values:
-        return {"temperature": 0.0} if str(said.get("beam_size", 1)) != "1" else {}
+    def decode_defaults(cls, data: Values, explicit: Values) -> Values:
+        return {"temperature": 0.0} if str(explicit.get("beam_size", 1)) != "1" else {}
 
     @classmethod
     def longest(cls, data: Values, train: Values) -> object:

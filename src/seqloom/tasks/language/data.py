@@ -5,5 +5,4 @@ from seqloom.tasks.language.config import LanguageData
 
 
 def learner(data: LanguageData) -> TokenizerLearner:
-    """What learns its tokenizer."""
     return tokenizer_learner((0,), data, "character")

@@ -58,7 +58,6 @@ class Calibration:
         self.confidence += np.bincount(bin_of, weights=p, minlength=bins)
 
     def bins(self) -> list[Bin]:
-        """The bins, the least confident first."""
         bins = len(self.count)
         sums = zip(self.count.tolist(), self.confidence.tolist(), self.correct.tolist(), strict=True)
         return [

@@ -74,7 +74,6 @@ class Classes:
         return counts_by_name(self.names, confusion.diagonal(), confusion.sum(axis=0), confusion.sum(axis=1))
 
     def by_class(self) -> dict[str, dict[str, float]]:
-        """precision, recall, f1 and support of each class that occurs or was predicted."""
         return class_table(self.counts())
 
 
@@ -125,7 +124,6 @@ class MultiLabel:
         return counts_by_name(self.names, self.correct, self.predicted, self.gold)
 
     def by_class(self) -> dict[str, dict[str, float]]:
-        """precision, recall, f1 and support of each label that occurs or was predicted."""
         return class_table(self.counts())
 
 

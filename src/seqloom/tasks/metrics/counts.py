@@ -24,7 +24,6 @@ class Counts(NamedTuple):
 
     @property
     def present(self) -> bool:
-        """Whether the class occurs or was predicted."""
         return self.predicted + self.gold > 0
 
     @property

@@ -57,7 +57,6 @@ METRICS: Registry[Metric] = Registry(
 
 
 def register(name: str, part: object, *, higher_is_better: bool) -> None:
-    """Add a user-defined metric."""
     function = as_function("metric", name, part, "answers", "references")
     METRICS.register(name, Metric(function, higher_is_better), Origin.registered(part))
 

@@ -89,7 +89,6 @@ class Spans:
         return {kind: Counts(self.correct[kind], self.predicted[kind], self.gold[kind]) for kind in kinds}
 
     def by_class(self) -> dict[str, dict[str, float]]:
-        """precision, recall, f1 and support of each kind of span."""
         return class_table(self.counts())
 
 

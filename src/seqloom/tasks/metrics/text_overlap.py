@@ -63,7 +63,6 @@ class TextOverlap:
         self.reference_counts: set[int] = set()  # how many references the texts have
 
     def build_metrics(self) -> Metrics:
-        """The metrics of sacreBLEU, by name."""
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
 

@@ -82,7 +82,6 @@ class TagCheck(LabelCheck):
         self.words.report(self.inspection)
 
     def report_tags(self) -> None:
-        """The tags with their counts; what training refuses about them, and those with one example."""
         counts = {tag: seen.splits.total() for tag, seen in self.seen.items()}
         self.summarize_labels(counts)
         train = self.count_in(TRAIN)
@@ -131,11 +130,9 @@ class WordCounts:
 
     @property
     def full(self) -> bool:
-        """Whether there are more words than are counted."""
         return len(self.numbers) >= MOST_WORDS
 
     def add(self, split: str, words: Sequence[str], tags: Sequence[str]) -> None:
-        """Count the words of a sentence."""
         self.totals[split] += len(words)
         for word, tag in zip(words, tags, strict=True):
             form = word.lower() if self.lowercase else word
@@ -187,7 +184,6 @@ class SpanTags:
         self.astray, self.begins, self.needless = Tally(), 0, 0
 
     def add(self, tags: Sequence[str], location: Location) -> None:
-        """Count the tags of a sentence, whose first word is at the location."""
         astray = 0
         for previous, tag in zip(("O", *tags), tags, strict=False):
             astray += goes_astray(previous, tag)

@@ -36,7 +36,7 @@ class TagData(VocabularyData, TaggedColumn):
 
 
 class TagModel(Section):
-    """Keys of every model here, beside its family's."""
+    """Keys of the model of every family."""
 
     crf: bool = key(False, description="Whether a sentence's tags are chosen together (CRF), not one by one.")
     head: names.Head = key(
@@ -54,7 +54,7 @@ class TagModel(Section):
 
 
 class TagTrain(ComparedTrain):
-    """How a tagger learns."""
+    """Keys of training."""
 
     label_smoothing: Probability = key(
         0.0,
@@ -84,7 +84,7 @@ class Config(Experiment):
         *("accuracy", "sentence_accuracy", "span_precision", "span_recall", "span_f1", "span_macro_f1"),
         *("macro_f1", "loss"),
     )
-    compared = "tags"
+    metric_input = "tags"
 
     data: TagData = key(description="Files in, tokens out.")
     train: TagTrain = key(description="How it learns.")
@@ -94,12 +94,12 @@ class Config(Experiment):
         return (TagModel,)
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         # Letters tell capitals; a word seen once teaches the unknown one.
-        return super().data_defaults(family, size, said) | {"lowercase": True, "min_count": 2}
+        return super().data_defaults(family, size, explicit) | {"lowercase": True, "min_count": 2}
 
     @classmethod
-    def model_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
+    def model_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
         values: Values = {"dropout": 0.5, "word_dropout": 0.1, "character_width": CHARACTER_WIDTH[size]}
         if "input_dropout" in family.model_fields:  # it can be told apart from dropout between layers
             width = family.sizes[size]["dim"]
@@ -112,9 +112,9 @@ class Config(Experiment):
         return super().train_defaults(family, size) | {"epochs": 15}
 
     @classmethod
-    def filled_model(cls, model: Values, said: Values) -> Values:
+    def fill_model(cls, model: Values, explicit: Values) -> Values:
         width, character_width = model["dim"], model["character_width"]
-        if "character_width" in said or not isinstance(width, int) or not isinstance(character_width, int):
+        if "character_width" in explicit or not isinstance(width, int) or not isinstance(character_width, int):
             return model
         return model | {"character_width": min(character_width, max(2, width // 4 * 2))}  # even: two directions
 

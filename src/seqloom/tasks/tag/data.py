@@ -1,4 +1,4 @@
-"""The rows of a tagger: words as numbers of their distinct forms, of each of which the letters are kept once."""
+"""The rows of a tagger: words as numbers of their distinct forms; the letters of each form are kept once."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from seqloom.data.vocabulary import Vocabulary
 from seqloom.tasks.label_check import not_in_train, refuse_labels, single_label
 from seqloom.tasks.tag.config import TagData
 
-WORDS, TAGS = 0, 1  # which value of an example
+WORDS, TAGS = 0, 1  # indices of the values of an example
 WORDS_FILE, LETTERS_FILE, TAGS_FILE = "words.json", "letters.json", "tags.json"
 ANOTHER_COLUMN = f"Name another column with {KeyName('data.tag')}"
 FORMS = "forms"  # the column of word forms, and the folder of their table
@@ -39,9 +39,19 @@ TOGETHER = 1024  # forms written at a time
 NO_LETTER = ""  # number 0: fills a word's row after its last letter
 
 
+class UnknownVocabularyLearner(VocabularyLearner):
+    """Learns a vocabulary with an entry for unknown names."""
+
+    def load(self, text: str, file: str) -> Vocabulary:
+        names = super().load(text, file)
+        if names.unknown is None:
+            raise RunError("nothing there stands for what is unknown", "Restore the file from a copy", location=file)
+        return names
+
+
 @dataclass(frozen=True)
-class WordLearner(VocabularyLearner):
-    """The most frequent words, and one for all others."""
+class WordLearner(UnknownVocabularyLearner):
+    """The most frequent words."""
 
     lowercase: bool
     min_count: int
@@ -53,13 +63,10 @@ class WordLearner(VocabularyLearner):
             words.update(word.lower() if self.lowercase else word for word in sentence)
         return Vocabulary.from_counts(words, unknown=True, min_count=self.min_count, max_size=self.vocabulary)
 
-    def load(self, text: str, file: str) -> Vocabulary:
-        return with_unknown(Vocabulary.from_json(text, file), file)
-
 
 @dataclass(frozen=True)
-class LetterLearner(VocabularyLearner):
-    """All letters of all words, one for those that are new, and the one that fills."""
+class LetterLearner(UnknownVocabularyLearner):
+    """All letters of all words, and the padding of words."""
 
     def learn(self, values: Iterable[Sequence[str]], counts: Counts) -> Vocabulary:
         letters = Counter[str]()
@@ -67,20 +74,10 @@ class LetterLearner(VocabularyLearner):
             letters.update("".join(sentence))
         return Vocabulary([NO_LETTER, *Vocabulary.from_counts(letters, unknown=True).names])
 
-    def load(self, text: str, file: str) -> Vocabulary:
-        return with_unknown(Vocabulary.from_json(text, file), file)
-
-
-def with_unknown(names: Vocabulary, file: str) -> Vocabulary:
-    """The same, if something in it stands for what is unknown."""
-    if names.unknown is None:
-        raise RunError("nothing there stands for what is unknown", "Restore the file from a copy", location=file)
-    return names
-
 
 @dataclass(frozen=True)
 class Spellings:
-    """What a tagger's vocabularies make of words: a number for each, and numbers for its letters."""
+    """Words as numbers: a number for each, and numbers for its letters."""
 
     words: Vocabulary
     letters: Vocabulary
@@ -98,7 +95,7 @@ class Spellings:
 
 @dataclass(frozen=True)
 class FormColumn(Column):
-    """Words as numbers of their distinct forms; what each form is stands in a table beside the splits."""
+    """Words as numbers of their distinct forms, which are in a table beside the splits."""
 
     lowercase: bool = False
 
@@ -108,7 +105,7 @@ class FormColumn(Column):
 
 
 class FormEncoder:
-    """Numbers forms as they come, and writes their table in the end."""
+    """Numbers forms in order of occurrence, and writes their table at the end."""
 
     def __init__(self, spellings: Spellings) -> None:
         self.spellings = spellings
@@ -142,14 +139,13 @@ class Forms:
         return table
 
     def words(self, forms: Iterable[SupportsIndex]) -> list[str]:
-        """The forms as text."""
         texts = Ragged.of(self._arrays, "forms")
         return [bytes(texts[form]).decode() for form in forms]
 
 
 @dataclass(frozen=True)
 class TaggedSentences(Schema):
-    """Refuses tags that nothing can be learned of."""
+    """Refuses tags that can't be learned."""
 
     def check_answers(self, examples: SplitExamples, counts: Counts, single: bool) -> Collection[str]:
         unseen = never_in_train(examples.source, counts)
@@ -161,7 +157,7 @@ class TaggedSentences(Schema):
 
 
 def schema(data: TagData) -> Schema:
-    """The columns of a sentence with its tags, whole: training cuts long ones when it reads them."""
+    """The columns of a tagged sentence at full length: training cuts it when it reads it."""
     return TaggedSentences(
         columns=(
             FormColumn(FORMS, WORDS, lowercase=data.lowercase),

@@ -12,8 +12,6 @@ from seqloom.views.format import one_line
 
 
 class TagReport(LabelReport):
-    """Tags of words."""
-
     label: ClassVar[str] = "tag"
 
     @classmethod

@@ -82,7 +82,6 @@ class Tag(RowTask[Model]):
 
     @property
     def forms(self) -> Forms:
-        """The distinct words of the data."""
         return Forms(self.data.folder)
 
     def describe_encoders(self) -> str:
@@ -214,7 +213,6 @@ class Tag(RowTask[Model]):
     def predict_batch(
         self, model: Model, sentences: Sequence[list[str]], device: torch.device
     ) -> Iterator[tuple[list[str], list[float]]]:
-        """The tags of sentences that are read together, and the probability of each tag."""
         forms: dict[str, int] = {}
         rows = [np.array([forms.setdefault(word, len(forms)) for word in words]) for words in sentences]
         numbers, lengths = pad_rows(rows)

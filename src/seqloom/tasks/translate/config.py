@@ -15,27 +15,16 @@ from seqloom.models.family import Family
 from seqloom.tasks.experiment import Help
 from seqloom.tasks.generation_config import GenerationConfig
 
+SOURCE_NAMES = ("source", "src", "input", "from", "original", "question", "text")
+TARGET_NAMES = ("target", "tgt", "trg", "output", "to", "translation", "answer")
+
 DATA_SPEC = DataSpec(
     "translate",
     "TSV, CSV, JSONL, or two text files, line by line",
     ("table", "parallel"),
     roles=(
-        Role(
-            "source",
-            "source",
-            ("source", "src", "input", "from", "original", "question", "text"),
-            languages=True,
-            parse=parse_stripped_text,
-            required=True,
-        ),
-        Role(
-            "target",
-            "target",
-            ("target", "tgt", "trg", "output", "to", "translation", "answer"),
-            languages=True,
-            parse=parse_stripped_text,
-            required=True,
-        ),
+        Role("source", "source", SOURCE_NAMES, languages=True, parse=parse_stripped_text, required=True),
+        Role("target", "target", TARGET_NAMES, languages=True, parse=parse_stripped_text, required=True),
     ),
     corpora=Registry(
         "corpus",
@@ -97,8 +86,8 @@ class Config(GenerationConfig):
     data: TranslateData = key(description="Files in, tokens out.")
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokenizer": "bpe"}
+    def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
+        return super().data_defaults(family, size, explicit) | {"tokenizer": "bpe"}
 
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()

@@ -48,7 +48,6 @@ class RatioFilter(RowFilter):
         return not drops
 
     def notes(self) -> Notes:
-        """How many, how many of them are dropped, and where the first stood."""
         numbered = {name: number for number, name in enumerate(self.source.names())}
         at = self.first and (SourceFile.of(self.first.file, numbered), self.first.line)
         return {"odd": self.count, "odd_at": at, "dropped": self.dropped, "max_ratio": self.max_ratio}

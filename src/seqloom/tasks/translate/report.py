@@ -7,8 +7,6 @@ from seqloom.tasks.translate.config import Config
 
 
 class TranslateReport(GenerationReport):
-    """Translations of texts."""
-
     source_key: ClassVar[str] = "text"
     answer_key: ClassVar[str] = Config.answer
     source_name: ClassVar[str] = "source"

@@ -145,7 +145,6 @@ class Translate(GenerationTask):
             raise TextError(number, message, advice, code="too-many-tokens")
 
     def input_limit(self) -> int | None:
-        """The most tokens of a text that the encoder can read; None without a limit."""
         encoder = encoder_section(self.experiment.model, self.max_source_length)
         return None if encoder is None or encoder.length_limit is None else self.max_source_length - 1
 
