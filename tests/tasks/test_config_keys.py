@@ -1,4 +1,4 @@
-"""The keys of the config: each is described, and what is nearly one finds it."""
+"""The keys of the config: their descriptions, types and options; the nearest key to a wrong name."""
 
 from dataclasses import replace
 
@@ -6,12 +6,10 @@ import pytest
 
 from seqloom.core.problem import ArgumentError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import ALSO_CALLED, Key, all_keys, merged, nearest
+from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge, nearest
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 from tests.tasks.conditions import config_of, keys_of_some
-
-every_key = pytest.mark.parametrize("key", all_keys().values(), ids=lambda key: key.dotted)
 
 
 def test_every_field_of_every_section_is_a_key() -> None:
@@ -21,28 +19,20 @@ def test_every_field_of_every_section_is_a_key() -> None:
     assert set(all_keys()) == fields
 
 
-@every_key
-def test_a_key_says_what_it_is_in_a_sentence(key: Key) -> None:
-    assert key.description.endswith(".")
-    assert "\n" not in key.description
-    assert len(key.description) > 8
+def test_every_key_has_a_description_a_type_and_an_option() -> None:
+    several = ("data.train", "data.valid", "data.test", "data.languages", "train.metrics")
+    for key in all_keys().values():
+        assert key.description.endswith("."), key.dotted
+        assert "\n" not in key.description, key.dotted
+        assert len(key.description) > 8, key.dotted
+        assert key.kind in (bool, int, float, str, tuple), key.dotted
+        assert (key.kind is tuple) == (key.dotted in several), key.dotted
+        assert all(isinstance(word, str) for word in key.choices), key.dotted
+        assert key.option.removeprefix("--").replace("-", "_") == key.dotted
 
 
 def test_the_parts_too_are_described() -> None:
     assert all((field.description or "").endswith(".") for field in Experiment.model_fields.values())
-
-
-@every_key
-def test_a_key_takes_one_kind_of_value(key: Key) -> None:
-    assert key.kind in (bool, int, float, str, tuple)
-    several = ("data.train", "data.valid", "data.test", "data.languages", "train.metrics")
-    assert (key.kind is tuple) == (key.dotted in several)
-    assert all(isinstance(word, str) for word in key.choices)
-
-
-@every_key
-def test_an_option_is_the_key_with_hyphens(key: Key) -> None:
-    assert key.option.removeprefix("--").replace("-", "_") == key.dotted
 
 
 def test_a_key_of_several_models_lists_them_all() -> None:
@@ -71,34 +61,30 @@ def test_a_key_says_which_tasks_have_it() -> None:
 def test_a_key_has_one_kind_of_value_in_all_tasks() -> None:
     lr = all_keys()["train.lr"]
     with pytest.raises(ArgumentError, match=r"train\.lr is float in language, tuple in other; expected one kind"):
-        merged(lr, replace(lr, kind=tuple, tasks=("other",)))
+        merge(lr, replace(lr, kind=tuple, tasks=("other",)))
 
 
-@every_key
-def test_the_nearest_to_a_key_is_itself(key: Key) -> None:
-    assert nearest(key.dotted) == key.dotted
-    assert nearest(key.dotted.replace("_", "-")) == key.dotted
+def test_the_nearest_key_of_every_key_is_itself() -> None:
+    for dotted in all_keys():
+        assert nearest(dotted) == nearest(dotted.replace("_", "-")) == dotted
 
 
-@every_key
-def test_a_typing_mistake_finds_a_right_key(key: Key) -> None:
-    """A letter doubled, one left out, two swapped: of words long enough that a letter is not most of them."""
-    name = key.name
-    if len(name) < 4:
-        return
-    for wrong in (name + name[-1], name[:2] + name[3:], name[:1] + name[2] + name[1] + name[3:]):
-        found = nearest(f"{key.section}.{wrong}")
-        assert found in all_keys()
-        assert found is not None
-        assert found.startswith(f"{key.section}.")
+def test_a_typing_error_has_a_nearest_key_in_its_section() -> None:
+    """A letter doubled, one left out, two swapped, in names that are long enough."""
+    for key in all_keys().values():
+        name = key.name
+        if len(name) < 4:
+            continue
+        for wrong in (name + name[-1], name[:2] + name[3:], name[:1] + name[2] + name[1] + name[3:]):
+            found = nearest(f"{key.section}.{wrong}")
+            assert found in all_keys(), wrong
+            assert (found or "").startswith(f"{key.section}."), wrong
 
 
-@pytest.mark.parametrize("name", sorted(ALSO_CALLED))
-def test_what_others_call_it_is_known(name: str) -> None:
-    part = ALSO_CALLED[name].partition(".")[0]
-    assert ALSO_CALLED[name] in all_keys()
-    assert nearest(f"{part}.{name}") == ALSO_CALLED[name]
-    assert nearest(name) == ALSO_CALLED[name]
+def test_names_of_other_libraries_have_a_key() -> None:
+    for name, dotted in ALSO_CALLED.items():
+        assert dotted in all_keys()
+        assert nearest(f"{dotted.partition('.')[0]}.{name}") == nearest(name) == dotted
 
 
 def test_what_is_like_nothing_finds_nothing() -> None:
