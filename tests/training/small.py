@@ -48,15 +48,15 @@ def tiny_session(task: str, arch: str = "gru", **more: Any) -> Session:
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
-    """The log, without times of day and without what only says that the run was interrupted."""
-    told = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    for each in told:
+    """The events of the log, without times and without the events of an interruption."""
+    events = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    for event in events:
         for name in ("time", "seconds"):
-            each.pop(name, None)
-    return [each for each in told if each["event"] not in ("resume", "stop")]
+            event.pop(name, None)
+    return [event for event in events if event["event"] not in ("resume", "stop")]
 
 
 def words(number: int, seed: int = 0) -> str:
     """Some text."""
-    chosen = random.Random(seed)
-    return "".join(chosen.choice("abcdefgh \n") for _ in range(number))
+    rng = random.Random(seed)
+    return "".join(rng.choice("abcdefgh \n") for _ in range(number))

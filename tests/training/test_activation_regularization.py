@@ -14,7 +14,7 @@ from tests.training.small import tiny, tiny_session
 DIM = 3
 
 
-def part(activation_l2: float, slowness: float) -> Train:
+def config(activation_l2: float, slowness: float) -> Train:
     return tiny("language", train={"activation_l2": activation_l2, "temporal_activation_l2": slowness}).train
 
 
@@ -31,13 +31,13 @@ def by_hand(y: torch.Tensor, lengths: Sequence[int], alpha: float, beta: float) 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from([0.0, 0.7]), st.sampled_from([0.0, 1.3]))
 def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> None:
     y = torch.randn(len(lengths), max(1, *lengths), DIM, requires_grad=True)
-    came = activation_penalty(y, torch.tensor(lengths), part(alpha, beta))
+    penalty = activation_penalty(y, torch.tensor(lengths), config(alpha, beta))
     if not alpha and not beta:
-        assert came is None
+        assert penalty is None
         return
-    assert came is not None
-    assert came.item() == pytest.approx(by_hand(y.detach(), lengths, alpha, beta), rel=1e-5, abs=1e-6)
-    (came + 0 * y.sum()).backward()
+    assert penalty is not None
+    assert penalty.item() == pytest.approx(by_hand(y.detach(), lengths, alpha, beta), rel=1e-5, abs=1e-6)
+    (penalty + 0 * y.sum()).backward()
     assert y.grad is not None
     for row, length in zip(y.grad, lengths, strict=True):
         assert not row[length:].any()  # nothing beyond a row's end
@@ -45,18 +45,18 @@ def test_a_plain_double_loop(lengths: list[int], alpha: float, beta: float) -> N
 
 def test_without_lengths_all_steps_are_real() -> None:
     y = torch.randn(2, 4, DIM)
-    came = activation_penalty(y, None, part(0.5, 2.0))
-    assert came is not None
-    assert came.item() == pytest.approx(by_hand(y, [4, 4], 0.5, 2.0), rel=1e-5)
+    penalty = activation_penalty(y, None, config(0.5, 2.0))
+    assert penalty is not None
+    assert penalty.item() == pytest.approx(by_hand(y, [4, 4], 0.5, 2.0), rel=1e-5)
 
 
-def test_one_step_is_neither_slow_nor_quick() -> None:
-    came = activation_penalty(torch.randn(2, 1, DIM), torch.tensor([1, 1]), part(0.0, 2.0))
-    assert came is not None
-    assert came.item() == 0
+def test_one_step_has_no_temporal_penalty() -> None:
+    penalty = activation_penalty(torch.randn(2, 1, DIM), torch.tensor([1, 1]), config(0.0, 2.0))
+    assert penalty is not None
+    assert penalty.item() == 0
 
 
-def test_the_gradient_has_it_and_the_reported_loss_has_not() -> None:
+def test_the_penalty_is_in_the_gradient_and_not_in_the_reported_loss() -> None:
     """Summed over the step: Σ ∂loss + n ∂penalty, so that the mean has the penalty once, however many tokens."""
     plain, pulled, alone = (
         tiny_session("language", model={"dropout": 0.0}, train={"activation_l2": alpha}).trainer([])

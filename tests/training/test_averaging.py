@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 KEPT, NOT_KEPT = 2.5, 1.0  # learning rates: with the first, steps are so large that their middle is better than any
 
 
-def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
+def averaging_config(lr: float = KEPT, average: int | None = 3, **train: object) -> Experiment:
     steps = {"steps": 8, "validate_every": 2, "keep_checkpoints": 1, "batch_size": 1, "bptt": 4, "samples": 0}
     rate = {"optimizer": "sgd", "schedule": "constant", "warmup": 0, "lr": lr}
     return tiny("language", train={**steps, **rate, "average_checkpoints": average, **train})
@@ -33,8 +33,8 @@ def chosen(lr: float = KEPT, average: int | None = 3, **train: object) -> Experi
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Path]:
     """An experiment, and the folder of its unbroken run; beside it the checkpoints before the last of them went."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    start(chosen(request.param), folder, [copies(folder)])
-    return chosen(request.param), folder
+    start(averaging_config(request.param), folder, [copies(folder)])
+    return averaging_config(request.param), folder
 
 
 def copies(folder: Path) -> Listener:
@@ -52,7 +52,7 @@ def steps_kept(folder: Path) -> list[int]:
     return [int(path.name.removeprefix("step-")) for path in checkpoints.list_checkpoints(folder)]
 
 
-def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
+def test_weights_are_averaged_in_float64(tmp_path: Path) -> None:
     trainer, seen = tiny_session("language").trainer([]), []
     (tmp_path / "checkpoints").mkdir()
     for _ in range(3):
@@ -67,7 +67,7 @@ def test_it_is_the_mean_in_float64(tmp_path: Path) -> None:
         torch.testing.assert_close(tensor, exact.to(tensor.dtype), rtol=0, atol=0)
 
 
-def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
+def test_integer_buffers_are_those_of_the_last_checkpoint(tmp_path: Path) -> None:
     trainer, norm = tiny_session("language").trainer([]), torch.nn.BatchNorm1d(2)
     trainer.model = norm  # type: ignore[assignment]
     (tmp_path / "checkpoints").mkdir()
@@ -78,7 +78,7 @@ def test_what_only_counts_is_the_last_one_s(tmp_path: Path) -> None:
     assert mean_weights([checkpoint_path(tmp_path, 1), checkpoint_path(tmp_path, 2)])["num_batches_tracked"] == 2
 
 
-def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_says_what_came_of_them(
+def test_averaged_checkpoints_are_kept_until_the_end(
     whole: tuple[Experiment, Path],
 ) -> None:
     experiment, folder = whole
@@ -103,7 +103,7 @@ def test_checkpoints_of_the_last_validations_are_kept_to_the_end_and_the_run_say
 @pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_failure_at_every_write_after_the_last_step_loses_nothing(every: int, tmp_path: Path) -> None:
     """As after a kill: what was half done is done again, bit for bit."""
-    experiment, folder, ready = chosen(), tmp_path / "whole", tmp_path / "ready" / "run"
+    experiment, folder, ready = averaging_config(), tmp_path / "whole", tmp_path / "ready" / "run"
     start(experiment, folder)
 
     def break_off(event: Event) -> None:
@@ -150,8 +150,8 @@ def test_a_failure_at_every_write_after_the_scores_loses_nothing(
     assert failed > 5
 
 
-def test_more_than_one_is_kept_if_asked(tmp_path: Path) -> None:
-    start(chosen(keep_checkpoints=2), tmp_path / "run")
+def test_keep_checkpoints_applies_after_averaging(tmp_path: Path) -> None:
+    start(averaging_config(keep_checkpoints=2), tmp_path / "run")
     assert steps_kept(tmp_path / "run") == [6, 8]
 
 
@@ -183,18 +183,18 @@ def test_checkpoints_by_the_clock_change_nothing(
 
 
 def test_one_validation_has_no_mean(tmp_path: Path) -> None:
-    run = start(chosen(steps=2), tmp_path / "run")
+    run = start(averaging_config(steps=2), tmp_path / "run")
     assert "averaged" not in run.scores
     assert "average" not in {line["event"] for line in lines(tmp_path / "run")}
 
 
-def test_without_it_nothing_more_is_kept(tmp_path: Path) -> None:
-    run = start(chosen(average=None), tmp_path / "run")
+def test_without_averaging_no_more_checkpoints_are_kept(tmp_path: Path) -> None:
+    run = start(averaging_config(average=None), tmp_path / "run")
     assert "averaged" not in run.scores
     assert steps_kept(tmp_path / "run") == [8]
 
 
-def test_a_damaged_checkpoint_is_named_and_the_others_serve_without_it(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_named_and_can_be_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     def break_off(event: Event) -> None:
@@ -202,7 +202,7 @@ def test_a_damaged_checkpoint_is_named_and_the_others_serve_without_it(tmp_path:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        start(chosen(), folder, [break_off])
+        start(averaging_config(), folder, [break_off])
     (checkpoint_path(folder, 6) / WEIGHTS).unlink()
     with pytest.raises(RunError, match=r"step-000000006/weights.*Remove the checkpoint .*step-000000006\."):
         resume(folder)

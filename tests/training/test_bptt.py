@@ -43,7 +43,7 @@ def test_gradients_are_the_untruncated_ones_where_k_covers_the_text(arch: str) -
 
 
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
-def test_a_cut_leaves_the_loss_and_changes_the_gradient(arch: str) -> None:
+def test_truncation_keeps_the_loss_and_changes_the_gradient(arch: str) -> None:
     whole, uncut = gradients(arch, [12])
     pieces, cut = gradients(arch, [5, 7])
     assert pieces == pytest.approx(whole, abs=1e-9)  # the state is carried
@@ -65,7 +65,7 @@ def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
         torch.testing.assert_close(found, weight.grad, atol=1e-12, rtol=1e-10)
 
 
-def test_a_state_goes_on_within_an_epoch_and_not_beyond() -> None:
+def test_a_state_is_carried_within_an_epoch_only() -> None:
     trainer = tiny_session("language", train={"steps": 400, "epochs": 2}).trainer([])
     per_epoch = len(trainer.items)
     assert [trainer.items[i].continues for i in range(3)] == [False, True, True]

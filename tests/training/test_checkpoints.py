@@ -54,7 +54,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
+def test_every_optimizer_resumes(name: str, tmp_path: Path) -> None:
     more = {"train": {"optimizer": name, "lr": 0.01}}
     whole = after(3, **more)
     path = saved(tmp_path, whole)
@@ -67,7 +67,7 @@ def test_every_optimiser_goes_on_where_it_was(name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "lstm-peephole", "gru", "window", "conv", "transformer"])
-def test_every_kind_of_state_goes_on_where_it_was(arch: str, tmp_path: Path) -> None:
+def test_every_kind_of_state_resumes(arch: str, tmp_path: Path) -> None:
     model = {"norm": "batch"} if arch == "conv" else {}
     whole = after(2, arch=arch, model=model)
     again = restored(saved(tmp_path, whole), tiny_session("language", arch, model=model).trainer([]))
@@ -89,8 +89,8 @@ def test_a_task_without_a_state(task: str, tmp_path: Path) -> None:
 def test_safetensors_and_json_and_nothing_else(tmp_path: Path) -> None:
     path = saved(tmp_path, after(2))
     assert {file.suffix for file in path.iterdir()} == {".safetensors", ".json"}
-    told = json.loads((path / checkpoints.MANIFEST).read_text())
-    assert set(told) == {file.name for file in path.iterdir()} - {checkpoints.MANIFEST}
+    hashes = json.loads((path / checkpoints.MANIFEST).read_text())
+    assert set(hashes) == {file.name for file in path.iterdir()} - {checkpoints.MANIFEST}
     for file in path.iterdir():
         assert not file.read_bytes().startswith((b"\x80", b"PK"))  # a pickle; torch.save's archive
 
@@ -102,7 +102,7 @@ def two(folder: Path) -> tuple[Path, Path]:
     return older, saved(folder, trainer)
 
 
-def test_the_newest_is_taken(tmp_path: Path) -> None:
+def test_the_newest_checkpoint_is_used(tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     assert checkpoints.list_checkpoints(tmp_path) == [older, newer]
     assert checkpoints.latest(tmp_path) == newer
@@ -112,7 +112,7 @@ def test_the_newest_is_taken(tmp_path: Path) -> None:
     "name", ["weights.safetensors", "optimiser.safetensors", "carried.safetensors", "progress.json"]
 )
 @pytest.mark.parametrize("how", ["flip", "cut", "gone"])
-def test_a_damaged_one_is_passed_over(name: str, how: str, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_skipped(name: str, how: str, tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     file, content = newer / name, (newer / name).read_bytes()
     if how == "gone":
@@ -124,27 +124,27 @@ def test_a_damaged_one_is_passed_over(name: str, how: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]"])
-def test_a_damaged_manifest_is_passed_over(content: str, tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_skipped(content: str, tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     (newer / checkpoints.MANIFEST).write_text(content)
     assert checkpoints.latest(tmp_path) == older
 
 
-def test_if_all_are_damaged_a_sentence_names_the_newest(tmp_path: Path) -> None:
+def test_if_all_are_damaged_the_error_names_the_newest(tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     for path in (older, newer):
         (path / checkpoints.WEIGHTS).write_bytes(b"")
-    with pytest.raises(RunError) as wrong:
+    with pytest.raises(RunError) as error:
         checkpoints.latest(tmp_path)
-    assert str(newer / checkpoints.WEIGHTS) in str(wrong.value)
-    assert "\n" not in str(wrong.value)
+    assert str(newer / checkpoints.WEIGHTS) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_none_is_none(tmp_path: Path) -> None:
+def test_without_checkpoints_latest_is_none(tmp_path: Path) -> None:
     assert checkpoints.latest(tmp_path) is None
 
 
-def test_a_damaged_one_is_written_anew_when_its_step_comes_again(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_replaced(tmp_path: Path) -> None:
     older, newer = two(tmp_path)
     (newer / checkpoints.WEIGHTS).write_bytes(b"")
     trainer = restored(older, tiny_session("language").trainer([]))
@@ -170,7 +170,7 @@ def test_prune_keeps_the_last_few(tmp_path: Path) -> None:
     assert [path.name for path in checkpoints.list_checkpoints(tmp_path)] == ["step-000000004"]
 
 
-def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+def test_other_folders_are_not_pruned(tmp_path: Path) -> None:
     saved(tmp_path, after(1))
     for name in ("step-final", ".making-step-000000009", "notes"):
         (tmp_path / "checkpoints" / name).mkdir()
@@ -178,7 +178,7 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
     assert len(list((tmp_path / "checkpoints").iterdir())) == 4
 
 
-def test_a_weight_file_that_is_none_is_a_sentence(tmp_path: Path) -> None:
+def test_an_invalid_weight_file_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     path.write_bytes(b"not tensors at all")
     with pytest.raises(RunError, match=r"weights\.safetensors: can't be read .*Restore the file from a copy\."):
@@ -200,7 +200,7 @@ CRAFTED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("name", "content"), [(name, content) for name, some in CRAFTED.items() for content in some])
-def test_one_whose_hashes_fit_but_not_its_content_is_a_sentence(name: str, content: Any, tmp_path: Path) -> None:
+def test_invalid_content_with_valid_hashes_is_an_error(name: str, content: Any, tmp_path: Path) -> None:
     path = saved(tmp_path, after(2))
     (path / name).unlink()
     (path / name).write_bytes(content.encode() if isinstance(content, str) else save_tensors(content))

@@ -1,4 +1,4 @@
-"""What a run would cost: the arithmetic, with a clock that goes as told."""
+"""The estimate of a run's cost, with a clock that the test moves."""
 
 import math
 from typing import Any
@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from seqloom.tasks.task import Evaluation
-from seqloom.training import estimate as room
+from seqloom.training import estimate as estimate_module
 from seqloom.training.estimate import STEPS, estimate, time_steps
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Session
 from tests.training.small import tiny_session
 
-STEP, MEASURE, SAMPLE, KEEP = 2.0, 50.0, 300.0, 7.0
+STEP, MEASURE, SAMPLE, SAVE = 2.0, 50.0, 300.0, 7.0
 
 
 class Clock:
-    """Goes on only when told."""
+    """Moves only when the test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -30,8 +30,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A step takes 2 s, a validation 50 s, samples 300 s, a checkpoint 7 s."""
     made = Clock()
-    monkeypatch.setattr(room, "time", made)
-    monkeypatch.setattr(room, "SECONDS", math.inf)
+    monkeypatch.setattr(estimate_module, "time", made)
+    monkeypatch.setattr(estimate_module, "SECONDS", math.inf)
 
     def step(trainer: Trainer) -> None:
         made.now += STEP
@@ -43,11 +43,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         return Evaluation({})
 
     def save(*_: object) -> None:
-        made.now += KEEP
+        made.now += SAVE
 
     monkeypatch.setattr(Trainer, "step", step)
     monkeypatch.setattr(Trainer, "evaluate", evaluate)
-    monkeypatch.setattr(room.checkpoints, "save", save)
+    monkeypatch.setattr(estimate_module.checkpoints, "save", save)
     return made
 
 
@@ -70,30 +70,30 @@ def test_steps_validations_samples_and_the_end(
 ) -> None:
     """As many validations as the loop has: every so many steps, and one at the end."""
     made = estimate(stubbed(clock, monkeypatch, train={"steps": steps, "validate_every": every}))
-    assert made.seconds == pytest.approx(steps * STEP + validations * (MEASURE + SAMPLE + KEEP) + MEASURE)
+    assert made.seconds == pytest.approx(steps * STEP + validations * (MEASURE + SAMPLE + SAVE) + MEASURE)
     assert made.steps == steps
     assert made.tokens == steps * 32
 
 
-def test_epochs_and_a_part_to_test_on(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_epochs_and_a_test_split(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     train = {"steps": None, "epochs": 3, "validate_every": None, "accumulate": 2}
-    chosen = stubbed(clock, monkeypatch, "classify", train=train, data={"test_share": 0.2})
-    per_epoch = -(-len(chosen.task.epoch(0)) // 2)
-    made = estimate(chosen)
+    session = stubbed(clock, monkeypatch, "classify", train=train, data={"test_share": 0.2})
+    per_epoch = -(-len(session.task.epoch(0)) // 2)
+    made = estimate(session)
     assert made.steps == 3 * per_epoch
-    assert made.seconds == pytest.approx(made.steps * STEP + 3 * (MEASURE + SAMPLE + KEEP) + 4 * MEASURE)
+    assert made.seconds == pytest.approx(made.steps * STEP + 3 * (MEASURE + SAMPLE + SAVE) + 4 * MEASURE)
 
 
-def test_what_else_it_says(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = stubbed(clock, monkeypatch, "classify")
-    made = estimate(chosen, shown=2)
-    assert made.parameters == sum(weight.numel() for weight in chosen.task.build().parameters())
+def test_parameters_memory_and_first_batch(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = stubbed(clock, monkeypatch, "classify")
+    made = estimate(session, shown=2)
+    assert made.parameters == sum(weight.numel() for weight in session.task.build().parameters())
     assert made.memory > 1 << 20
     assert len(made.first_batch) == 2
     assert all(" -> " in line for line in made.first_batch)
 
 
-def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_spread_over_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = tiny_session("classify", train={"batch_tokens": 16}).trainer([])
     places: list[int] = []
     step = trainer.step
@@ -108,5 +108,5 @@ def test_real_steps_are_spread_over_the_epoch_and_leave_nothing_behind(monkeypat
 
 
 def test_slow_steps_are_few(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "SECONDS", 5.0)
+    monkeypatch.setattr(estimate_module, "SECONDS", 5.0)
     assert time_steps(tiny_session("language").trainer([])) == (6.0, 3 * 32, 3)

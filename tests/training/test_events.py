@@ -9,8 +9,8 @@ from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Vali
 
 
 def test_a_line_names_its_event_and_holds_its_fields() -> None:
-    told = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).line())
-    assert told == {
+    event_line = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).line())
+    assert event_line == {
         "event": "start",
         "step": 0,
         "time": "2026-01-31T12:00:00+00:00",
@@ -50,7 +50,7 @@ def test_a_number_that_is_not_finite_is_a_word(value: float, word: str) -> None:
     }
 
 
-def test_a_sample_with_ends_of_lines_is_one_line() -> None:
+def test_a_sample_with_line_breaks_is_one_line() -> None:
     line = Sample(1, "a\nb", "é\u2028\r\n\U0001f600").line()
     assert "\n" not in line
     assert strict(line) == {"event": "sample", "step": 1, "prompt": "a\nb", "text": "é\u2028\r\n\U0001f600"}

@@ -28,12 +28,12 @@ def test_a_step_waits_for_the_device_once(task: str, accumulate: int, optimizer:
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("warn")
     try:
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             trainer.step()
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    waits = [str(each.message) for each in heard if "synchroniz" in str(each.message)]
+    waits = [str(each.message) for each in caught if "synchroniz" in str(each.message)]
     assert len(waits) == 1, waits
 
 
@@ -44,7 +44,7 @@ class PowerCut(Exception):
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 @pytest.mark.parametrize("arch", ["lstm", "transformer"])
 @pytest.mark.parametrize("task", TINY)
-def test_a_run_that_is_cut_ends_as_the_whole_one_does(task: str, arch: str, precision: str, tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_as_the_uninterrupted_one(task: str, arch: str, precision: str, tmp_path: Path) -> None:
     train = {"device": "cuda", "deterministic": True, "precision": precision, "checkpoint_every": 3}
     more: dict[str, Any] = {"train": train, "model": {"dropout": 0.2}}
 

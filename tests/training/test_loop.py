@@ -20,8 +20,8 @@ from tests.training.small import tiny_session
 EXACT = {"dropout": 0.0, "word_dropout": 0.0, "input_dropout": 0.0}
 
 
-class Nowhere:
-    """Keeps nothing but a note of what it was given."""
+class RecordingCheckpointer:
+    """A checkpointer that records its calls."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -34,12 +34,12 @@ class Nowhere:
         self.steps.append(trainer.progress.step)
 
 
-def trained(task: str, arch: str = "gru", **more: Any) -> tuple[Trainer, list[Event], Nowhere]:
-    """A run to its end, and all that it told."""
+def trained(task: str, arch: str = "gru", **more: Any) -> tuple[Trainer, list[Event], RecordingCheckpointer]:
+    """A finished run, its events and what was saved."""
     events: list[Event] = []
-    trainer, keeper = tiny_session(task, arch, **more).trainer([events.append]), Nowhere()
-    trainer.run(keeper)
-    return trainer, events, keeper
+    trainer, checkpointer = tiny_session(task, arch, **more).trainer([events.append]), RecordingCheckpointer()
+    trainer.run(checkpointer)
+    return trainer, events, checkpointer
 
 
 def weights(trainer: Trainer) -> dict[str, Tensor]:
@@ -55,7 +55,7 @@ def kinds(events: list[Event], kind: type[Event]) -> list[int]:
 
 
 def scored(trainer: Trainer, scores: list[float]) -> None:
-    """Validations that come out as told."""
+    """Validations with these scores."""
     left = iter(scores)
     trainer.evaluate = lambda part: Evaluation({trainer.task.chosen_by: next(left)})  # type: ignore[method-assign]
 
@@ -80,7 +80,7 @@ def test_several_batches_are_one_batch_of_all_their_rows(task: str) -> None:
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-6)
 
 
-def test_accumulated_pieces_of_a_text_are_its_cut_gradient() -> None:
+def test_accumulated_chunks_have_the_truncated_gradient() -> None:
     """Language: two stretches in one step carry the state between them, as two steps would."""
     together = tiny_session("language", model=EXACT, train={"accumulate": 2}).trainer([])
     apart = tiny_session("language", model=EXACT).trainer([])
@@ -123,7 +123,7 @@ def test_classify_with_the_loss_at_every_step_or_the_last(at: str, steps: str) -
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
-def test_label_smoothing_is_of_training_alone(task: str) -> None:
+def test_label_smoothing_applies_in_training_only(task: str) -> None:
     smooth, plain = (
         tiny_session(task, model=EXACT, train={"label_smoothing": share}).trainer([]) for share in (0.2, 0.0)
     )
@@ -138,8 +138,8 @@ def test_label_smoothing_is_of_training_alone(task: str) -> None:
 
 
 def test_steps_end_the_run() -> None:
-    _, events, keeper = trained("classify", train={"steps": 5, "validate_every": 2, "log_every": 2})
-    assert keeper.steps == [1, 2, 3, 4, 5]
+    _, events, checkpointer = trained("classify", train={"steps": 5, "validate_every": 2, "log_every": 2})
+    assert checkpointer.steps == [1, 2, 3, 4, 5]
     assert kinds(events, Valid) == [2, 4, 5]  # and at the end, whatever the rhythm
     assert kinds(events, Step) == [2, 4, 5]
     assert kinds(events, Start) == [0]
@@ -160,37 +160,46 @@ def test_whichever_budget_is_smaller_ends_the_run() -> None:
 
 
 def test_early_stop_waits_so_many_validations() -> None:
-    trainer, keeper = (
+    trainer, checkpointer = (
         tiny_session("language", train={"early_stop": 2, "validate_every": 1, "steps": 99}).trainer([]),
-        Nowhere(),
+        RecordingCheckpointer(),
     )
     scored(trainer, [3.0, 2.0, 2.5, 1.0, 1.0, 1.5, 0.5])  # equal is not better
-    trainer.run(keeper)
+    trainer.run(checkpointer)
     assert trainer.progress.step == 6
-    assert (trainer.progress.best, trainer.progress.best_step, len(keeper.bests)) == (1.0, 4, 3)
+    assert (trainer.progress.best, trainer.progress.best_step, len(checkpointer.bests)) == (1.0, 4, 3)
 
 
 def test_the_best_is_kept_and_not_the_last() -> None:
-    trainer, keeper = tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+    trainer, checkpointer = (
+        tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]),
+        RecordingCheckpointer(),
+    )
     scored(trainer, [0.2, 0.9, 0.1, 0.3])  # an accuracy: higher is better
-    trainer.run(keeper)
-    assert len(keeper.bests) == 2
-    assert not same(keeper.bests[-1], weights(trainer))
+    trainer.run(checkpointer)
+    assert len(checkpointer.bests) == 2
+    assert not same(checkpointer.bests[-1], weights(trainer))
 
 
-def test_of_equals_the_one_with_the_lower_loss_is_the_best() -> None:
-    trainer, keeper = tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]), Nowhere()
+def test_between_equal_scores_the_lower_loss_is_best() -> None:
+    trainer, checkpointer = (
+        tiny_session("classify", train={"validate_every": 1, "steps": 4}).trainer([]),
+        RecordingCheckpointer(),
+    )
     left = iter([(0.0, 5.0), (0.0, 4.0), (0.0, 4.5), (0.0, 4.0)])
     trainer.evaluate = lambda part: Evaluation(dict(zip(("accuracy", "loss"), next(left), strict=True)))  # type: ignore[method-assign]
-    trainer.run(keeper)
+    trainer.run(checkpointer)
     assert (trainer.progress.best, trainer.progress.best_loss, trainer.progress.best_step) == (0.0, 4.0, 2)
-    assert len(keeper.bests) == 2
+    assert len(checkpointer.bests) == 2
 
 
-def test_a_score_that_is_no_number_is_not_the_best_for_ever() -> None:
-    trainer, keeper = tiny_session("language", train={"validate_every": 1, "steps": 3}).trainer([]), Nowhere()
+def test_a_nan_score_does_not_stay_the_best() -> None:
+    trainer, checkpointer = (
+        tiny_session("language", train={"validate_every": 1, "steps": 3}).trainer([]),
+        RecordingCheckpointer(),
+    )
     scored(trainer, [math.nan, 5.0, math.nan])
-    trainer.run(keeper)
+    trainer.run(checkpointer)
     assert (trainer.progress.best, trainer.progress.best_step) == (5.0, 2)
 
 
@@ -199,28 +208,28 @@ def test_a_plateau_counts_validations() -> None:
     more = {"schedule": "plateau", "halve_every": 2, "lr": 0.1, "validate_every": 1, "steps": 8, "log_every": 1}
     trainer = tiny_session("language", train=more).trainer([events.append])
     scored(trainer, [3.0, 3.1, 3.2, 3.0, 3.0, 2.0, 2.1, 2.1])
-    trainer.run(Nowhere())
+    trainer.run(RecordingCheckpointer())
     rates = [event.lr for event in events if isinstance(event, Step)]
     assert rates == pytest.approx([0.1, 0.1, 0.1, 0.05, 0.05, 0.025, 0.025, 0.025])
 
 
-def test_a_task_is_told_how_much_of_training_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer, told = tiny_session("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
+def test_a_step_gets_the_fraction_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, fractions = tiny_session("classify", train={"steps": 4, "accumulate": 2}).trainer([]), []
     step = trainer.task.step
 
     def noting(model: nn.Module, batch: Batch, state: State | None, done: float) -> StepOutput:
-        told.append(done)
+        fractions.append(done)
         return step(model, batch, state, done)
 
     monkeypatch.setattr(trainer.task, "step", noting)
-    trainer.run(Nowhere())
-    assert sorted(set(told)) == [0.0, 0.25, 0.5, 0.75]
-    assert told == sorted(told)  # the batches of a step are of one moment
+    trainer.run(RecordingCheckpointer())
+    assert sorted(set(fractions)) == [0.0, 0.25, 0.5, 0.75]
+    assert fractions == sorted(fractions)  # the batches of a step are of one moment
     trainer.progress.step = 9  # batches by length: an epoch may have more steps than the first had
     assert trainer.fraction_done() == 1.0
 
 
-def test_penalties_are_of_the_steps_that_the_head_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_penalties_use_the_lengths_of_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step's output may have lengths of its own: those of what was written, not of what was read."""
     trainer = tiny_session("classify", model=EXACT, train={"activation_l2": 1.0}).trainer([])
     batch = trainer.task.batch(trainer.items[0])
@@ -244,14 +253,14 @@ def test_penalties_are_of_the_steps_that_the_head_reads(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
-def test_the_seed_is_the_run(task: str) -> None:
+def test_equal_seeds_give_equal_runs(task: str) -> None:
     more = {"model": {"dropout": 0.3}, "train": {"steps": 4, "validate_every": 2}}
     torch.manual_seed(5)
     one, events, _ = trained(task, **more)
     torch.manual_seed(6)  # what else has drawn numbers does not matter
     two, others, _ = trained(task, **more)
     assert same(weights(one), weights(two))
-    losses = [[event.loss for event in told if isinstance(event, Tick)] for told in (events, others)]
+    losses = [[event.loss for event in log if isinstance(event, Tick)] for log in (events, others)]
     assert losses[0] == losses[1]
     assert not same(weights(one), weights(trained(task, seed=2, **more)[0]))
 
@@ -260,7 +269,7 @@ def test_the_seed_is_the_run(task: str) -> None:
 def test_batches_do_not_depend_on_history(task: str) -> None:
     """The items of an epoch, asked for in any order, by a task that has done anything or nothing."""
     fresh, used = tiny_session(task).task, tiny_session(task)
-    used.trainer([]).run(Nowhere())
+    used.trainer([]).run(RecordingCheckpointer())
     for epoch in (2, 0):
         items = used.task.epoch(epoch)
         others = fresh.epoch(epoch)
@@ -300,13 +309,13 @@ def spoil(trainer: Trainer, steps: set[int], how: Callable[[Tensor], Tensor]) ->
     """Make the loss of some steps what it should not be."""
     step = trainer.task.step
 
-    def spoilt(model: Model, batch: Any, state: Any, done: float) -> Any:
-        made = step(model, batch, state, done)
+    def spoiled(model: Model, batch: Any, state: Any, done: float) -> Any:
+        output = step(model, batch, state, done)
         if trainer.progress.step + 1 in steps:
-            object.__setattr__(made, "loss", made.loss._replace(total=how(made.loss.total)))
-        return made
+            object.__setattr__(output, "loss", output.loss._replace(total=how(output.loss.total)))
+        return output
 
-    trainer.task.step = spoilt  # type: ignore[method-assign]
+    trainer.task.step = spoiled  # type: ignore[method-assign]
 
 
 def infinite_gradient(total: Tensor) -> Tensor:
@@ -347,7 +356,7 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
     events: list[Event] = []
     trainer = tiny_session("language", train={"steps": 3, "log_every": 3}).trainer([events.append])
     spoil(trainer, {2}, lambda total: total * math.inf)
-    trainer.run(Nowhere())
+    trainer.run(RecordingCheckpointer())
     (line,) = [event for event in events if isinstance(event, Step)]
     assert math.isfinite(line.loss)
     assert math.isfinite(line.gradient)
@@ -355,13 +364,13 @@ def test_a_skipped_step_is_not_in_the_mean_of_the_log() -> None:
     assert line.loss == pytest.approx((ticks[0].loss + ticks[2].loss) / 2, rel=1e-6)
 
 
-def test_too_many_in_a_row_end_the_run_with_a_sentence() -> None:
+def test_too_many_skipped_steps_in_a_row_end_the_run() -> None:
     trainer = tiny_session("language", train={"max_skipped_steps": 3}).trainer([])
     spoil(trainer, {1, 2, 4, 5, 6}, lambda total: total * math.nan)
-    with pytest.raises(Diverged) as wrong:
-        trainer.run(Nowhere())
+    with pytest.raises(Diverged) as error:
+        trainer.run(RecordingCheckpointer())
     assert trainer.progress.step == 6  # the third good step began the count anew
-    assert str(wrong.value) == (
+    assert str(error.value) == (
         "3 steps in a row without a finite loss and gradient, the last at step 6. "
         "Lower train.lr (0.002), or clip with train.clip_norm."
     )

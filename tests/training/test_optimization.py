@@ -1,4 +1,4 @@
-"""Schedules at chosen steps, clipping against torch's functions, optimizers against their equations in float64."""
+"""Schedules at config steps, clipping against torch's functions, optimizers against their equations in float64."""
 
 import math
 from collections.abc import Callable
@@ -41,42 +41,42 @@ def test_constant_is_constant() -> None:
 
 
 def test_halve_goes_by_epochs() -> None:
-    chosen = schedule_config("halve", halve_every=2)
-    rates = [learning_rate(at(epoch=epoch, step=50), chosen) for epoch in range(6)]
+    config = schedule_config("halve", halve_every=2)
+    rates = [learning_rate(at(epoch=epoch, step=50), config) for epoch in range(6)]
     assert rates == pytest.approx([0.4, 0.4, 0.2, 0.2, 0.1, 0.1])
 
 
 def test_plateau_goes_by_plateaus_met() -> None:
-    chosen = schedule_config("plateau", halve_every=3)
-    assert [learning_rate(at(plateaus=n, epoch=9), chosen) for n in range(3)] == pytest.approx([0.4, 0.2, 0.1])
+    config = schedule_config("plateau", halve_every=3)
+    assert [learning_rate(at(plateaus=n, epoch=9), config) for n in range(3)] == pytest.approx([0.4, 0.2, 0.1])
 
 
 def test_cosine_ends_at_its_floor() -> None:
-    chosen = schedule_config("cosine", min_lr_ratio=0.1)
-    assert [learning_rate(at(step), chosen) for step in (0, 25, 50, 100)] == pytest.approx(
+    config = schedule_config("cosine", min_lr_ratio=0.1)
+    assert [learning_rate(at(step), config) for step in (0, 25, 50, 100)] == pytest.approx(
         [0.4, 0.04 + 0.36 * (1 + math.sqrt(0.5)) / 2, 0.22, 0.04]
     )
-    assert learning_rate(at(140), chosen) == pytest.approx(
+    assert learning_rate(at(140), config) == pytest.approx(
         0.04
     )  # epochs may have a few batches more than the first one
     assert learning_rate(at(100), schedule_config("cosine")) == pytest.approx(0.0)
 
 
 def test_cosine_falls_over_the_steps_after_the_warm_up() -> None:
-    chosen = schedule_config("cosine", warmup=20)
-    assert learning_rate(at(20), chosen) == pytest.approx(0.4)
-    assert learning_rate(at(60), chosen) == pytest.approx(0.2)
-    assert learning_rate(at(100), chosen) == pytest.approx(0.0)
+    config = schedule_config("cosine", warmup=20)
+    assert learning_rate(at(20), config) == pytest.approx(0.4)
+    assert learning_rate(at(60), config) == pytest.approx(0.2)
+    assert learning_rate(at(100), config) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_warm_up_rises_in_equal_steps_to_all_of_the_rate(schedule: str) -> None:
-    chosen = schedule_config(schedule, warmup=10)
-    assert [learning_rate(at(step), chosen) for step in (0, 4, 9)] == pytest.approx([0.04, 0.2, 0.4])
+    config = schedule_config(schedule, warmup=10)
+    assert [learning_rate(at(step), config) for step in (0, 4, 9)] == pytest.approx([0.04, 0.2, 0.4])
 
 
 @given(st.integers(1, 5000), st.integers(1, 20_000))
-def test_inverse_sqrt_is_that_of_2017(warmup: int, step: int) -> None:
+def test_inverse_sqrt_equals_the_schedule_of_vaswani_2017(warmup: int, step: int) -> None:
     """lr = d^−½ min(step^−½, step · warmup^−1.5), up to its constant, step from 1; the constant makes its peak `lr`."""
     paper = min(step**-0.5, step * warmup**-1.5)
     assert learning_rate(at(step - 1), schedule_config("inverse-sqrt", warmup=warmup)) == pytest.approx(
@@ -91,9 +91,9 @@ def test_inverse_sqrt_without_a_warm_up() -> None:
 
 
 @given(st.sampled_from(list(SCHEDULES)), st.integers(0, 300), st.integers(0, 300), st.floats(0, 1))
-def test_a_rate_is_between_nothing_and_lr(schedule: str, step: int, warmup: int, floor: float) -> None:
-    chosen = schedule_config(schedule, warmup=warmup, **({"min_lr_ratio": floor} if schedule == "cosine" else {}))
-    assert 0 <= learning_rate(at(step, total=200, epoch=step // 50), chosen) <= 0.4 * (1 + 1e-12)
+def test_a_rate_is_between_0_and_lr(schedule: str, step: int, warmup: int, floor: float) -> None:
+    config = schedule_config(schedule, warmup=warmup, **({"min_lr_ratio": floor} if schedule == "cosine" else {}))
+    assert 0 <= learning_rate(at(step, total=200, epoch=step // 50), config) <= 0.4 * (1 + 1e-12)
 
 
 # Gradients ------------------------------------------------------------------------------------------------------------
@@ -128,27 +128,27 @@ def gradients(of: list[Tensor]) -> list[Tensor]:
 
 @given(st.integers(0, 1000), st.floats(0.01, 10), st.integers(1, 500), st.floats(0.1, 1000))
 def test_clip_by_norm_equals_torchs_on_the_mean(seed: int, most: float, count: int, scale: float) -> None:
-    came, expected = weights(seed, scale), weights(seed, scale)
-    length, clipped = clip(came, count, clip_config(most))
+    actual, expected = weights(seed, scale), weights(seed, scale)
+    length, clipped = clip(actual, count, clip_config(most))
     for weight in expected:
         if weight.grad is not None:
             weight.grad /= count
     theirs = float(nn.utils.clip_grad_norm_(expected, most))
     assert length == pytest.approx(theirs, rel=1e-5)
     assert clipped == (length > most)
-    for one, other in zip(gradients(came), gradients(expected), strict=True):
+    for one, other in zip(gradients(actual), gradients(expected), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-7)
-    assert norm(gradients(came)) <= most * (1 + 1e-5)
+    assert norm(gradients(actual)) <= most * (1 + 1e-5)
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 2))
 def test_clip_by_value_equals_torchs(seed: int, most: float) -> None:
-    came, expected = weights(seed), weights(seed)
-    length, clipped = clip(came, 1, clip_config(clip_value=most))
+    actual, expected = weights(seed), weights(seed)
+    length, clipped = clip(actual, 1, clip_config(clip_value=most))
     nn.utils.clip_grad_value_(expected, most)
-    assert not clipped  # which is told of the norm
+    assert not clipped  # which is resolved of the norm
     assert length == pytest.approx(norm(gradients(weights(seed))))
-    for one, other in zip(gradients(came), gradients(expected), strict=True):
+    for one, other in zip(gradients(actual), gradients(expected), strict=True):
         torch.testing.assert_close(one, other)
 
 
@@ -160,21 +160,21 @@ def test_by_norm_first_then_by_value() -> None:
 
 
 def test_without_clipping_it_is_the_mean() -> None:
-    came, before = weights(), gradients(weights())
-    assert clip(came, 4, clip_config()) == (pytest.approx(norm(before) / 4), False)
-    for one, other in zip(gradients(came), before, strict=True):
+    actual, before = weights(), gradients(weights())
+    assert clip(actual, 4, clip_config()) == (pytest.approx(norm(before) / 4), False)
+    for one, other in zip(gradients(actual), before, strict=True):
         torch.testing.assert_close(one, other / 4)
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_left_as_it_is(wrong: float) -> None:
-    came = weights()
-    gradients(came)[1][2] = wrong
-    before = [gradient.clone() for gradient in gradients(came)]
-    length, clipped = clip(came, 3, clip_config(0.1, 0.1))
+def test_gradients_that_are_not_finite_stay_unchanged(wrong: float) -> None:
+    actual = weights()
+    gradients(actual)[1][2] = wrong
+    before = [gradient.clone() for gradient in gradients(actual)]
+    length, clipped = clip(actual, 3, clip_config(0.1, 0.1))
     assert not math.isfinite(length)
     assert not clipped
-    for one, other in zip(gradients(came), before, strict=True):
+    for one, other in zip(gradients(actual), before, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
@@ -223,9 +223,9 @@ class Problem(nn.Module):
         return 0.5 * (self.A @ self.w + self.b - self.y).square().sum()
 
 
-def by_package(chosen: Train) -> list[Array]:
+def by_package(config: Train) -> list[Array]:
     problem = Problem()
-    steps = build_optimizer(problem, chosen)
+    steps = build_optimizer(problem, config)
     for _ in range(STEPS):
         steps.zero_grad()
         problem().backward()
@@ -282,25 +282,25 @@ EQUATIONS: dict[str, Update] = {
 }
 
 
-def by_hand(chosen: Train) -> list[Array]:
+def by_hand(config: Train) -> list[Array]:
     problem = Problem()
     A, y = problem.A.numpy(), problem.y.numpy()
     w, b = problem.w.detach().numpy().copy(), problem.b.detach().numpy().copy()
     memories: list[dict[str, Array]] = [{}, {}]
     for t in range(1, STEPS + 1):
         error = A @ w + b - y
-        gradients = [A.T @ error + chosen.l2 * w, error.sum(axis=0) + chosen.l2 * b]
-        update = EQUATIONS[chosen.optimizer]
-        w, b = (update(v, g, m, t, chosen) for v, g, m in zip((w, b), gradients, memories, strict=True))
+        gradients = [A.T @ error + config.l2 * w, error.sum(axis=0) + config.l2 * b]
+        update = EQUATIONS[config.optimizer]
+        w, b = (update(v, g, m, t, config) for v, g, m in zip((w, b), gradients, memories, strict=True))
     return [w, b]
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 def test_the_equation(name: str, l2: float) -> None:
-    chosen = optimizer_config(optimizer=name, **({"weight_decay": l2} if name == "adamw" else {"l2": l2}))
-    for came, expected in zip(by_package(chosen), by_hand(chosen), strict=True):
-        np.testing.assert_allclose(came, expected, rtol=1e-9, atol=1e-12)
+    config = optimizer_config(optimizer=name, **({"weight_decay": l2} if name == "adamw" else {"l2": l2}))
+    for actual, expected in zip(by_package(config), by_hand(config), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
 
 
 TORCH: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
@@ -323,12 +323,12 @@ def test_equals_torchs_own(name: str) -> None:
         steps.zero_grad()
         problem().backward()
         steps.step()
-    came = by_package(optimizer_config(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
-    for ours, theirs in zip(came, (problem.w, problem.b), strict=True):
+    actual = by_package(optimizer_config(optimizer=name, **({"weight_decay": 0.2} if name == "adamw" else {"l2": 0.2})))
+    for ours, theirs in zip(actual, (problem.w, problem.b), strict=True):
         np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 
 
-def test_decay_is_for_matrices_alone() -> None:
+def test_weight_decay_applies_to_matrices_only() -> None:
     """With no gradient, what is left of a weight after a step is what decay left of it."""
     model = nn.ModuleDict({"linear": nn.Linear(3, 2), "norm": nn.LayerNorm(3), "conv": nn.Conv1d(2, 2, 3)})
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
@@ -353,12 +353,12 @@ def test_a_model_without_vectors_has_one_group() -> None:
     assert [(len(group["params"]), group["weight_decay"]) for group in groups] == [(1, 0.1)]
 
 
-def test_what_the_config_says_is_what_steps_with_or_without_saying_it() -> None:
+def test_a_resolved_config_gives_the_same_optimizer() -> None:
     """A resolved config, read back with every key spelt out, must give the same optimizer."""
     for name in OPTIMIZERS:
-        chosen = tiny("language", train={"optimizer": name}).train
-        told = type(chosen).model_validate(chosen.model_dump())
-        first, second = (build_optimizer(Problem(), each).param_groups for each in (chosen, told))
+        config = tiny("language", train={"optimizer": name}).train
+        resolved = type(config).model_validate(config.model_dump())
+        first, second = (build_optimizer(Problem(), each).param_groups for each in (config, resolved))
         for one, other in zip(first, second, strict=True):
             settings = {key: value for key, value in one.items() if key != "params"}
             assert settings == {key: value for key, value in other.items() if key != "params"}

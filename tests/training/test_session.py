@@ -45,7 +45,7 @@ def of_files(folder: Path, **more: Any) -> Experiment:
     )
 
 
-def broken_off(chosen: Experiment, folder: Path, at: int = 3) -> None:
+def interrupt(config: Experiment, folder: Path, at: int = 3) -> None:
     """A run that ends in the middle."""
 
     def listen(event: Event) -> None:
@@ -53,10 +53,10 @@ def broken_off(chosen: Experiment, folder: Path, at: int = 3) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        start(chosen, folder, [listen])
+        start(config, folder, [listen])
 
 
-def test_no_absolute_path_is_kept(tmp_path: Path) -> None:
+def test_no_absolute_path_is_in_the_run(tmp_path: Path) -> None:
     start(of_files(tmp_path / "data"), tmp_path / "run")
     assert str(tmp_path) not in (tmp_path / "run" / "experiment.toml").read_text(encoding="utf-8")
     local = json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))
@@ -68,16 +68,16 @@ def test_no_absolute_path_is_kept(tmp_path: Path) -> None:
 
 
 def test_relative_names_stay() -> None:
-    chosen = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], **NO_CORPUS})
-    data = portable(chosen).data
+    config = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], **NO_CORPUS})
+    data = portable(config).data
     assert data.train == ("texts/*.txt", "more.txt")
-    assert chosen.data.train[1] == "/far/away/more.txt"
+    assert config.data.train[1] == "/far/away/more.txt"
 
 
-def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
-    chosen = of_files(tmp_path / "data")
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run")
+def test_resume_uses_the_original_files(tmp_path: Path) -> None:
+    config = of_files(tmp_path / "data")
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run")
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
@@ -94,27 +94,27 @@ def test_it_goes_on_with_the_files_it_began_with(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_it_goes_on_in_mid_epoch_however_it_learns(train: dict[str, Any], tmp_path: Path) -> None:
-    chosen = tiny("language", train={"steps": 8, "validate_every": 6, "checkpoint_every": 2, **train})
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run", at=5)
+def test_resume_in_the_middle_of_an_epoch(train: dict[str, Any], tmp_path: Path) -> None:
+    config = tiny("language", train={"steps": 8, "validate_every": 6, "checkpoint_every": 2, **train})
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run", at=5)
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("content", ["{}", '{"files": []}', '{"files": {"train": [{"path": 3}]}}', "not JSON"])
-def test_a_damaged_note_of_where_the_data_lay_is_a_sentence(content: str, tmp_path: Path) -> None:
-    broken_off(tiny("language", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
+def test_a_damaged_local_json_is_an_error(content: str, tmp_path: Path) -> None:
+    interrupt(tiny("language", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
     (tmp_path / "run" / "local.json").write_text(content)
     with pytest.raises(RunError, match=r"local\.json: .*damaged.*Restore the file from a copy\.$"):
         resume(tmp_path / "run")
 
 
 @pytest.mark.parametrize("named", ["folder", "files"])
-def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> None:
-    chosen = of_files(tmp_path / "data")
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run")
+def test_moved_data_are_recognized_by_their_content(named: str, tmp_path: Path) -> None:
+    config = of_files(tmp_path / "data")
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
     with pytest.raises(RunError, match=r"train\.txt: the run's data is no longer there\. Say where.*data='PATH'\.$"):
         resume(tmp_path / "run")
@@ -124,17 +124,17 @@ def test_moved_data_are_known_by_their_content(named: str, tmp_path: Path) -> No
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
-    broken_off(of_files(tmp_path / "data"), tmp_path / "run")
+    interrupt(of_files(tmp_path / "data"), tmp_path / "run")
     with (tmp_path / "data" / "valid.txt").open("a", encoding="utf-8") as file:
         file.write("x")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
-    with pytest.raises(RunError, match=r"valid\.txt: changed since the run began\. Put the old file back, or") as wrong:
+    with pytest.raises(RunError, match=r"valid\.txt: changed since the run began\. Put the old file back, or") as error:
         resume(tmp_path / "run")
-    assert "\n" not in str(wrong.value)
+    assert "\n" not in str(error.value)
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
 
 
-def test_of_several_places_the_right_one_is_found(tmp_path: Path) -> None:
+def test_the_matching_file_of_several_is_used(tmp_path: Path) -> None:
     from seqloom.core.run_format import sha256
 
     lost = tmp_path / "lost" / "a.txt"
@@ -148,23 +148,23 @@ def test_of_several_places_the_right_one_is_found(tmp_path: Path) -> None:
 
 
 def test_a_corpus_needs_no_file(tmp_path: Path) -> None:
-    broken_off(tiny("classify", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
+    interrupt(tiny("classify", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
     found = with_data(Run(tmp_path / "run").experiment, tmp_path / "run", [])
     assert (found.data.corpus, found.data.train) == ("numbers", ())
 
 
 def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedded corpus may differ from one version of Python to the next."""
-    chosen = tiny("language", train={"steps": 4, "validate_every": 2})
-    broken_off(chosen, tmp_path / "run")
+    config = tiny("language", train={"steps": 4, "validate_every": 2})
+    interrupt(config, tmp_path / "run")
     of = Session.prepare
     other = tiny("language", data={"tokenizer": "byte"})
     monkeypatch.setattr(Session, "prepare", staticmethod(lambda *_: of(other)))
     with pytest.raises(
         RunError, match=r"the corpus 'brackets' differs now from when the run began, with python 3"
-    ) as wrong:
+    ) as error:
         resume(tmp_path / "run")
-    assert "\n" not in str(wrong.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_that_is_taken_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -199,33 +199,33 @@ def test_the_end_has_the_scores_of_the_best_weights(tmp_path: Path) -> None:
     assert cost["peak_memory_bytes"] > 1 << 20
 
 
-def test_without_a_part_to_test_on_there_is_no_test_score(tmp_path: Path) -> None:
+def test_without_a_test_split_there_is_no_test_score(tmp_path: Path) -> None:
     assert "test" not in start(tiny("classify", train={"steps": 2, "validate_every": 2}), tmp_path / "run").scores
 
 
 def test_before_the_first_validation_there_is_nothing_to_predict_with(tmp_path: Path) -> None:
-    broken_off(tiny("classify", train={"steps": 4, "validate_every": 3, "checkpoint_every": 1}), tmp_path / "run", at=2)
+    interrupt(tiny("classify", train={"steps": 4, "validate_every": 3, "checkpoint_every": 1}), tmp_path / "run", at=2)
     run = load(tmp_path / "run")
     assert run.scores == {}
-    with pytest.raises(RunError, match=r"no weights yet.*before its first validation.*`seqloom resume ") as wrong:
+    with pytest.raises(RunError, match=r"no weights yet.*before its first validation.*`seqloom resume ") as error:
         run.predict(["one"])
-    assert "\n" not in str(wrong.value)
+    assert "\n" not in str(error.value)
 
 
-def test_a_damaged_checkpoint_costs_only_the_way_from_the_one_before(tmp_path: Path) -> None:
-    chosen = tiny("language", train={"steps": 6, "validate_every": 2})
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run", at=5)
+def test_a_run_resumes_from_the_checkpoint_before_a_damaged_one(tmp_path: Path) -> None:
+    config = tiny("language", train={"steps": 6, "validate_every": 2})
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run", at=5)
     newest = max((tmp_path / "run" / "checkpoints").iterdir())
     (newest / "weights.safetensors").write_bytes(b"")
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
-def test_damaged_checkpoints_are_not_among_those_that_are_kept(tmp_path: Path) -> None:
+def test_damaged_checkpoints_are_removed_on_resume(tmp_path: Path) -> None:
     """Else a later pruning could leave them alone, and nothing to go on from."""
-    chosen = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep_checkpoints": 2})
-    broken_off(chosen, tmp_path / "run", at=9)
+    config = tiny("language", train={"steps": 12, "validate_every": 4, "checkpoint_every": 2, "keep_checkpoints": 2})
+    interrupt(config, tmp_path / "run", at=9)
     damaged = max((tmp_path / "run" / "checkpoints").iterdir())
     (damaged / "weights.safetensors").write_bytes(b"")
     there: list[list[str]] = []
@@ -240,14 +240,14 @@ def test_damaged_checkpoints_are_not_among_those_that_are_kept(tmp_path: Path) -
 
 def note(folder: Path, **more: object) -> None:
     """Change what is noted of this machine."""
-    told = json.loads((folder / "local.json").read_text(encoding="utf-8"))
-    (folder / "local.json").write_text(json.dumps(told | more), encoding="utf-8")
+    local = json.loads((folder / "local.json").read_text(encoding="utf-8"))
+    (folder / "local.json").write_text(json.dumps(local | more), encoding="utf-8")
 
 
 def test_a_corpus_of_another_version_is_refused(tmp_path: Path) -> None:
     """The same characters may stand in another order there: the vocabulary alone does not tell."""
-    chosen = tiny("classify", train={"steps": 4, "validate_every": 2})
-    broken_off(chosen, tmp_path / "run")
+    config = tiny("classify", train={"steps": 4, "validate_every": 2})
+    interrupt(config, tmp_path / "run")
     note(tmp_path / "run", made_with={"num2words": "0.0.1"})
     with pytest.raises(
         RunError, match=r"the corpus 'numbers' was made with num2words 0\.0\.1, and would differ with edition"
@@ -255,9 +255,9 @@ def test_a_corpus_of_another_version_is_refused(tmp_path: Path) -> None:
         resume(tmp_path / "run")
 
 
-def test_it_goes_on_where_it_began_or_where_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "device": "auto"})
-    broken_off(chosen, tmp_path / "run")
+def test_resume_uses_the_original_device_or_another_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tiny("language", train={"steps": 4, "validate_every": 2, "device": "auto"})
+    interrupt(config, tmp_path / "run")
     assert json.loads((tmp_path / "run" / "local.json").read_text(encoding="utf-8"))["device"] == "cpu"
     note(tmp_path / "run", device="mps")
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
@@ -277,7 +277,7 @@ DIVERGES = {
 
 
 @pytest.mark.parametrize("task", ["language", "classify", "tag"])
-def test_a_run_that_diverges_ends_with_a_sentence_and_a_report(task: str, tmp_path: Path) -> None:
+def test_a_run_that_diverges_ends_with_an_error_and_a_report(task: str, tmp_path: Path) -> None:
     """Validations on the way measure what there is, and don't end the run by another error."""
     with pytest.raises(Diverged, match=r"^3 steps in a row without a finite loss and gradient.*Lower train\.lr"):
         start(tiny(task, "rnn-relu", model={"depth": 4}, train=DIVERGES), tmp_path / "run")
@@ -299,19 +299,19 @@ def test_deterministic_mode_is_on_while_it_trains(tmp_path: Path, monkeypatch: p
     assert not torch.are_deterministic_algorithms_enabled()
 
 
-def test_rmsprop_goes_on_with_the_momentum_it_began_with(tmp_path: Path) -> None:
+def test_rmsprop_resumes_with_the_same_momentum(tmp_path: Path) -> None:
     """The resolved config spells every key out: that must not change what they mean."""
-    chosen = tiny("language", train={"steps": 4, "validate_every": 2, "optimizer": "rmsprop"})
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run")
+    config = tiny("language", train={"steps": 4, "validate_every": 2, "optimizer": "rmsprop"})
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run")
     resume(tmp_path / "run")
     assert_same(tmp_path / "run", results(tmp_path / "whole"))
 
 
-def test_a_run_goes_on_in_another_folder(tmp_path: Path) -> None:
-    chosen = tiny("tag", train={"steps": 4, "validate_every": 2})
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run")
+def test_a_run_resumes_in_another_folder(tmp_path: Path) -> None:
+    config = tiny("tag", train={"steps": 4, "validate_every": 2})
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run")
     shutil.copytree(tmp_path / "run", tmp_path / "elsewhere" / "copy")
     resume(tmp_path / "elsewhere" / "copy")
     assert_same(tmp_path / "elsewhere" / "copy", results(tmp_path / "whole"))
@@ -336,7 +336,7 @@ def with_images(folder: Path) -> Experiment:
 
 
 def test_changed_images_are_refused(tmp_path: Path) -> None:
-    broken_off(with_images(tmp_path / "data"), tmp_path / "run")
+    interrupt(with_images(tmp_path / "data"), tmp_path / "run")
     for photo in (tmp_path / "data" / "photos").iterdir():
         Image.new("RGB", (9, 9)).save(photo)
     with pytest.raises(
@@ -345,10 +345,10 @@ def test_changed_images_are_refused(tmp_path: Path) -> None:
         resume(tmp_path / "run")
 
 
-def test_moved_images_are_known_by_their_content(tmp_path: Path) -> None:
-    chosen = with_images(tmp_path / "data")
-    start(chosen, tmp_path / "whole")
-    broken_off(chosen, tmp_path / "run")
+def test_moved_images_are_recognized_by_their_content(tmp_path: Path) -> None:
+    config = with_images(tmp_path / "data")
+    start(config, tmp_path / "whole")
+    interrupt(config, tmp_path / "run")
     shutil.copytree(tmp_path / "data", tmp_path / "moved", copy_function=shutil.copy)  # with other times
     shutil.rmtree(tmp_path / "data")
     resume(tmp_path / "run", [str(tmp_path / "moved")])

@@ -30,13 +30,13 @@ def shown(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 def logged(run: Path) -> dict[str, list[tuple[int, Any]]]:
     """The same, by the log."""
-    told: dict[str, list[tuple[int, Any]]] = {}
+    curves: dict[str, list[tuple[int, Any]]] = {}
     for line in lines(run):
         parts = {"step": ("train", {name: line.get(name) for name in TRAIN}), "valid": ("valid", line.get("scores"))}
         part, values = parts.get(line["event"], ("", None))
         for name, value in (values or {}).items():
-            told.setdefault(f"{part}/{name}", []).append((line["step"], pytest.approx(value, rel=1e-6)))
-    return told
+            curves.setdefault(f"{part}/{name}", []).append((line["step"], pytest.approx(value, rel=1e-6)))
+    return curves
 
 
 def break_at(step: int) -> Any:
@@ -60,7 +60,7 @@ def test_a_run_draws_what_it_logs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])  # before a checkpoint, at one, after it, at the last
-def test_steps_that_come_again_are_drawn_once(step: int, tmp_path: Path) -> None:
+def test_repeated_steps_are_drawn_once(step: int, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         start(experiment(), tmp_path / "run", [break_at(step)])
     resume(tmp_path / "run")
@@ -73,7 +73,7 @@ def test_nothing_is_written_unless_asked_for(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "tensorboard").exists()
 
 
-def test_a_link_leads_no_file_out_of_a_run(tmp_path: Path) -> None:
+def test_a_link_out_of_the_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         start(experiment(), tmp_path / "run", [break_at(3)])
     shutil.rmtree(tmp_path / "run" / "tensorboard")
@@ -84,7 +84,7 @@ def test_a_link_leads_no_file_out_of_a_run(tmp_path: Path) -> None:
     assert not list((tmp_path / "precious").iterdir())
 
 
-def test_without_tensorboard_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tensorboard_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(UserError, match=r"needs TensorBoard, which is not installed\. Install it with `pip"):
         start(experiment(), tmp_path / "run")
