@@ -172,28 +172,8 @@ def test_a_finished_run_has_nothing_left_to_do(seqloom: Seqloom, runs: Path) -> 
 
 
 def test_steps_that_are_not_finite_are_seen_and_end_the_run(seqloom: Seqloom, files: Path) -> None:
-    options = (
-        "--train.lr",
-        "1000",
-        "--train.optimizer",
-        "sgd",
-        "--train.clip-norm",
-        "none",
-        "--train.max-skipped-steps",
-        "2",
-    )
-    steps = (
-        "--train.steps",
-        "60",
-        "--size",
-        "tiny",
-        "--device",
-        "cpu",
-        "--model",
-        "rnn-linear",
-        "--train.batch-tokens",
-        "32",
-    )
+    options = shlex.split("--train.lr 1000 --train.optimizer sgd --train.clip-norm none --train.max-skipped-steps 2")
+    steps = shlex.split("--train.steps 60 --size tiny --device cpu --model rnn-linear --train.batch-tokens 32")
     result = seqloom("train", "classify", "reviews.csv", "--out", "r", *options, *steps)
     assert result.code == 1
     assert "skipped  step" in result.out

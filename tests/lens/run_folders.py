@@ -135,16 +135,16 @@ def language(folder: Path) -> Path:
     return write(folder, "language", "transformer", run, final)
 
 
-def classify(folder: Path) -> Path:
+def classify(folder: Path, steps: int = 2000) -> Path:
     run = finished(
         events(
-            2000,
+            steps,
             0.69,
             0.2,
             lambda loss, share: {"accuracy": 0.5 + 0.37 * share, "macro_f1": 0.4 + 0.46 * share},
             skips=(17, 612, 613),
         ),
-        2000,
+        steps,
     )
     bins = [
         {"low": low / 10, "high": low / 10 + 0.1, "count": count, "confidence": low / 10 + 0.05, "accuracy": accuracy}
