@@ -5,12 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import (
+    ArgumentError,
+    CannotStep,
     ConfigError,
     DataError,
     KeyName,
+    MissingMemory,
     Problem,
     RunError,
+    SeqloomError,
     TextError,
+    UnavailableBackend,
+    UnknownName,
     as_key,
     conflict,
     end_sentence,
@@ -119,3 +125,33 @@ def test_ended_and_named() -> None:
         "a (b).",
     ]
     assert as_key("train.lr", "1") == "train.lr 1"
+
+
+def test_an_argument_error_has_the_actual_and_the_expected_value() -> None:
+    error = ArgumentError("Recurrent", "x", "width 5", "width 3")
+    assert str(error) == "Recurrent: x has width 5; expected width 3."
+    assert error.argument == "x"
+
+
+def test_a_question_ends_with_its_own_mark() -> None:
+    error = ArgumentError("Recurrent", "state", "no tensors", "['hidden']: is it the state of another layer?")
+    assert str(error).endswith("is it the state of another layer?")
+
+
+def test_an_unknown_name_is_shown_without_quotes() -> None:
+    assert str(UnknownName("unknown cell 'lsmt'.")) == "unknown cell 'lsmt'."
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (ArgumentError, ValueError),
+        (UnknownName, KeyError),
+        (CannotStep, TypeError),
+        (MissingMemory, TypeError),
+        (UnavailableBackend, RuntimeError),
+    ],
+)
+def test_an_error_is_also_one_of_pythons(error: type[Exception], builtin: type[Exception]) -> None:
+    assert issubclass(error, SeqloomError)
+    assert issubclass(error, builtin)
