@@ -240,15 +240,10 @@ class Gaussian(SameSize):
 SCORES: Registry[type[Score]] = Registry(
     names.SCORES,
     {
-        "cosine": Cosine,
-        "dot": Dot,
-        "scaled-dot": ScaledDot,
-        "bilinear": Bilinear,
-        "low-rank": LowRank,
-        "additive": Additive,
-        "gaussian": Gaussian,
+        "cosine": Cosine, "dot": Dot, "scaled-dot": ScaledDot, "bilinear": Bilinear, "low-rank": LowRank,
+        "additive": Additive, "gaussian": Gaussian,
     },
-)
+)  # fmt: skip
 
 
 def linear_per_head(

@@ -54,15 +54,9 @@ BASE = TransformerConfig()
 
 # Llama's choices (https://arxiv.org/abs/2302.13971), at the size of `base`.
 MODERN = TransformerConfig(
-    norm_order="pre",
-    norm="rms",
-    activation="swish",
-    gated=True,
-    rotary=10_000.0,
-    bias=False,
-    hidden_size=1408,
+    norm_order="pre", norm="rms", activation="swish", gated=True, rotary=10_000.0, bias=False, hidden_size=1408,
     kv_heads=2,
-)
+)  # fmt: skip
 
 
 def encoder(config: TransformerConfig = BASE) -> Stack:

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.kernels.masks import last_step, mask_padding, sequence_mask
-from seqloom.nn.heads.head import ClassHead, Loss, Scores, check_class_target, count_steps, pad_predictions
+from seqloom.nn.heads.head import ClassHead, Loss, Scores, count_steps, pad_predictions
 from seqloom.nn.heads.head import Lengths as MaybeLengths
 from seqloom.nn.validation import check_count
 
@@ -111,11 +111,6 @@ class CRF(ClassHead):
         check_count("CRF", "tags", tags)
         super().__init__(nn.Linear(size, tags))
         self.chain = Chain(tags)
-
-    def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps tags"], lengths: MaybeLengths
-    ) -> Int[Tensor, "*steps"]:
-        return check_class_target(where, target, scores, lengths)
 
     def loss_from_scores(self, scores: Scores, target: Tags, lengths: MaybeLengths) -> Loss:
         if scores.shape[1] == 0:

@@ -117,11 +117,17 @@ class StepHead(Head):
 
 
 class ClassHead(StepHead):
-    """A head that chooses among classes and has their probabilities."""
+    """A head that chooses among classes and has their probabilities. Its target is a class for each step, unless a
+    subclass overrides `check_target`."""
 
     @property
     def classes(self) -> int:
         return self.output.out_features
+
+    def check_target(
+        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
+    ) -> Shaped[Tensor, "*steps_and_outputs"]:
+        return check_class_target(where, target, scores, lengths)
 
     @abstractmethod
     def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time classes"]: ...

@@ -17,7 +17,6 @@ from seqloom.nn.heads.head import (
     Lengths,
     Loss,
     Scores,
-    check_class_target,
     check_label_target,
     count_steps,
     pad_predictions,
@@ -56,11 +55,6 @@ class PerToken(ClassHead):
             raise ArgumentError("PerToken", "tied", shape, f"[{classes}, {size}], classes and size")
         super().__init__(Linear(size, classes, bias) if tied is None else TiedLinear(tied, bias=bias))
         self.smoothing = smoothing
-
-    def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
-    ) -> Int[Tensor, "*steps"]:
-        return check_class_target(where, target, scores, lengths)
 
     def loss_from_scores(self, scores: Scores, target: Int[Tensor, "batch time"], lengths: Lengths) -> Loss:
         total = F.cross_entropy(
