@@ -1,4 +1,4 @@
-"""Small models that write, of every kind, in float64; and what they say of a text when they are given it."""
+"""Small generative models of every kind, in float64, and their teacher-forced scores."""
 
 from collections.abc import Callable
 from itertools import product
@@ -38,8 +38,8 @@ def before() -> EncoderDecoder:
 
 def after() -> EncoderDecoder:
     reader, body = Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(2 * SIZE, SIZE))
-    context, meeting = AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, meeting, choose_bridge(reader, body), input_feeding=True)
+    context, combine = AttentionAfter(SIZE, SIZE, "dot"), TanhCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, combine, choose_bridge(reader, body), input_feeding=True)
     return EncoderDecoder(
         TokenEmbedding(WORDS, SIZE), reader, TokenEmbedding(WORDS, SIZE), writer, PerToken(SIZE, WORDS)
     )
@@ -60,10 +60,12 @@ def transformer_language_model() -> Model:
     return Model(words, decoder(PARTS), PerToken(SIZE, WORDS))
 
 
-ATTENTIVE = {"before": before, "after": after, "transformer": transformer}
-LANGUAGE = {"lstm": recurrent_language_model, "gpt": transformer_language_model}
-every_attentive = pytest.mark.parametrize("make", ATTENTIVE.values(), ids=ATTENTIVE)
-every_model = pytest.mark.parametrize("make", [*ATTENTIVE.values(), *LANGUAGE.values()], ids=[*ATTENTIVE, *LANGUAGE])
+ENCODER_DECODERS = {"before": before, "after": after, "transformer": transformer}
+LANGUAGE_MODELS = {"lstm": recurrent_language_model, "gpt": transformer_language_model}
+every_encoder_decoder = pytest.mark.parametrize("make", ENCODER_DECODERS.values(), ids=ENCODER_DECODERS)
+every_model = pytest.mark.parametrize(
+    "make", [*ENCODER_DECODERS.values(), *LANGUAGE_MODELS.values()], ids=[*ENCODER_DECODERS, *LANGUAGE_MODELS]
+)
 
 # An encoder-decoder begins with the end of what is not there; a language model with a text.
 PROMPTS = {True: [[END]] * 4, False: [[1, 2], [3], [0, 1, 2], [3]]}

@@ -1,4 +1,4 @@
-"""How tests ask for texts, and hold them beside others."""
+"""Helpers that run `decode` on the test models and compare the results."""
 
 import pytest
 
@@ -11,19 +11,19 @@ from tests.decoding.models import END, LENGTHS, SOURCE, prompts_of
 ROWS = range(4)
 KINDS = {"greedy": {}, "beam": {"beam_size": 3, "n_best": 3}, "samples": {"temperature": 1.5, "n_best": 3}}
 many_steps = pytest.mark.usefixtures("unchecked")  # hundreds, all alike
-every_kind = pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
+every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 
 
-def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **asked) -> list[list[Hypothesis]]:
-    """All sources at once, or some; unless with_end, at temperature 0."""
+def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **options) -> list[list[Hypothesis]]:
+    """Decode all sources, or some rows of them; at temperature 0 by default."""
     rows = list(rows)
     steps = int(LENGTHS[rows].max()) if rows else 0
-    beside = {name: asked.pop(name) for name in list(asked) if name not in Decode.model_fields or name == "seed"}
+    beside = {name: options.pop(name) for name in list(options) if name not in Decode.model_fields or name == "seed"}
     device = next(model.parameters()).device
     read = (SOURCE[rows, :steps].to(device), LENGTHS[rows].to(device))
     source = read if isinstance(model, EncoderDecoder) else (None, None)
     prompts = [prompts_of(model)[row] for row in rows]
-    options = Decode(**{"temperature": 0.0, "max_length": 6, **asked})
+    options = Decode(**{"temperature": 0.0, "max_length": 6, **options})
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
 
 

@@ -1,4 +1,4 @@
-"""The likeliest of a row, and the best of a source."""
+"""Top tokens of a row, and the beams of a source."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What may not follow, and what must."""
+"""Constraints: banned, forced and repeated tokens."""
 
 import numpy as np
 import torch

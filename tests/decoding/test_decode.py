@@ -1,4 +1,4 @@
-"""What decoding keeps to, costs and tells: constraints, windows, attention, the tree, bad input."""
+"""`decode`: constraints, windows, cost, attention, the search tree, invalid input."""
 
 import math
 
@@ -16,7 +16,7 @@ from tests.decoding.models import (
     SOURCE,
     WORDS,
     before,
-    every_attentive,
+    every_encoder_decoder,
     every_model,
     prompts_of,
     ready,
@@ -32,11 +32,11 @@ from tests.decoding.searching import ROWS, assert_same, calls, every_kind, many_
 
 
 @every_kind
-def test_a_forced_prefix_is_written_and_scored(asked) -> None:
+def test_a_forced_prefix_is_written_and_scored(options) -> None:
     model = ready(before)
     prefixes = [[2, 2, 0], [], [1], [3, 0]]
     for row, hypotheses in zip(
-        ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, banned=[0], **asked), strict=True
+        ROWS, search(model, prefixes=prefixes, no_repeat_ngram=1, banned=[0], **options), strict=True
     ):
         for each in hypotheses:
             assert each.tokens[: len(prefixes[row])] == prefixes[row]
@@ -46,33 +46,33 @@ def test_a_forced_prefix_is_written_and_scored(asked) -> None:
 
 
 @every_kind
-def test_no_shorter_than_the_least_and_no_longer_than_the_most(asked) -> None:
+def test_no_shorter_than_the_least_and_no_longer_than_the_most(options) -> None:
     model = ready(before)
     with torch.no_grad():
         model.head.output.bias[END] += 3
-    lengths = [len(each.tokens) for row in search(model, min_length=3, **asked) for each in row]
+    lengths = [len(each.tokens) for row in search(model, min_length=3, **options) for each in row]
     assert min(lengths) == 3
-    for row in search(model, min_length=6, **asked):
+    for row in search(model, min_length=6, **options):
         assert [(len(each.tokens), len(each.log_probs), each.ended) for each in row] == [(6, 6, False)] * len(row)
 
 
 @every_kind
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_no_sequence_comes_twice(asked, count: int) -> None:
+def test_no_sequence_comes_twice(options, count: int) -> None:
     model = ready(recurrent_language_model)
-    for row in search(model, end=None, no_repeat_ngram=count, max_length=20, **asked):
+    for row in search(model, end=None, no_repeat_ngram=count, max_length=20, **options):
         for each in row:
             runs = [tuple(each.tokens[i : i + count]) for i in range(len(each.tokens) - count + 1)]
             assert len(set(runs)) == len(runs)
-            if count == 1:  # when all words were with_end there is nothing left
+            if count == 1:  # after all words there is nothing left
                 assert sorted(each.tokens) == list(range(WORDS))
                 assert not each.ended
 
 
 @every_kind
-def test_what_is_never_to_be_written_is_not(asked) -> None:
+def test_what_is_never_to_be_written_is_not(options) -> None:
     model = ready(before)
-    texts = search(model, banned=[1, 3], **asked)
+    texts = search(model, banned=[1, 3], **options)
     assert {token for row in texts for each in row for token in each.tokens} <= {0, 2}
 
 
@@ -92,9 +92,9 @@ def slid(model: GenerativeModel, prompt: list[int], tokens: list[int], window: i
 
 @many_steps
 @every_kind
-def test_a_language_model_writes_on_past_its_window(asked) -> None:
+def test_a_language_model_writes_on_past_its_window(options) -> None:
     model, prompts = ready(transformer_language_model), [[1, 2, 3, 0, 1, 2], [3], [0, 1]]
-    options = Decode(**{"temperature": 0.0, "max_length": 11, **asked})
+    options = Decode(**{"temperature": 0.0, "max_length": 11, **options})
     found = decode(model, None, prompts=prompts, end=None, options=options, context=5)
     for prompt, hypotheses in zip(prompts, found, strict=True):
         for each in hypotheses:
@@ -118,10 +118,10 @@ def test_no_more_than_the_model_can_read() -> None:
 @every_model
 def test_prompts_are_read_once_and_a_step_reads_one_token(make) -> None:
     model = ready(make)
-    for asked in ({}, {"beam_size": 3}, {"temperature": 1.0, "n_best": 3}):
-        shapes = calls(model, lambda asked=asked: search(model, end=None, **asked))
+    for options in ({}, {"beam_size": 3}, {"temperature": 1.0, "n_best": 3}):
+        shapes = calls(model, lambda options=options: search(model, end=None, **options))
         longest = max(map(len, prompts_of(model)))
-        wide = 1 if not asked else 3
+        wide = 1 if not options else 3
         assert shapes == [(4, longest)] + [(4 * wide, 1)] * 5
 
 
@@ -147,12 +147,12 @@ def test_a_beam_gives_up_places_as_its_texts_end() -> None:
 # Attention -----------------------------------------------------------------------------------------------------------
 
 
-@every_attentive
+@every_encoder_decoder
 @every_kind
-def test_attention_is_that_of_a_teacher_forced_pass(make, asked) -> None:
+def test_attention_is_that_of_a_teacher_forced_pass(make, options) -> None:
     model = ready(make)
     places = 1 if make is not transformer else 2
-    for row, hypotheses in zip(ROWS, search(model, attention=True, **asked), strict=True):
+    for row, hypotheses in zip(ROWS, search(model, attention=True, **options), strict=True):
         for each in hypotheses:
             expected = teacher_forced_attention(model, row, [END], with_end(each))
             assert each.attention.keys() == expected.keys()
@@ -224,7 +224,7 @@ def test_no_source_no_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("options", "sentence"),
     [
         (
             {"beam_size": 2, "temperature": 0.5},
@@ -242,9 +242,9 @@ def test_no_source_no_text() -> None:
         ({"prefixes": [[], [1, 4, 2], [], []]}, r"prefixes\[1\] has the end, 4, before its last token; expected no"),
     ],
 )
-def test_bad_input_is_a_sentence(asked, sentence: str) -> None:
+def test_bad_input_is_a_sentence(options, sentence: str) -> None:
     with pytest.raises(ArgumentError, match=sentence):
-        search(ready(before), **asked)
+        search(ready(before), **options)
 
 
 def test_an_empty_prompt_is_a_sentence() -> None:
@@ -254,9 +254,9 @@ def test_an_empty_prompt_is_a_sentence() -> None:
 
 @every_kind
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])
-def test_scores_that_are_no_numbers_are_a_sentence(asked, wrong: float) -> None:
+def test_scores_that_are_no_numbers_are_a_sentence(options, wrong: float) -> None:
     model = ready(before)
     with torch.no_grad():
         model.head.output.bias[2] = wrong
     with pytest.raises(ArgumentError, match="decode: logits has no finite largest value"):
-        search(model, **asked)
+        search(model, **options)

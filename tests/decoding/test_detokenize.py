@@ -1,4 +1,4 @@
-"""Text read out token by token: in all, the text of all tokens, at the same cost for each."""
+"""Incremental detokenization gives the text of all tokens, at the same cost for each."""
 
 import pytest
 from hypothesis import given

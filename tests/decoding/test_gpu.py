@@ -8,7 +8,7 @@ import torch
 from seqloom.core.config.decode import Decode
 from seqloom.decoding.decode import collect, stream
 from seqloom.decoding.hypothesis import SearchTree
-from tests.decoding.models import every_attentive, every_model, ready, transformer_language_model
+from tests.decoding.models import every_encoder_decoder, every_model, ready, transformer_language_model
 from tests.decoding.searching import assert_same, every_kind, search
 from tests.decoding.test_stream import PROMPTS, bold
 from tests.decoding.test_stream import every_model as every_language_model
@@ -18,28 +18,28 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("unchecked")]
 
 @every_kind
 @every_model
-def test_the_same_is_written(make, asked) -> None:
+def test_the_same_is_written(make, options) -> None:
     here = ready(make)
     there = deepcopy(here).cuda()
-    assert_same(search(there, **asked), search(here, **asked))
+    assert_same(search(there, **options), search(here, **options))
 
 
 @every_kind
-def test_the_same_is_written_within_constraints_and_past_a_window(asked) -> None:
+def test_the_same_is_written_within_constraints_and_past_a_window(options) -> None:
     here = ready(transformer_language_model)
     there = deepcopy(here).cuda()
     bounds = {"prefixes": [[2, 2, 0], [], [1], [3, 0]], "no_repeat_ngram": 2, "banned": [0], "min_length": 3}
-    assert_same(search(there, **bounds, **asked), search(here, **bounds, **asked))
-    assert_same(search(there, context=4, max_length=12, **asked), search(here, context=4, max_length=12, **asked))
+    assert_same(search(there, **bounds, **options), search(here, **bounds, **options))
+    assert_same(search(there, context=4, max_length=12, **options), search(here, context=4, max_length=12, **options))
 
 
 @every_kind
-@every_attentive
-def test_the_same_is_looked_at_and_kept(make, asked) -> None:
+@every_encoder_decoder
+def test_the_same_is_looked_at_and_kept(make, options) -> None:
     here = ready(make)
     trees: dict[str, list[SearchTree]] = {"cuda": [], "cpu": []}
     texts = {
-        device: search(deepcopy(here).to(device), attention=True, trees=trees[device], **asked) for device in trees
+        device: search(deepcopy(here).to(device), attention=True, trees=trees[device], **options) for device in trees
     }
     for row, others in zip(texts["cuda"], texts["cpu"], strict=True):
         for one, other in zip(row, others, strict=True):

@@ -1,4 +1,4 @@
-"""One token of many: what is chosen and how often, and the noise that decides."""
+"""Sampling: which tokens are drawn and how often, and the noise that decides."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The search: against brute force, a teacher-forced pass, and itself alone."""
+"""Search: compared with brute force, with a teacher-forced pass, and alone with in a batch."""
 
 import math
 
@@ -13,7 +13,7 @@ from seqloom.decoding.decode import decode
 from seqloom.nn import Identity, Model, PerToken, TokenEmbedding
 from tests.decoding.models import (
     END,
-    LANGUAGE,
+    LANGUAGE_MODELS,
     LENGTHS,
     SOURCE,
     WORDS,
@@ -35,8 +35,8 @@ def test_a_beam_that_holds_all_texts_finds_the_best_of_all(make) -> None:
     texts, ended = zip(*all_texts(steps=3), strict=True)
     scores = {row: teacher_forced(model, row, prompts_of(model)[row], texts) for row in (0, 1)}
     for penalty in (0.0, 1.0, 2.0):
-        asked = {"beam_size": len(texts), "n_best": len(texts), "max_length": 3, "length_penalty": penalty}
-        for row, found in zip((0, 1), search(model, rows=[0, 1], **asked), strict=True):
+        options = {"beam_size": len(texts), "n_best": len(texts), "max_length": 3, "length_penalty": penalty}
+        for row, found in zip((0, 1), search(model, rows=[0, 1], **options), strict=True):
             ranks = [-sum(each) / len(each) ** penalty for each in scores[row]]
             expected = sorted(zip([not each for each in ended], ranks, texts, strict=True))
             assert [with_end(each) for each in found] == [text for _, _, text in expected]
@@ -59,9 +59,9 @@ def test_one_place_is_greedy(make) -> None:
 
 @every_model
 @every_kind
-def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
+def test_scores_are_those_of_a_teacher_forced_pass(make, options) -> None:
     model = ready(make)
-    for row, hypotheses in zip(ROWS, search(model, length_penalty=0.7, **asked), strict=True):
+    for row, hypotheses in zip(ROWS, search(model, length_penalty=0.7, **options), strict=True):
         assert [each.score for each in hypotheses if each.ended] == sorted(
             (each.score for each in hypotheses if each.ended), reverse=True
         )
@@ -75,12 +75,12 @@ def test_scores_are_those_of_a_teacher_forced_pass(make, asked) -> None:
 @many_steps
 @every_model
 @every_kind
-def test_alone_is_as_in_a_batch(make, asked) -> None:
+def test_alone_is_as_in_a_batch(make, options) -> None:
     model = ready(make, seed=1)
-    together = search(model, **asked)
+    together = search(model, **options)
     for row in ROWS:
-        assert_same(search(model, rows=[row], **asked), [together[row]])
-    assert_same(search(model, rows=[2, 0], **asked), [together[2], together[0]])
+        assert_same(search(model, rows=[row], **options), [together[row]])
+    assert_same(search(model, rows=[2, 0], **options), [together[2], together[0]])
 
 
 @many_steps
@@ -88,11 +88,11 @@ def test_alone_is_as_in_a_batch(make, asked) -> None:
 @given(seed=st.integers(0, 10**6), beam=st.integers(1, 4), data=st.data(), penalty=st.sampled_from([0.0, 0.6, 3.0]))
 def test_stopping_early_changes_nothing(seed: int, beam: int, data: st.DataObject, penalty: float) -> None:
     model = ready(before, seed)
-    asked = {"beam_size": beam, "n_best": data.draw(st.integers(1, beam)), "max_length": 9, "length_penalty": penalty}
-    early = search(model, **asked)
+    options = {"beam_size": beam, "n_best": data.draw(st.integers(1, beam)), "max_length": 9, "length_penalty": penalty}
+    early = search(model, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Beams, "is_done", lambda self, live: not live)
-        assert_same(early, search(model, **asked))
+        assert_same(early, search(model, **options))
 
 
 def test_stops_when_nothing_better_can_come() -> None:
@@ -144,13 +144,15 @@ def test_equal_scores_are_ranked_alike_alone_and_in_a_batch(seed: int, beam: int
 
 
 @many_steps
-@pytest.mark.parametrize("make", LANGUAGE.values(), ids=LANGUAGE)
+@pytest.mark.parametrize("make", LANGUAGE_MODELS.values(), ids=LANGUAGE_MODELS)
 def test_a_sample_depends_on_its_seed_and_number_alone(make) -> None:
     model = ready(make)
-    asked = {"temperature": 1.5, "max_length": 10}
-    four = search(model, n_best=4, seed=3, **asked)
+    options = {"temperature": 1.5, "max_length": 10}
+    four = search(model, n_best=4, seed=3, **options)
     for row in ROWS:
-        one_by_one = [search(model, rows=[row], seed=3, sample_numbers=[number], **asked)[0][0] for number in range(4)]
+        one_by_one = [
+            search(model, rows=[row], seed=3, sample_numbers=[number], **options)[0][0] for number in range(4)
+        ]
         assert sorted(with_end(each) for each in one_by_one) == sorted(with_end(each) for each in four[row])
-    assert search(model, n_best=4, seed=4, **asked)[0][0].tokens != four[0][0].tokens
+    assert search(model, n_best=4, seed=4, **options)[0][0].tokens != four[0][0].tokens
     assert len({tuple(with_end(each)) for each in four[0]}) > 1

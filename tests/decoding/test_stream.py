@@ -1,4 +1,4 @@
-"""Text as it is written: that it depends on its seed and number alone; the cache against none."""
+"""`stream`: a text depends on its seed and number only, and the cached state changes nothing."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Attentive decoders in all their combinations, and what they show of where they look."""
+"""Attention decoders in all their combinations, and what they show of where they look."""
 
 import itertools
 from collections.abc import Callable
@@ -38,13 +38,13 @@ contexts: dict[str, Callable[[], Context]] = {
 
 def decoder(
     context: Context,
-    meeting: type = ConcatCombine,
+    combine: type = ConcatCombine,
     feed: str = "every",
     input_feeding: bool = False,
     wrap: Callable[[Recurrent], Layer] = lambda layer: layer,
 ) -> AttentionDecoder:
     """A GRU with these parts, in float64."""
-    met = meeting(context.size, HIDDEN)
+    met = combine(context.size, HIDDEN)
     body = wrap(Recurrent(GRU(X + context.size * context.feeds_body + met.output_size * input_feeding, HIDDEN)))
     bridge = LearnedBridge(MEMORY, body)
     return AttentionDecoder(body, context, met, bridge, context_input=feed, input_feeding=input_feeding).double().eval()
@@ -65,8 +65,8 @@ def assert_close(came: Tensor, expected: Tensor) -> None:
 # All combinations -------------------------------------------------------------------------------------------------
 
 combinations = [
-    (context, meeting, feed, input_feeding)
-    for context, meeting, feed, input_feeding in itertools.product(
+    (context, combine, feed, input_feeding)
+    for context, combine, feed, input_feeding in itertools.product(
         contexts, (ConcatCombine, TanhCombine), ("every", "first"), (False, True)
     )
     if feed == "every" or contexts[context]().feeds_body
@@ -74,14 +74,14 @@ combinations = [
 
 
 def named(combination: tuple) -> str:
-    context, meeting, feed, input_feeding = combination
-    return f"{context}, {meeting.__name__}, {feed}" + ", input feeding" * input_feeding
+    context, combine, feed, input_feeding = combination
+    return f"{context}, {combine.__name__}, {feed}" + ", input feeding" * input_feeding
 
 
 @pytest.mark.parametrize("combination", combinations, ids=named)
 def test_one_word_at_a_time_is_all_at_once(combination: tuple) -> None:
-    context, meeting, feed, input_feeding = combination
-    layer = decoder(contexts[context](), meeting, feed, input_feeding)
+    context, combine, feed, input_feeding = combination
+    layer = decoder(contexts[context](), combine, feed, input_feeding)
     source, x = memory(), target()
     whole, end = layer(x, state=layer.start(source, SOURCE_LENGTHS))
     assert whole.shape == (ROWS, STEPS, layer.output_size)
@@ -106,8 +106,8 @@ def test_one_word_at_a_time_is_all_at_once(combination: tuple) -> None:
 @pytest.mark.parametrize("combination", combinations, ids=named)
 def test_every_part_matters(combination: tuple) -> None:
     """Two combinations are two models: none of the choices is without effect where it should have one."""
-    context, meeting, feed, input_feeding = combination
-    layer = decoder(contexts[context](), meeting, feed, input_feeding)
+    context, combine, feed, input_feeding = combination
+    layer = decoder(contexts[context](), combine, feed, input_feeding)
     x = target()
     state = layer.start(memory(), torch.full((ROWS,), SOURCE))
     y, _ = layer(x, state=state)

@@ -34,8 +34,8 @@ def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
 def bahdanau() -> tuple[EncoderDecoder, Callable[[EncoderDecoder], Tensor]]:
     """A decoder that asks an encoder's outputs before each step, with an additive score."""
     body = Recurrent(GRU(2 * SIZE, SIZE))
-    context, meeting = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, meeting, LearnedBridge(SIZE, body))
+    context, combine = AttentionBefore(SIZE, SIZE, "additive"), ConcatCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, combine, LearnedBridge(SIZE, body))
     stems = TokenEmbedding(WORDS, SIZE), TokenEmbedding(TAGS, SIZE)
     model = EncoderDecoder(stems[0], Recurrent(LSTM(SIZE, SIZE)), stems[1], writer, PerToken(2 * SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, TARGET, LENGTHS, LENGTHS).mean

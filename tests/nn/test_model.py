@@ -56,8 +56,8 @@ def luong() -> EncoderDecoder:
     """Deep LSTMs, the one going on where the other ended; input feeding; one table of words for input and output."""
     reader = Stack([Recurrent(LSTM(SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
     body = Stack([Recurrent(LSTM(2 * SIZE, SIZE)), Recurrent(LSTM(SIZE, SIZE))])
-    context, meeting = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
-    writer = AttentionDecoder(body, context, meeting, choose_bridge(reader, body), input_feeding=True)
+    context, combine = AttentionAfter(SIZE, SIZE, "bilinear"), TanhCombine(SIZE, SIZE)
+    writer = AttentionDecoder(body, context, combine, choose_bridge(reader, body), input_feeding=True)
     words = TokenEmbedding(WORDS, SIZE)
     return EncoderDecoder(
         TokenEmbedding(SOURCE_WORDS, SIZE), reader, words, writer, PerToken(SIZE, WORDS, tied=words.embedding)

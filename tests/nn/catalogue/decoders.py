@@ -1,4 +1,4 @@
-"""Attentive decoders: every context, meeting, way of feeding and bridge, over several cells and scores."""
+"""Attention decoders: every context, combine, way of feeding and bridge, over several cells and scores."""
 
 import torch
 from torch import Tensor
@@ -84,9 +84,9 @@ def fresh(body: Layer) -> Bridge:
 
 
 def decoder(
-    body, context: Context, meeting: type, bridge, feed: str = "every", feeding: bool = False
+    body, context: Context, combine: type, bridge, feed: str = "every", feeding: bool = False
 ) -> AttentionDecoder:
-    met = meeting(context.size, HIDDEN)
+    met = combine(context.size, HIDDEN)
     width = X + context.size * context.feeds_body + met.output_size * feeding
     made = body(width)
     return AttentionDecoder(made, context, met, bridge(made), context_input=feed, input_feeding=feeding)
