@@ -1,9 +1,9 @@
-"""Write the tables of models.md: which architecture does which task, and how large each is.
+"""Write the tables of models.md: the tasks of each architecture, and its number of parameters.
 
     python docs/models.py
 
-Both are asked of the package: a cell of the first table is what the config accepts or the sentence by which it refuses,
-a number in the others is counted on the model that a task builds. The tests ask that the page is what this would write.
+The first table has what the config accepts; the others count the parameters of the models that the tasks build. A test
+checks that the page is up to date.
 """
 
 import re
@@ -33,12 +33,12 @@ from seqloom.tasks.translate.task import Translate
 
 PAGE = Path(__file__).resolve().parent / "models.md"
 
-CHARACTERS, WORDS, LABELS, TAGS = 100, 20_000, 2, 17  # what the sizes are counted with
-PIECES = 8000  # of both languages together, and of captions
+CHARACTERS, WORDS, LABELS, TAGS = 100, 20_000, 2, 17  # the sizes of the vocabularies
+JOINT_TOKENS = 8000  # for both languages of translate together, and for caption
 
 
-def asked(arch: str, task: str, size: str = "small") -> Experiment | None:
-    """The experiment, or None if the architecture can't do the task."""
+def supported(arch: str, task: str, size: str = "small") -> Experiment | None:
+    """The experiment, or None if the task does not support the architecture."""
     try:
         return experiment({"task": task, "model": {"arch": arch, "size": size}})
     except ConfigError:
@@ -46,48 +46,47 @@ def asked(arch: str, task: str, size: str = "small") -> Experiment | None:
 
 
 def names(count: int) -> list[str]:
-    """As many as are asked for, all different."""
+    """Distinct names."""
     return [f"n{number}" for number in range(count)]
 
 
 @cache
 def characters() -> Tokenizer:
-    """Of as many characters as are counted with."""
     alphabet = "".join(chr(ord("\u00c0") + number) for number in range(CHARACTERS))
     return train_tokenizer("character", [alphabet], vocabulary_size=0, min_count=1, lowercase=False, sample=CHARACTERS)
 
 
 @cache
 def words(count: int = WORDS) -> Tokenizer:
-    """Of as many words as are counted with, the unknown one among them."""
+    """A tokenizer of `count` words, with that for unknown words among them."""
     text = " ".join(names(count))
     return train_tokenizer("word", [text], vocabulary_size=count, min_count=1, lowercase=False, sample=len(text))
 
 
-def opened(chosen: Experiment) -> Task:
-    """The task with a vocabulary of the size that is counted with, and no data."""
-    if chosen.task == "language":
-        return Language(chosen, characters())
-    if chosen.task == "classify":
-        return Classify(chosen, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, baseline="0")
-    if chosen.task == "translate":
-        both = words(PIECES)
-        return Translate(chosen, {SOURCE_FILE: both, TARGET_FILE: both}, known=KnownCharacters())
-    if chosen.task == "caption":
-        return Caption(chosen, {TARGET_FILE: words(PIECES)}, known=KnownCharacters(), features=0, regions=0)
+def task_of(config: Experiment) -> Task:
+    """The task with vocabularies of these sizes, without data."""
+    if config.task == "language":
+        return Language(config, characters())
+    if config.task == "classify":
+        return Classify(config, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, baseline="0")
+    if config.task == "translate":
+        joint = words(JOINT_TOKENS)
+        return Translate(config, {SOURCE_FILE: joint, TARGET_FILE: joint}, known=KnownCharacters())
+    if config.task == "caption":
+        return Caption(config, {TARGET_FILE: words(JOINT_TOKENS)}, known=KnownCharacters(), features=0, regions=0)
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     forms = Vocabulary([UNKNOWN, *names(WORDS - 1)])
-    return Tag(chosen, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, baseline="0")
+    return Tag(config, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, baseline="0")
 
 
-def parameters(chosen: Experiment) -> int:
-    """How many numbers the model learns; counted without making them."""
+def parameters(config: Experiment) -> int:
+    """The number of parameters of the model, counted on the meta device."""
     with torch.device("meta"):
-        return sum(weight.numel() for weight in opened(chosen).build().parameters())
+        return sum(weight.numel() for weight in task_of(config).build().parameters())
 
 
 def brief(count: int) -> str:
-    """Three digits of it.
+    """The count with three significant digits.
 
     >>> brief(34_241), brief(1_234_567)
     ('34.2 k', '1.23 M')
@@ -98,7 +97,7 @@ def brief(count: int) -> str:
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """In Markdown; all columns but the first two are of figures or marks."""
+    """A table in Markdown."""
     header = list(header)
     lines = [header, ["---"] * len(header), *map(list, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -108,28 +107,30 @@ def matrix() -> str:
     """Architectures by tasks."""
     rows = []
     for arch, architecture in ARCHITECTURES.items():
-        able = ["yes" if asked(arch, task) else "no" for task in TASKS]
-        rows.append([f"`{arch}`", *able, architecture.summary, f"[{architecture.paper}]({architecture.url})"])
+        cells = ["yes" if supported(arch, task) else "no" for task in TASKS]
+        rows.append([f"`{arch}`", *cells, architecture.summary, f"[{architecture.paper}]({architecture.url})"])
     return table(["`--model`", *TASKS, "", "paper"], rows)
 
 
 def sizes(task: str) -> str:
     """Parameters by architecture and size."""
-    able = [arch for arch in ARCHITECTURES if asked(arch, task)]
-    counts = [[parameters(chosen) for size in SIZES if (chosen := asked(arch, task, size))] for arch in able]
-    rows = ([f"`{arch}`", *map(brief, row)] for arch, row in zip(able, counts, strict=True))
+    architectures = [arch for arch in ARCHITECTURES if supported(arch, task)]
+    counts = [
+        [parameters(config) for size in SIZES if (config := supported(arch, task, size))] for arch in architectures
+    ]
+    rows = ([f"`{arch}`", *map(brief, row)] for arch, row in zip(architectures, counts, strict=True))
     return table(["`--model`", *(f"`{size}`" for size in SIZES)], rows)
 
 
-def filled(page: str) -> str:
-    """The page with every table as it is now: each stands between `<!-- begin NAME -->` and `<!-- end -->`."""
+def update_tables(page: str) -> str:
+    """The page with every table up to date; tables are between `<!-- begin NAME -->` and `<!-- end -->`."""
 
-    def replace(found: re.Match[str]) -> str:
-        name = found[1]
+    def replace(match: re.Match[str]) -> str:
+        name = match[1]
         return f"<!-- begin {name} -->\n{matrix() if name == 'matrix' else sizes(name)}\n<!-- end -->"
 
     return re.sub(r"<!-- begin (\w+) -->.*?<!-- end -->", replace, page, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(update_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

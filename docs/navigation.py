@@ -1,4 +1,4 @@
-"""A decision joins the navigation by being there (a hook of mkdocs)."""
+"""A hook of mkdocs that adds every page of docs/decisions/ to the navigation."""
 
 from pathlib import Path
 
