@@ -60,6 +60,7 @@ def test_an_answer_is_as_right_as_it_was_measured(tmp_path: Path) -> None:
         assert ("<mark>" in html) == (not told)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_many_regions_are_drawn_some_as_one() -> None:
     for side, one in ((16, 1), (33, 2), (128, 4)):
         weights = [[1 / side**2] * side**2 for _ in range(61)]

@@ -31,6 +31,8 @@ from tests.toys import word_count
 TINY = {"size": "tiny", "train": {"steps": 12, "validate_every": 4, "checkpoint_every": 4, "device": "cpu", "lr": 0.01}}
 ROOT = Path(__file__).parent.parent.parent
 
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
@@ -168,7 +170,7 @@ FAMILY = Bigram
 
 @pytest.mark.parametrize("task", [*TASKS, "count"])
 def test_every_task_trains_the_family(task: str) -> None:
-    data = {"examples": 10_000 if task == "language" else 200}
+    data = {"examples": 3_000 if task == "language" else 100}
     run = seqloom.train(task, model="bigram", data=data, out="run", **TINY)
     assert run.experiment.model.arch == "bigram"
     assert seqloom.load("run").manifest.model == run.manifest.model

@@ -75,7 +75,9 @@ class RowCheck:
         """The sizes of the splits, and errors about splits that are empty; not where a file's error says why."""
         for split in SPLITS:
             if self.rows[split]:
-                self.inspection.summarize(split, self.size_of(split) + self.origin_of(split))
+                own = split == TRAIN or self.source.has(split)
+                origin = f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
+                self.inspection.summarize(split, self.size_of(split) + ("" if own else origin))
         refused = self.inspection.refused
         for split in (TRAIN, VALID):
             if not self.rows[split] and not (refused and getattr(self.source.data, split)):
@@ -83,11 +85,6 @@ class RowCheck:
 
     def size_of(self, split: str) -> str:
         return counted(self.rows[split], self.noun)
-
-    def origin_of(self, split: str) -> str:
-        if split == TRAIN or self.source.has(split):
-            return ""
-        return f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
 
     def report_contents(self, repeated: Duplicates) -> None:
         report_duplicates(repeated, self.content_noun, self.inspection)

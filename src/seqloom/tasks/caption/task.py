@@ -218,13 +218,10 @@ class Caption(GenerationTask):
             raise UserError(f"{path} is {kinds[0]}, and this run looks at {kinds[1]}", "Name another file")
         self.check_regions(path, math.prod(self.grid(image)))
 
-    def region_limit(self) -> int | None:
-        encoder = encoder_section(self.experiment.model, self.max_source_length)
-        return self.max_source_length if encoder is not None and encoder.bounded_itself else None
-
     def check_regions(self, location: str, regions: int) -> None:
-        limit = self.region_limit()
-        if limit is not None and regions > limit:
+        limit = self.max_source_length
+        encoder = encoder_section(self.experiment.model, limit)
+        if encoder is not None and encoder.bounded_itself and regions > limit:
             message = f"{regions:,} regions, and the model's positions allow {limit:,}"
             advice = f"Make the grid smaller, or train with another {KeyName('model.encoder')}, such as gru"
             raise DataError(location, message, advice, code="too-many-regions")
