@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from seqloom.cli import progress as module
-from seqloom.cli.console import say, say_exactly
+from seqloom.cli.console import print_labeled, print_unwrapped
 from seqloom.cli.progress import Progress
 from seqloom.training.events import Resume, Sample, Skip, Tick, Valid
 
@@ -121,8 +121,8 @@ def test_samples_are_those_of_the_best_weights() -> None:
 
 def test_what_goes_on_stands_under_the_beginning_and_commands_stay_whole() -> None:
     terminal, out = console(terminal=True, width=30)
-    say(terminal, "data", "one two three four five six seven")
-    say_exactly(terminal, "next", "seqloom predict runs/a-long-name 'a text'")
+    print_labeled(terminal, "data", "one two three four five six seven")
+    print_unwrapped(terminal, "next", "seqloom predict runs/a-long-name 'a text'")
     plain = Console(file=io.StringIO()).render_str(out.getvalue()).plain
     assert "\n         " in plain
     assert "seqloom predict runs/a-long-name 'a text'" in plain

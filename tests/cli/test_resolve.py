@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.cli.errors import naming_by, nearest_option, usual_naming
+from seqloom.cli.errors import as_option, key_formatter, nearest_option
 from seqloom.cli.resolve import Request, without_overruled
 from seqloom.cli.train import train
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError, format_problem
@@ -92,13 +92,13 @@ def test_an_error_names_the_option_where_it_was_typed_and_the_key_where_the_file
 def test_a_file_that_is_called_like_a_key_keeps_its_name(name: str) -> None:
     problem = Problem("no-such-file", "there is no such file", f"Name another, or give {KeyName('data.text')}", name)
     message = f"{name}: there is no such file. Name another, or give --data.text."
-    assert format_problem(problem, usual_naming) == message
+    assert format_problem(problem, as_option) == message
 
 
 def test_a_key_of_the_config_file_stays_a_key(tmp_path: Path) -> None:
     config = tmp_path / "e.toml"
     config.write_text('task = "classify"\n[train]\nlr = 0.1\n')
-    name = naming_by(request_of("--config", str(config), "--train.carry-state").option)
+    name = key_formatter(request_of("--config", str(config), "--train.carry-state").option)
     assert name("train.lr", None) == "train.lr"
     assert (name("train.carry_state", "true"), name("train.carry_state", "false")) == (
         "--train.carry-state",

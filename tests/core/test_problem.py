@@ -66,8 +66,8 @@ def test_a_key_is_named_by_who_shows_it(key: KeyName, plain: str, shown: str) ->
 
 def test_an_error_is_shown_as_its_reader_calls_keys() -> None:
     error = ConfigError.of(conflict("train.lr", f"{KeyName('train.lr')} is wrong"))
-    assert (str(error), error.problem.key, error.naming) == ("train.lr is wrong.", "train.lr", None)
-    error.naming = shouted
+    assert (str(error), error.problem.key, error.format_key) == ("train.lr is wrong.", "train.lr", None)
+    error.format_key = shouted
     assert str(error) == "<TRAIN.LR> is wrong."
 
 

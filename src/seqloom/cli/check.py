@@ -10,7 +10,7 @@ from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
 from seqloom.cli.console import output, waiting
-from seqloom.cli.errors import INVALID_INPUT, naming_by
+from seqloom.cli.errors import INVALID_INPUT, key_formatter
 
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
@@ -20,13 +20,13 @@ def run(request: "Request", options: Mapping[str, Any]) -> int:
     """Print the problems; the exit code says whether training would accept the data."""
     from seqloom.tasks.data_check import check_data
 
-    config, console, naming = request.experiment(), output(), naming_by(request.option)
+    config, console, format_key = request.experiment(), output(), key_formatter(request.option)
     with waiting(console, "reading the data …"):
         inspection = check_data(config)
     if options["json"]:
-        click.echo(json.dumps(inspection.as_json(naming), ensure_ascii=False))
+        click.echo(json.dumps(inspection.as_json(format_key), ensure_ascii=False))
     else:
-        for line in inspection.lines(naming):
+        for line in inspection.lines(format_key):
             text = Text(line)
             text.highlight_regex(r"^error ", "bold red")
             text.highlight_regex(r"^warning ", "bold yellow")

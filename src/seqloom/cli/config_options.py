@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 from rich_click import RichArgument, RichOption
 
-from seqloom.cli.errors import SEEN, SHORT
+from seqloom.cli.errors import SHORT, TASK_MODEL_SIZE
 from seqloom.cli.help import Command, task_help
 from seqloom.cli.resolve import code_option
 from seqloom.core.config.migration import BRITISH
@@ -163,7 +163,7 @@ class TaskCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """All keys as options; which of them the help shows depends on the task, model and size."""
-        seen = ctx.meta[SEEN] if FOR_HELP in ctx.meta else (None, None, None)
+        seen = ctx.meta[TASK_MODEL_SIZE] if FOR_HELP in ctx.meta else (None, None, None)
         keys = key_options(Names.changes, self.sections, *seen)
         common = [option for option in keys if option.panel == COMMON]
         others = [option for option in keys if option.panel != COMMON]
@@ -178,26 +178,26 @@ class TaskCommand(Command):
             values, _, _ = self.make_parser(ctx).parse_args(list(args))
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # for the sentence, which names the command and the task
-            ctx.meta[SEEN] = (next((word for word in args if word in TASKS), None), None, None)
+            ctx.meta[TASK_MODEL_SIZE] = (next((word for word in args if word in TASKS), None), None, None)
             raise
         words = values.get("words")  # click has a sentinel for a missing value
         task = words[0] if isinstance(words, list | tuple) and words else None
         seen = (task, values.get("model__arch"), values.get("model__size"))
-        ctx.meta[SEEN] = tuple(word if isinstance(word, str) else None for word in seen)
+        ctx.meta[TASK_MODEL_SIZE] = tuple(word if isinstance(word, str) else None for word in seen)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]
         shown = copy(self)
-        ctx.meta.setdefault(SEEN, (None, None, None))
+        ctx.meta.setdefault(TASK_MODEL_SIZE, (None, None, None))
         ctx.meta[FOR_HELP] = True
-        shown.help = task_help(str(self.name), ctx.meta[SEEN][0], self.help or "")
+        shown.help = task_help(str(self.name), ctx.meta[TASK_MODEL_SIZE][0], self.help or "")
         super(TaskCommand, shown).format_help(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from seqloom.cli.errors import naming_options
+        from seqloom.cli.errors import keys_as_options
         from seqloom.cli.resolve import Request
 
         options = {str(option.name): ctx.params[str(option.name)] for option in self.options}
         request = Request.of(ctx.params)
-        with naming_options(request.option):
+        with keys_as_options(request.option):
             return self.run(request, options)

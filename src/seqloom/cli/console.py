@@ -17,7 +17,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.errors import usual_naming
+from seqloom.cli.errors import as_option
 from seqloom.core.problem import render
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def is_live(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal
 
 
-def say(console: Console, label: str, text: str | Text, style: str = "bold cyan") -> None:
+def print_labeled(console: Console, label: str, text: str | Text, style: str = "bold cyan") -> None:
     """Print `label    text`; on a terminal, the text wraps to the right of the label."""
-    text = text if isinstance(text, Text) else Text(render(text, usual_naming))
+    text = text if isinstance(text, Text) else Text(render(text, as_option))
     if not console.is_terminal:
         console.print(Text.assemble((f"{label:<{INDENT - 1}} ", style), text))
         return
@@ -64,7 +64,7 @@ def say(console: Console, label: str, text: str | Text, style: str = "bold cyan"
     console.print(row)
 
 
-def say_exactly(console: Console, label: str, text: str) -> None:
+def print_unwrapped(console: Console, label: str, text: str) -> None:
     """The same for a command or a path, which is copied: it is not wrapped."""
     console.print(Text.assemble((f"{label:<{INDENT - 1}} ", "bold cyan"), render(text)), soft_wrap=True)
 
@@ -81,7 +81,7 @@ def show(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
     from seqloom.views.terminal_cells import charset_of
 
     if isinstance(shown, Remark):
-        say(console, *shown)
+        print_labeled(console, *shown)
     elif isinstance(shown, Text):
         console.print(shown, soft_wrap=True)
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from seqloom.cli.console import output, say, waiting
+from seqloom.cli.console import output, print_labeled, waiting
 from seqloom.cli.help import Command
 
 if TYPE_CHECKING:
@@ -33,23 +33,23 @@ def doctor() -> None:
     from seqloom.views.format import byte_size
 
     console = output()
-    say(console, "seqloom", f"{installed('seqloom')}, in {Path(__file__).parents[1]}")
-    say(console, "python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
-    say(console, "packages", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
+    print_labeled(console, "seqloom", f"{installed('seqloom')}, in {Path(__file__).parents[1]}")
+    print_labeled(console, "python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
+    print_labeled(console, "packages", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
     with waiting(console, "starting torch …"):
         from seqloom.kernels.vendor import BACKENDS
     for label, text in torch_lines():
-        say(console, label, text)
+        print_labeled(console, label, text)
     for name in BACKENDS:
-        say(console, "backend", f"{name}: {describe_backend(name)}")
+        print_labeled(console, "backend", f"{name}: {describe_backend(name)}")
     folder = cache_folder()
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
     advice = "it may be deleted at any time; SEQLOOM_CACHE names another folder"
-    say(console, "cache", f"{folder}: {byte_size(size)} ({advice})")
+    print_labeled(console, "cache", f"{folder}: {byte_size(size)} ({advice})")
     for name, purpose in EXTRAS.items():
         missing = any(installed(package) == "missing" for package in packages_of(name))
         state = f"missing; get it with `pip install 'seqloom[{name}]'`" if missing else "installed"
-        say(console, "extra", f"{name}, for {purpose}: {state}")
+        print_labeled(console, "extra", f"{name}, for {purpose}: {state}")
 
 
 def packages_of(extra: str) -> list[str]:

@@ -12,7 +12,7 @@ import click
 from seqloom.cli.decode_options import option_of
 from seqloom.core.problem import (
     ArgumentError,
-    Naming,
+    KeyFormatter,
     SeqloomError,
     UnavailableBackend,
     UnknownName,
@@ -24,8 +24,8 @@ from seqloom.core.problem import (
     render,
 )
 
-SEEN = "seqloom.cli.seen"  # in a context: the task, model and size that the command line names
-INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, NO_READER = 2, 1, 130, 141
+TASK_MODEL_SIZE = "seqloom.cli.seen"  # in a context: the task, model and size that the command line names
+INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 INPUT_ERRORS = (UserError, ArgumentError, UnknownName, UnavailableBackend)
 
 # Keys with a short option.
@@ -59,9 +59,9 @@ def failure(error: BaseException) -> Failure:
         case click.ClickException():
             return Failure(render(usage_sentence(error)), INVALID_INPUT)
         case BrokenPipeError():
-            return Failure(None, NO_READER)
+            return Failure(None, BROKEN_PIPE)
         case SeqloomError():
-            sentence, code = format_problem(error.template, error.naming or usual_naming), INTERNAL_ERROR
+            sentence, code = format_problem(error.template, error.format_key or as_option), INTERNAL_ERROR
             if isinstance(error, INPUT_ERRORS):
                 show_traceback(error.__cause__)
                 code = INVALID_INPUT
@@ -89,19 +89,19 @@ def show_traceback(error: BaseException | None) -> None:
 
 
 @contextmanager
-def naming_options(option: Callable[[str], str | None]) -> Iterator[None]:
-    """Errors of the block name options of the command line (see `naming_by`)."""
+def keys_as_options(option: Callable[[str], str | None]) -> Iterator[None]:
+    """Errors of the block name options of the command line (see `key_formatter`)."""
     try:
         yield
     except SeqloomError as error:
-        error.naming = error.naming or naming_by(option)
+        error.format_key = error.format_key or key_formatter(option)
         raise
 
 
-def naming_by(option: Callable[[str], str | None]) -> Naming:
+def key_formatter(option: Callable[[str], str | None]) -> KeyFormatter:
     """How an error names a key: by the option that `option` returns, or as a key if that is None.
 
-    >>> name = naming_by(usual_option)
+    >>> name = key_formatter(preferred_option)
     >>> name("data.on_bad_line", "skip"), name("train.carry_state", "true"), name("train.carry_state", "false")
     ('--data.on-bad-line skip', '--train.carry-state', '--no-train.carry-state')
     >>> name("out", "another/folder"), name("train.learning_rat", None)
@@ -132,16 +132,16 @@ def dotted_option(key: str) -> str:
     return "--seed" if key == "seed" else all_keys()[key].option
 
 
-def usual_option(key: str) -> str:
+def preferred_option(key: str) -> str:
     """The option that the help shows.
 
-    >>> usual_option("model.arch"), usual_option("train.lr")
+    >>> preferred_option("model.arch"), preferred_option("train.lr")
     ('--model', '--train.lr')
     """
     return SHORT.get(key) or dotted_option(key)
 
 
-usual_naming = naming_by(usual_option)
+as_option = key_formatter(preferred_option)
 
 
 # Usage errors ---------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ usual_naming = naming_by(usual_option)
 def usage_sentence(error: click.ClickException) -> str:
     """An error of click as a sentence, with the command whose help lists the options."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    words = [ctx.command_path, ctx.meta.get(SEEN, (None,))[0]] if ctx is not None else ["seqloom"]
+    words = [ctx.command_path, ctx.meta.get(TASK_MODEL_SIZE, (None,))[0]] if ctx is not None else ["seqloom"]
     path = " ".join(word for word in words if word)
     advice = f"({path} --help lists all)"
     match error:

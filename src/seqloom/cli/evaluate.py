@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from seqloom.cli.console import output, say, show, waiting
+from seqloom.cli.console import output, print_labeled, show, waiting
 from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 
@@ -50,7 +50,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
       $ seqloom evaluate runs/translator test.en test.de --beam 5
     """
     from seqloom import api
-    from seqloom.cli.errors import dotted_option, naming_options
+    from seqloom.cli.errors import dotted_option, keys_as_options
     from seqloom.data.paths import expand
 
     loaded, console = api.load(run, device), output()
@@ -65,7 +65,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     data = {option.key.name: options.pop(str(option.name), None) for option in file_options()}
     data = {name: value for name, value in data.items() if value is not None}
     with (
-        naming_options(lambda key: option_of(key) or dotted_option(key)),
+        keys_as_options(lambda key: option_of(key) or dotted_option(key)),
         waiting(console, f"evaluating on {files[0]} …"),
     ):
         evaluation = loaded.evaluate(files, data=data, decode=decode_values(options))
@@ -73,8 +73,8 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     if as_json:
         click.echo(json.dumps({"run": run, "files": files, "scores": scores, "details": details}, ensure_ascii=False))
         return
-    say(console, "run", f"{run}, on {', '.join(files)}")
-    say(console, "data", str(evaluation.details["data"]))
+    print_labeled(console, "run", f"{run}, on {', '.join(files)}")
+    print_labeled(console, "data", str(evaluation.details["data"]))
     rows = tuple((readable(name), value) for name, value in evaluation.scores.items())
     report = TASKS[loaded.manifest.task].report(scores, details)
     for shown in (Table("", ("score", "value"), rows), *report.evaluation_lines()):

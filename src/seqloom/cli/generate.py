@@ -38,7 +38,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
       $ seqloom generate runs/writer --prompt "def " --temperature 0.5 --seed 1
     """
     from seqloom import api
-    from seqloom.cli.errors import naming_options
+    from seqloom.cli.errors import keys_as_options
     from seqloom.models.family import Use
 
     loaded, console = api.load(run, device), output()
@@ -46,7 +46,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
         message = f"`generate` needs a language model, and this is a run of {loaded.manifest.task}"
         raise UserError(message, f"Use `seqloom predict {run}`", location=run)
     values = decode_values(options)
-    with naming_options(option_of):
+    with keys_as_options(option_of):
         decode = loaded.decode_options(values)
     with waiting(console, "starting torch …"):
         from seqloom.cli.predict import UnknownSymbols

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
-from seqloom.cli.console import command, output, say_exactly
+from seqloom.cli.console import command, output, print_unwrapped
 
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
@@ -17,8 +17,8 @@ def run(request: "Request", options: Mapping[str, Any]) -> None:
 
     path, console = options["out"], output()
     api.write_config(request.experiment(), path)
-    say_exactly(console, "wrote", path)
-    say_exactly(console, "next", command("train", "--config", path))
+    print_unwrapped(console, "wrote", path)
+    print_unwrapped(console, "next", command("train", "--config", path))
 
 
 init = TaskCommand(

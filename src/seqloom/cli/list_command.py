@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import output, say
+from seqloom.cli.console import output, print_labeled
 from seqloom.cli.help import Command
 
 KINDS = ("tasks", "models", "corpora", "parts")
@@ -35,7 +35,7 @@ def list_command(kind: str | None) -> None:
         if rows:
             show_table(console, header, rows)
         else:
-            say(console, "none", "--code FILE.py registers parts of your own (docs/guides/own-parts.md)")
+            print_labeled(console, "none", "--code FILE.py registers parts of your own (docs/guides/own-parts.md)")
 
 
 def tasks() -> tuple[Row, list[Row]]:

@@ -14,7 +14,7 @@ from seqloom import __version__
 from seqloom.cli.check import check
 from seqloom.cli.console import errors
 from seqloom.cli.doctor import doctor
-from seqloom.cli.errors import NO_READER, failure
+from seqloom.cli.errors import BROKEN_PIPE, failure
 from seqloom.cli.evaluate import evaluate
 from seqloom.cli.generate import generate
 from seqloom.cli.help import Group
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = cli.main(list(argv) if argv is not None else None, prog_name="seqloom", standalone_mode=False)
         sys.stdout.flush()
     except SystemExit as exit_:  # click exits by itself when the reader of a pipe is gone
-        code = NO_READER if type(sys.stdout).__name__ == "PacifyFlushWrapper" else exit_.code
+        code = BROKEN_PIPE if type(sys.stdout).__name__ == "PacifyFlushWrapper" else exit_.code
     except (Exception, KeyboardInterrupt) as error:
         sentence, code = failure(error)
         with contextlib.suppress(OSError, ValueError):

@@ -65,7 +65,7 @@ def predict(
       $ seqloom predict runs/captions photo.jpg
     """
     from seqloom import api
-    from seqloom.cli.errors import naming_options
+    from seqloom.cli.errors import keys_as_options
     from seqloom.data.paths import expand
     from seqloom.models.family import Use
     from seqloom.tasks.registry import TASKS
@@ -77,7 +77,7 @@ def predict(
         message = f"{option} is for runs that generate their answers, and {run} is one of {task}"
         raise UserError(message, "Leave it out", code="option-without-use")
     if config.use is Use.DECODE:
-        with naming_options(option_of):
+        with keys_as_options(option_of):
             decode = loaded.decode_options(values)
         if decode.seed is not None:
             values["seed"] = decode.seed
@@ -99,7 +99,7 @@ def predict(
         locations, contents = map(list, zip(*batch, strict=True))
         unknown.add(contents)
         try:
-            with naming_options(option_of):
+            with keys_as_options(option_of):
                 answers = loaded.predict(contents, attention=draw == "attention", **values)
         except TextError as error:
             error.template = replace(error.template, location=locations[error.number - 1])

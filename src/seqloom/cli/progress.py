@@ -12,10 +12,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import Waiting, is_live, say
+from seqloom.cli.console import Waiting, is_live, print_labeled
 from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
-from seqloom.views.format import short
+from seqloom.views.format import rounded
 
 if TYPE_CHECKING:
     from seqloom.training.session import Session
@@ -83,10 +83,10 @@ class Progress:
                 if event.best:
                     self.best, self.samples = event, []
                     text.append("  best", "bold green")
-                say(self.console, "valid", text)
+                print_labeled(self.console, "valid", text)
             case Average():
                 text = Text(f"the weights of {len(event.steps)} validations: {format_scores(event.scores)}")
-                say(self.console, "average", text.append("  best" * event.best, "bold green"))
+                print_labeled(self.console, "average", text.append("  best" * event.best, "bold green"))
             case Sample():
                 self._last_time = None
                 if self._is_best:
@@ -94,7 +94,7 @@ class Progress:
             case Skip():
                 self._add_skip(event)
             case Resume():
-                say(self.console, "resumed", f"at step {event.step:,}")
+                print_labeled(self.console, "resumed", f"at step {event.step:,}")
 
     def _add_tick(self, tick: Tick) -> None:
         now = time.monotonic()
@@ -110,14 +110,14 @@ class Progress:
         if not self._live.is_started and now - self._printed > INTERVAL:
             self._printed = now
             epoch, *others = self.fields().values()
-            say(self.console, epoch, ", ".join(others))
+            print_labeled(self.console, epoch, ", ".join(others))
 
     def _add_skip(self, event: Skip) -> None:
         self.skipped += 1
         if self.skipped <= MAX_SKIPS or self.skipped % 10 == 0:
             total = f" (skipped so far: {self.skipped:,})" if self.skipped > MAX_SKIPS else ""
             text = f"step {event.step:,}: its {event.what} was {event.value}, so it changed nothing{total}"
-            say(self.console, "skipped", text, "bold yellow")
+            print_labeled(self.console, "skipped", text, "bold yellow")
 
     def wait(self, message: str) -> None:
         """Show a spinner with this message until the first step."""
@@ -171,7 +171,7 @@ def format_scores(scores: dict[str, float]) -> str:
     same = {"micro_f1": scores.get("accuracy"), "macro_f1": scores.get("macro_f1") if "span_f1" in scores else None}
     names = [*SHOWN, *(name for name in scores if name not in (*SHOWN, *HIDDEN))]
     names = [name for name in names if name in scores and scores[name] != same.get(name)]
-    return ", ".join(f"{readable(name)} {short(scores[name])}" for name in names)
+    return ", ".join(f"{readable(name)} {rounded(scores[name])}" for name in names)
 
 
 def epoch_and_step(epoch: float, step: int) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from seqloom.cli.console import output, say_exactly
+from seqloom.cli.console import output, print_unwrapped
 from seqloom.cli.help import Command
 
 
@@ -28,4 +28,4 @@ def report(run: str) -> None:
     for line in records.lines(min(console.width, 100)):
         console.print(line, soft_wrap=True)
     console.print()
-    say_exactly(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *records.details.drawings())))
+    print_unwrapped(console, "wrote", ", ".join(str(folder / name) for name in (REPORT, *records.details.drawings())))

@@ -12,7 +12,7 @@ from rich.text import Text
 from rich_click import RichCommand, RichOption
 
 from seqloom.cli.console import CODE, errors
-from seqloom.cli.errors import usual_option
+from seqloom.cli.errors import preferred_option
 from seqloom.core.code_file import load_code
 from seqloom.core.config.migration import older_names
 from seqloom.core.config.section import merge
@@ -162,7 +162,7 @@ class Request:
 
     def option(self, key: str) -> str | None:
         """The option of a key; None for a key that the config file sets."""
-        return usual_option(key) if self.config is None or self.has_typed(key) else None
+        return preferred_option(key) if self.config is None or self.has_typed(key) else None
 
 
 def config_value(key: Key, value: Any) -> Any:

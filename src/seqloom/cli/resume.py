@@ -2,7 +2,7 @@
 
 import rich_click as click
 
-from seqloom.cli.console import command, output, say, say_exactly
+from seqloom.cli.console import command, output, print_labeled, print_unwrapped
 from seqloom.cli.help import Command
 
 DATA_HELP = "Where the data files are now, if they were moved (repeatable)."
@@ -32,8 +32,8 @@ def resume(run: str, data: tuple[str, ...], device: str | None) -> None:
     with Progress(console) as progress:
         result = api.resume(run, data, [progress], device)
     if progress.session is None:
-        say(console, "finished", f"{run} is complete: there is nothing left to do")
-        say_exactly(console, "next", command("report", run))
+        print_labeled(console, "finished", f"{run} is complete: there is nothing left to do")
+        print_unwrapped(console, "next", command("report", run))
     else:
         from seqloom.cli.run_summary import show_ending
 

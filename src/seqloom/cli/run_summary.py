@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from seqloom.cli.console import block, command, is_live, say, say_exactly, show
+from seqloom.cli.console import block, command, is_live, print_labeled, print_unwrapped, show
 from seqloom.cli.doctor import backend_names
 from seqloom.cli.progress import Progress, epoch_and_step, format_scores
 from seqloom.core.config.toml import to_toml
@@ -40,35 +40,35 @@ def introduce(console: Console, session: Session, model: "nn.Module", steps: int
     else:
         first, *others = source.files["train"]
         name = f"{Path(first).name} and {len(others)} more" if others else Path(first).name
-    say(console, "data", f"{name}: {session.task.describe()}")
+    print_labeled(console, "data", f"{name}: {session.task.describe()}")
     if source.columns is not None:
-        say(console, "columns", source.columns.describe())
-    say(console, "model", f"{config.describe_model()}, {parameters:,} parameters")
+        print_labeled(console, "columns", source.columns.describe())
+    print_labeled(console, "model", f"{config.describe_model()}, {parameters:,} parameters")
     backends = ", ".join([device_name(session.device), *backend_names(model, session.device)])
-    say(console, "device", f"{backends} (see `seqloom doctor`)")
+    print_labeled(console, "device", f"{backends} (see `seqloom doctor`)")
     if config.train.steps is None and steps < FEW_STEPS:
         option = f"--train.epochs {-(-FEW_STEPS // steps) * (config.train.epochs or 1)}"
         few = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
-        say(console, "note", f"{few}; {option} would be {FEW_STEPS} or more")
+        print_labeled(console, "note", f"{few}; {option} would be {FEW_STEPS} or more")
 
 
 def show_estimate(console: Console, session: Session, estimate: Estimate) -> None:
     """Print what a run would be and cost, the first rows of the first batch, and the config."""
     introduce(console, session, estimate.model, estimate.steps, estimate.parameters)
-    say(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
-    say(console, "time", f"about {duration(estimate.seconds)}")
-    say(console, "memory", f"about {byte_size(estimate.memory)}")
-    say(console, "batch", "the first one begins with")
+    print_labeled(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
+    print_labeled(console, "time", f"about {duration(estimate.seconds)}")
+    print_labeled(console, "memory", f"about {byte_size(estimate.memory)}")
+    print_labeled(console, "batch", "the first one begins with")
     charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
     for row in estimate.first_batch:
         block(console, Text(fit(row, width, charset), "dim"))
-    say(console, "config", "with every default:")
+    print_labeled(console, "config", "with every default:")
     console.print()
     for line in to_toml(session.experiment).splitlines():
         key = re.match(r"(\[?\w+\]?)(.*)", line)
         console.print(Text.assemble((key[1], "cyan"), key[2]) if key else Text(line), soft_wrap=True)
     console.print()
-    say(console, "wrote", "nothing: this was a dry run")
+    print_labeled(console, "wrote", "nothing: this was a dry run")
 
 
 def show_ending(console: Console, run: Run, progress: Progress) -> None:
@@ -77,29 +77,29 @@ def show_ending(console: Console, run: Run, progress: Progress) -> None:
     _show_loss(console, records)
     for sample in progress.samples:
         text = truncate(visible(sample.prompt + sample.text), MAX_SAMPLE)
-        say(console, "sample", "")
+        print_labeled(console, "sample", "")
         block(console, Text(text.strip("\n"), "bold"))
     for example in records.details.example_lines():
         show(console, example)
         if not isinstance(example, Remark | Text):  # an empty line below a figure
             console.print()
-    say(console, "best", _best(run, progress))
+    print_labeled(console, "best", _best(run, progress))
     for remark in records.details.remarks():
-        say(console, *remark)
+        print_labeled(console, *remark)
     if "test" in scores:
-        say(console, "test", format_scores(scores["test"]))
+        print_labeled(console, "test", format_scores(scores["test"]))
     if progress.skipped:
         text = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)} left out, not finite (see the report)"
-        say(console, "skipped", text, "bold yellow")
+        print_labeled(console, "skipped", text, "bold yellow")
     cost = scores.get("cost", {})
     rate, steps = cost.get("tokens_per_second"), int(cost.get("steps", 0))
     speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
     time = duration(float(cost.get("seconds", 0.0)))
-    say(console, "took", f"{time} for {steps:,} step{'s' * (steps != 1)}{speed}")
+    print_labeled(console, "took", f"{time} for {steps:,} step{'s' * (steps != 1)}{speed}")
     files = [REPORT, str(run.manifest.model), *records.details.drawings()]
-    say_exactly(console, "wrote", f"{run.folder}   ({', '.join(files)})")
+    print_unwrapped(console, "wrote", f"{run.folder}   ({', '.join(files)})")
     verb, *option = ("generate", "--prompt") if run.experiment.use is Use.GENERATE else ("predict",)
-    say_exactly(console, "next", command(verb, run.folder, *option, progress.example_input(run.folder)))
+    print_unwrapped(console, "next", command(verb, run.folder, *option, progress.example_input(run.folder)))
 
 
 def _show_loss(console: Console, records: Report) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import CODE, code_files, command, output, say, say_exactly
+from seqloom.cli.console import CODE, code_files, command, output, print_labeled, print_unwrapped
 from seqloom.cli.help import Command
 from seqloom.core.problem import format_problem
 
@@ -39,8 +39,8 @@ def runs(folder: str) -> None:
 
     console = output()
     if folder == "runs" and not Path(folder).exists():
-        say(console, "none", "there are no runs here yet")
-        say_exactly(console, "next", command("train", next(iter(TASKS))))
+        print_labeled(console, "none", "there are no runs here yet")
+        print_unwrapped(console, "next", command("train", next(iter(TASKS))))
         return
     summaries = list_runs(folder)
     readable = [run for run in summaries if run.task]
@@ -52,24 +52,24 @@ def runs(folder: str) -> None:
             console.print(Text(line), soft_wrap=True)
     for run in summaries:
         if run.problem is not None:
-            say(console, "damaged", format_problem(run.problem), "bold red")
+            print_labeled(console, "damaged", format_problem(run.problem), "bold red")
     # A run with `model=build`, or with parts of a notebook, can only be resumed in Python.
     resumable = [run for run in readable if all(part.file and part.kind != "model" for part in run.parts)]
     for run in [run for run in resumable if not run.finished and run.problem is None][-1:]:
         files = dict.fromkeys(part.file for part in run.parts)
         code = () if code_files() else [word for file in files for word in (CODE, file)]
-        say_exactly(console, "next", command("resume", run.folder, *code))
+        print_unwrapped(console, "next", command("resume", run.folder, *code))
     if not summaries:
-        say(console, "none", f"no folder in {folder} is a run")
+        print_labeled(console, "none", f"no folder in {folder} is a run")
 
 
 def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
     """A row of the table; a narrow one has no number of parameters, and a shorter date and state."""
     from seqloom.tasks.metrics.registry import readable
-    from seqloom.views.format import byte_size, clip, one_line, short
+    from seqloom.views.format import byte_size, clip, one_line, rounded
 
     names = (run.name, *(one_line(clip(name, MAX_NAME)) for name in (run.task, run.model)))
-    score = "–" if run.score is None else f"{readable(run.score[0])} {short(run.score[1])}"
+    score = "–" if run.score is None else f"{readable(run.score[0])} {rounded(run.score[1])}"
     size, date, state = byte_size(run.size), local_date(run.created), state_of(run)
     if not wide:
         return (*names, score, size, date[5:10], state.removeprefix("unfinished at "))

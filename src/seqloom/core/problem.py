@@ -22,7 +22,7 @@ INVISIBLE = re.compile(
 )
 MAX_EXCEPTION = 300  # characters of the text of another library's exception
 
-Naming = Callable[[str, str | None], str]
+KeyFormatter = Callable[[str, str | None], str]
 """From a dotted key, and the value that it is set to if any, to the reader's name for it."""
 
 
@@ -84,7 +84,7 @@ def as_key(dotted: str, value: str | None = None) -> str:
     return dotted if value is None else f"{dotted} {value}" if "." in dotted else f"{dotted}={value!r}"
 
 
-def format_problem(problem: Problem, naming: Naming = as_key) -> str:
+def format_problem(problem: Problem, format_key: KeyFormatter = as_key) -> str:
     """The problem as one line of text.
 
     >>> format_problem(Problem("fields", "3 fields, expected 2", "Remove the tab", "train.tsv:7366"))
@@ -92,10 +92,10 @@ def format_problem(problem: Problem, naming: Naming = as_key) -> str:
     """
     location = f"{problem.location}:" if problem.location else ""
     words = location, end_sentence(problem.message), end_sentence(problem.advice)
-    return render(" ".join(filter(None, words)), naming)
+    return render(" ".join(filter(None, words)), format_key)
 
 
-def render(text: str, naming: Naming = as_key) -> str:
+def render(text: str, format_key: KeyFormatter = as_key) -> str:
     """A text for people: keys by the reader's names, invisible characters as escapes.
 
     >>> render(f"Give {KeyName('train.carry_state', True)}", lambda key, value: f"--{key}")
@@ -103,12 +103,12 @@ def render(text: str, naming: Naming = as_key) -> str:
     >>> render("a\\x1b[31m\\nb")
     'a\\\\x1b[31m\\\\nb'
     """
-    return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), name_keys(text, naming))
+    return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), name_keys(text, format_key))
 
 
-def name_keys(text: str, naming: Naming = as_key) -> str:
+def name_keys(text: str, format_key: KeyFormatter = as_key) -> str:
     """A text for programs: keys by the reader's names, and no escapes."""
-    return KEY_NAME.sub(lambda match: naming(match[1], match[2]), text)
+    return KEY_NAME.sub(lambda match: format_key(match[1], match[2]), text)
 
 
 def end_sentence(text: str) -> str:
@@ -148,7 +148,7 @@ class SeqloomError(Exception):
     default_code: ClassVar[str] = "error"
     template: Problem
     """What is wrong, with config keys that are not yet named as the reader does."""
-    naming: Naming | None = None
+    format_key: KeyFormatter | None = None
     """The reader's names for config keys, if the code that shows the error sets it."""
 
     def __init__(
@@ -182,7 +182,7 @@ class SeqloomError(Exception):
         return self.template.rendered()
 
     def __str__(self) -> str:
-        return format_problem(self.template, self.naming or as_key)
+        return format_problem(self.template, self.format_key or as_key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"

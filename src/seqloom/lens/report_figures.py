@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from seqloom.lens.report import Report
 from seqloom.tasks.metrics.registry import readable
 from seqloom.views.figure import Curves, Mark, Points, Series
-from seqloom.views.format import short
+from seqloom.views.format import rounded
 
 TRAINING, VALIDATION = 1, 2  # colors
 LOG_RATIO = 30  # largest over smallest value from which on a linear scale would hide the end
@@ -26,7 +26,7 @@ def loss(report: Report) -> Curves | None:
     smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
     if isinstance(smoothing, float) and smoothing > 0:
         notes.append(
-            f"in training labels are smoothed by {short(smoothing)}, so its loss stays above that of validation"
+            f"in training labels are smoothed by {rounded(smoothing)}, so its loss stays above that of validation"
         )
     log = _needs_log(*(line.points for line in series))
     return Curves(

@@ -10,7 +10,7 @@ from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Sample
 from seqloom.views import terminal
 from seqloom.views.figure import Table
-from seqloom.views.format import byte_size, duration, one_line, short
+from seqloom.views.format import byte_size, duration, one_line, rounded
 from seqloom.views.html import Block, Collapsible, Facts, FullWidth, Paragraph, Preformatted, Row, Section, Status, page
 from seqloom.views.lenient import mapping, string
 from seqloom.views.terminal_cells import fit
@@ -18,9 +18,9 @@ from seqloom.views.terminal_cells import fit
 SHOWN_SAMPLES, SHOWN_SKIPS = 3, 50
 COSTS = {  # by key of the report's cost: its name, and how it is formatted
     "seconds": ("time", duration),
-    "tokens": ("tokens read", short),
-    "tokens_per_second": ("tokens per second", short),
-    "parameters": ("parameters", short),
+    "tokens": ("tokens read", rounded),
+    "tokens_per_second": ("tokens per second", rounded),
+    "parameters": ("parameters", rounded),
     "peak_memory_bytes": ("peak memory", byte_size),
 }
 
@@ -57,7 +57,7 @@ def lead(report: Report) -> str:
     size = f"{report.parameters:,} parameters" if report.parameters is not None else ""
     name = report.final.chosen_by or "loss"
     values = [score.valid for score in report.scores if score.name == name and score.valid is not None]
-    best = f"validation {readable(name)} {short(values[0])}" if values else ""
+    best = f"validation {readable(name)} {rounded(values[0])}" if values else ""
     return " · ".join(part for part in (report.task, report.arch, size, best, day(report.created)) if part)
 
 
@@ -101,8 +101,8 @@ def _scores(report: Report) -> tuple[Block, ...]:
     facts = []
     for score in sorted(report.scores, key=lambda score: score.name != chosen_by)[:4]:
         split, value = ("test", score.test) if score.test is not None else ("validation", score.valid)
-        more = f"test; validation {short(score.valid)}" if split == "test" and score.valid is not None else split
-        facts.append((readable(score.name), short(value), more))
+        more = f"test; validation {rounded(score.valid)}" if split == "test" and score.valid is not None else split
+        facts.append((readable(score.name), rounded(value), more))
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(table)
@@ -145,7 +145,7 @@ def _cost(report: Report) -> tuple[Block, ...]:
     cost, epoch = report.cost, report.history.epoch
     facts = [(name, form(cost[key]), "") for key, (name, form) in COSTS.items() if key in cost]
     if epoch is not None:
-        facts.insert(min(1, len(facts)), ("epochs", short(round(epoch, 2)), ""))
+        facts.insert(min(1, len(facts)), ("epochs", rounded(round(epoch, 2)), ""))
     speed = figures.speed(report)
     return (*([Facts(tuple(facts))] if facts else []), *([Row((speed,))] if speed else []))
 

@@ -16,7 +16,7 @@ from seqloom.core.safe_open import open_regular
 from seqloom.training.events import Sample, Skip
 from seqloom.views.downsample import Downsampler, EvenSample
 from seqloom.views.figure import Points
-from seqloom.views.format import byte_size, short
+from seqloom.views.format import byte_size, rounded
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 MAX_POINTS = 2000  # of a curve
@@ -230,7 +230,9 @@ class _LogReader:
         for name, curve in self.curves.items():
             if curve.dropped:
                 values = "value was" if curve.dropped == 1 else "values were"
-                self.notes.append(f"{short(curve.dropped)} {values} not finite in the curve of {name}: left out there.")
+                self.notes.append(
+                    f"{rounded(curve.dropped)} {values} not finite in the curve of {name}: left out there."
+                )
         history = self.history
         history.curves = {name: points for name, curve in self.curves.items() if (points := curve.points())}
         history.samples, history.skipped = self.samples.items(), self.skips.items()

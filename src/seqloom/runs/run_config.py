@@ -103,5 +103,5 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
         return experiment(values)
     except ConfigError as error:
         wrong = RunError.of(replace(error.template, location=str(folder / EXPERIMENT)))
-        wrong.naming = as_key  # they are keys of this file, not options
+        wrong.format_key = as_key  # they are keys of this file, not options
         raise wrong from None

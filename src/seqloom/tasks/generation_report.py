@@ -14,7 +14,7 @@ from seqloom.tasks.metrics.registry import readable
 from seqloom.tasks.report import Answer, Remark, TaskReport, TerminalItem, clip
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
-from seqloom.views.format import one_line, short
+from seqloom.views.format import one_line, rounded
 from seqloom.views.html import Block, Collapsible, Comparison, Paragraph, Row, Section, Word
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 from seqloom.views.picture import pixels, thumbnail
@@ -47,7 +47,7 @@ class LengthBin(NamedTuple):
         >>> LengthBin(3, 7, 10, {}).range, LengthBin(3, 3, 10, {}).range
         ('3 to 7', '3')
         """
-        return short(self.low) if self.high <= self.low else f"{short(self.low)} to {short(self.high)}"
+        return rounded(self.low) if self.high <= self.low else f"{rounded(self.low)} to {rounded(self.high)}"
 
 
 class GeneratedText(NamedTuple):

@@ -10,7 +10,7 @@ from rich.text import Text
 from seqloom.core.problem import KeyName
 from seqloom.tasks.report import Remark, TaskReport, TerminalItem
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
-from seqloom.views.format import one_line, short
+from seqloom.views.format import one_line, rounded
 from seqloom.views.html import Block, Collapsible, Example, Paragraph, Row, Section, Word
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
@@ -94,7 +94,7 @@ class Baseline(NamedTuple):
         >>> Baseline("neg", 0.5125).sentence()
         'always saying neg would give accuracy 0.5125'
         """
-        return f"always saying {one_line(self.label)} would give accuracy {short(self.accuracy)}"
+        return f"always saying {one_line(self.label)} would give accuracy {rounded(self.accuracy)}"
 
 
 class LabelReport(TaskReport):
@@ -190,7 +190,7 @@ class LabelReport(TaskReport):
         if not self.calibration:
             return ()
         points = tuple((b.confidence, b.accuracy) for b in self.calibration)
-        counts = tuple((f"{short(b.low)} to {short(b.high)}", float(b.predictions)) for b in self.calibration)
+        counts = tuple((f"{rounded(b.low)} to {rounded(b.high)}", float(b.predictions)) for b in self.calibration)
         ece = finite(self.details.get("ece"))
         curves = Curves(
             "Calibration",
@@ -198,7 +198,7 @@ class LabelReport(TaskReport):
             x="confidence",
             y="accuracy",
             limits=(0.0, 1.0),
-            caption=f"expected calibration error {short(ece)}" if ece is not None else "",
+            caption=f"expected calibration error {rounded(ece)}" if ece is not None else "",
         )
         return (Row((curves, Bars("How sure it was", counts, unit="predictions, by confidence"))),)
 
@@ -245,7 +245,7 @@ def _hard_example(entry: Mapping[str, object]) -> HardExample:
 def _example_block(example: HardExample) -> Example:
     """A text with its gold and its predicted label, or words with theirs."""
     words, gold, predicted, probability, location = example
-    facts = [f"the right answer had probability {short(probability)}" if probability is not None else "", location]
+    facts = [f"the right answer had probability {rounded(probability)}" if probability is not None else "", location]
     if len(words) == len(gold) == len(predicted) and len(words) > 1:
         labeled = tuple(
             Word(word, right if right == guess else f"{right}, not {guess}", right != guess)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from rich.text import Text
 
 from seqloom.views.figure import Drawing, Figure
-from seqloom.views.format import one_line, short
+from seqloom.views.format import one_line, rounded
 from seqloom.views.html import Block, Section
 from seqloom.views.terminal_cells import fit
 
@@ -70,7 +70,7 @@ class TaskReport:
         ['text: two words', 'words: 2', 'mean: 0.3333', '']
         """
         for key, value in answer.items():
-            line = f"{key}: {short(value) if isinstance(value, float) else value}"
+            line = f"{key}: {rounded(value) if isinstance(value, float) else value}"
             yield Text(clip(line, width, 0))
         yield Text()
 

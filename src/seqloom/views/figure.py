@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from seqloom.core.problem import ArgumentError
 from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
-from seqloom.views.format import short
+from seqloom.views.format import rounded
 from seqloom.views.picture import Picture
 
 Points: TypeAlias = tuple[tuple[float, float], ...]
@@ -199,8 +199,8 @@ class Table:
         return [[column[row] for column in columns] for row in range(len(self.rows))]
 
     def _column(self, cells: list[str | float | None]) -> list[str]:
-        texts = [cell if isinstance(cell, str) else short(cell) for cell in cells]
-        plain = [not isinstance(cell, str) and bool(_PLAIN.fullmatch(short(cell))) for cell in cells]
+        texts = [cell if isinstance(cell, str) else rounded(cell) for cell in cells]
+        plain = [not isinstance(cell, str) and bool(_PLAIN.fullmatch(rounded(cell))) for cell in cells]
         decimals = max((len(text.partition(".")[2]) for text in compress(texts, plain)), default=0)
         columns = zip(cells, texts, plain, strict=True)
         return [f"{cell:,.{decimals}f}" if number and decimals else text for cell, text, number in columns]
@@ -222,7 +222,7 @@ def alt_text(drawing: Drawing) -> str:
                 text += f" {series.name}: {_range_text(values)}."
             return text
         case Bars():
-            bars = ", ".join(f"{name} {short(value)}" for name, value in drawing.bars[:20])
+            bars = ", ".join(f"{name} {rounded(value)}" for name, value in drawing.bars[:20])
             return f"{drawing.title}: {drawing.unit}. {bars}."
         case Grid():
             shape = f"{len(drawing.rows)} by {len(drawing.columns)}"
@@ -235,5 +235,7 @@ def alt_text(drawing: Drawing) -> str:
 def _range_text(values: list[float]) -> str:
     if not values:
         return "no points"
-    ends = f"from {short(values[0])} to {short(values[-1])}, between {short(min(values))} and {short(max(values))}"
+    ends = (
+        f"from {rounded(values[0])} to {rounded(values[-1])}, between {rounded(min(values))} and {rounded(max(values))}"
+    )
     return f"{len(values)} point{'s' * (len(values) > 1)}, {ends}"

@@ -5,10 +5,10 @@ import re
 from math import floor, isfinite, log10
 
 
-def short(value: float | None) -> str:
+def rounded(value: float | None) -> str:
     """A number with about four digits.
 
-    >>> [short(value) for value in (0.87123, 1234567, 0.00003, 12.0, 1010.2, 2.5e12, None, float("inf"))]
+    >>> [rounded(value) for value in (0.87123, 1234567, 0.00003, 12.0, 1010.2, 2.5e12, None, float("inf"))]
     ['0.8712', '1,234,567', '3e-5', '12', '1,010', '2.5e12', '–', '∞']
     """
     if value is None:
@@ -42,7 +42,7 @@ def tick_label(value: float) -> str:
     """
     size = abs(value)
     if not isfinite(value):
-        return short(value)
+        return rounded(value)
     for unit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if max(unit, 1e4) <= size < 1e12:
             return f"{value / unit:.4g}{suffix}"
@@ -57,7 +57,7 @@ def duration(seconds: float) -> str:
     ['0.4 s', '1 min 1 s', '1 h 0 min', '2 d 7 h']
     """
     if not 60 <= seconds < 1e10:
-        return f"{short(round(seconds, 1) if isfinite(seconds) else seconds)} s"
+        return f"{rounded(round(seconds, 1) if isfinite(seconds) else seconds)} s"
     total = round(seconds)
     units = ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
     unit, name, smaller, smaller_name = next(row for row in units if total >= row[0])
@@ -71,8 +71,8 @@ def byte_size(size: float) -> str:
     """
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= unit:
-            return f"{short(round(size / unit, 1))} {name}"
-    return f"{short(size)} B"
+            return f"{rounded(round(size / unit, 1))} {name}"
+    return f"{rounded(size)} B"
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from seqloom.core.problem import UserError
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Table
-from seqloom.views.format import clip, one_line, short, tick_label
+from seqloom.views.format import clip, one_line, rounded, tick_label
 from seqloom.views.svg import LIGHT, VEIL
 from seqloom.views.svg_curves import MAX_DOTS
 
@@ -112,7 +112,7 @@ def _curves(curves: Curves, axes: Axes) -> None:
 def _bars(bars: Bars, axes: Axes) -> None:
     sizes = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
     container = axes.barh(range(len(sizes)), sizes, color=LIGHT[0])
-    axes.bar_label(container, labels=[short(value) for _, value in bars.bars], padding=3)
+    axes.bar_label(container, labels=[rounded(value) for _, value in bars.bars], padding=3)
     axes.set_yticks(range(len(sizes)), [clip(one_line(name), 30) for name, _ in bars.bars])
     axes.invert_yaxis()
     axes.set_xlabel(one_line(bars.unit))

@@ -4,7 +4,7 @@ import hashlib
 
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Drawing, Grid, Panels, alt_text
-from seqloom.views.format import clip, escaped, one_line, short, tick_label
+from seqloom.views.format import clip, escaped, one_line, rounded, tick_label
 from seqloom.views.markup import element, label, text_width, tooltip
 from seqloom.views.svg_curves import draw_curves
 
@@ -110,12 +110,12 @@ def _bars(bars: Bars, width: int) -> tuple[int, str]:
     names = _clipped([name for name, _ in bars.bars])
     values = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
     left = max(map(text_width, names), default=0.0) + 10
-    right = width - max((text_width(short(value)) for _, value in bars.bars), default=0.0) - 10
+    right = width - max((text_width(rounded(value)) for _, value in bars.bars), default=0.0) - 10
     longest = max(map(abs, values), default=0.0) or 1.0
     parts = [label(bars.unit, 0, 12)]
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         y, length = 24 + 21 * index, abs(value) / longest * (right - left)
-        full_name, number = bars.bars[index][0], short(bars.bars[index][1])
+        full_name, number = bars.bars[index][0], rounded(bars.bars[index][1])
         hover = tooltip(f"{one_line(full_name)}: {number}")
         bar = element("rect", hover, x=left, y=y, width=max(length, 1), height=15, rx=2, class_="cell f1")
         parts += [label(name, left - 7, y + 12, "end", "strong"), bar, label(number, left + length + 6, y + 12)]
@@ -184,7 +184,7 @@ def _square(grid: Grid, row: int, column: int, x: float, y: float, width: float,
     names = f"{grid.row_axis} {one_line(grid.rows[row])}, {grid.column_axis} {one_line(grid.columns[column])}"
     gap, color = 2 if width > 24 else 0.5, 2 if grid.diagonal == "special" and row != column else 1
     box = {"x": x, "y": y, "width": width - gap, "height": height - gap, "rx": min(3, width / 8)}
-    hover = tooltip(f"{names}: {short(value)}")
+    hover = tooltip(f"{names}: {rounded(value)}")
     square = element("rect", hover, **box, class_=f"cell f{color}", fill_opacity=f"{opacity:.3f}")
     number = tick_label(value)
     font_size = min(12.0, 12 * (width - 4) / text_width(number))
@@ -242,7 +242,7 @@ def _regions(panels: Panels, panel: int, height: int) -> str:
         for column, weight in enumerate(weights):
             light = panels.lightness(panel, row, column)
             opacity = VEIL * (1 - light) if panels.picture else 0.04 + 0.96 * light
-            name = f"{one_line(panels.names[panel])}, row {row + 1}, column {column + 1}: {short(weight)}"
+            name = f"{one_line(panels.names[panel])}, row {row + 1}, column {column + 1}: {rounded(weight)}"
             box = {"x": PANEL * column / columns, "y": NAME + height * row / rows}
             box |= {"width": PANEL / columns, "height": height / rows}
             kind = "cell crisp veil" if panels.picture else "cell crisp f1"

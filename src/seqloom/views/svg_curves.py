@@ -7,7 +7,7 @@ from itertools import pairwise
 from seqloom.views.axis import Axis, drawable
 from seqloom.views.downsample import downsample
 from seqloom.views.figure import Curves, Mark, Series
-from seqloom.views.format import clip, one_line, short
+from seqloom.views.format import clip, one_line, rounded
 from seqloom.views.markup import element, label, text_width, tooltip
 
 MAX_PROBES = 60  # strips
@@ -131,10 +131,10 @@ def _probes(curves: Curves, frame: Frame) -> list[str]:
     edges = [frame.left, *((one + two) / 2 for one, two in pairwise(middles)), frame.right]
     strips = []
     for index, center in enumerate(centers):
-        texts = [f"{one_line(curves.x)} {short(center)}"]
+        texts = [f"{one_line(curves.x)} {rounded(center)}"]
         for name, points in lines:
             x, y = points[_nearest(points, center)]
-            texts.append(f"{one_line(name)} {short(y)}" + ("" if x == center else f" (at {short(x)})"))
+            texts.append(f"{one_line(name)} {rounded(y)}" + ("" if x == center else f" (at {rounded(x)})"))
         start, width = edges[index], max(edges[index + 1] - edges[index], 0)
         area = element("rect", x=start, y=frame.top, width=width, height=frame.bottom - frame.top)
         line = element("line", x1=middles[index], x2=middles[index], y1=frame.top, y2=frame.bottom)

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from seqloom.views.axis import Axis, drawable
 from seqloom.views.downsample import downsample
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Series, Table
-from seqloom.views.format import one_line, short, tick_label
+from seqloom.views.format import one_line, rounded, tick_label
 from seqloom.views.terminal_cells import (
     UNICODE,
     Charset,
@@ -70,7 +70,7 @@ def _legend(curves: Curves, charset: Charset) -> str:
         if charset.signs:
             names.append(f"{charset.signs[index % len(charset.signs)]} {series.name}")
         else:
-            names.append(f"{series.name} (ends at {short(values[-1])})" if values else series.name)
+            names.append(f"{series.name} (ends at {rounded(values[-1])})" if values else series.name)
     return f"{curves.y}: {', '.join(names)}"
 
 
@@ -109,7 +109,7 @@ def _dots(curves: Curves, series: Series, x_axis: Axis, y_axis: Axis, width: int
 
 def _bars(bars: Bars, width: int, charset: Charset) -> list[str]:
     names = min(max((cell_len(to_charset(name, charset)) for name, _ in bars.bars), default=0), width // 3)
-    numbers = [to_charset(short(value), charset) for _, value in bars.bars]
+    numbers = [to_charset(rounded(value), charset) for _, value in bars.bars]
     longest = max(width - names - 2 - max(map(len, numbers), default=0), 1)
     sizes = [abs(value) if drawable(value, log=False) else 0.0 for _, value in bars.bars]
     largest = max(sizes, default=0.0) or 1.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from seqloom.core.plurals import counted
-from seqloom.core.problem import DataError, Naming, Problem, UserError, as_key, format_problem, name_keys, render
+from seqloom.core.problem import DataError, KeyFormatter, Problem, UserError, as_key, format_problem, name_keys, render
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
@@ -30,9 +30,11 @@ class Finding:
     def problem(self) -> Problem:
         return self.template.rendered()
 
-    def line(self, naming: Naming = as_key) -> str:
+    def line(self, format_key: KeyFormatter = as_key) -> str:
         location, message = (self.locations or ("",))[0], f"{self.template.message}{self._other_locations()}"
-        return f"{self.kind:<8} {format_problem(replace(self.template, location=location, message=message), naming)}"
+        return (
+            f"{self.kind:<8} {format_problem(replace(self.template, location=location, message=message), format_key)}"
+        )
 
     def _other_locations(self) -> str:
         if len(self.locations) < 2:
@@ -150,22 +152,22 @@ class Inspection:
     def ok(self) -> bool:
         return not any(finding.kind == "error" for finding in self.findings)
 
-    def as_json(self, naming: Naming = as_key) -> InspectionJson:
+    def as_json(self, format_key: KeyFormatter = as_key) -> InspectionJson:
         findings: list[FindingJson] = [
             {
                 "kind": finding.kind,
                 "code": finding.problem.code,
-                "what": name_keys(finding.template.message, naming),
+                "what": name_keys(finding.template.message, format_key),
                 "count": finding.count,
                 "places": list(finding.locations),
-                "do": name_keys(finding.template.advice, naming),
+                "do": name_keys(finding.template.advice, format_key),
             }
             for finding in self.findings
         ]
-        summary = [{"name": name, "value": name_keys(value, naming)} for name, value in self.summary_lines]
+        summary = [{"name": name, "value": name_keys(value, format_key)} for name, value in self.summary_lines]
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
-    def lines(self, naming: Naming = as_key) -> Iterator[str]:
+    def lines(self, format_key: KeyFormatter = as_key) -> Iterator[str]:
         """Plain text: the summary, a line per finding, the verdict.
 
         >>> for line in Inspection("sort", summary_lines=[("train", "12 sentences")]).lines():
@@ -174,8 +176,11 @@ class Inspection:
         <BLANKLINE>
         no problems found: these data can be trained on
         """
-        findings = [finding.line(naming) for finding in self.findings]
-        for lines in ([render(f"{name:<13} {value}".rstrip(), naming) for name, value in self.summary_lines], findings):
+        findings = [finding.line(format_key) for finding in self.findings]
+        for lines in (
+            [render(f"{name:<13} {value}".rstrip(), format_key) for name, value in self.summary_lines],
+            findings,
+        ):
             yield from lines
             if lines:
                 yield ""

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.tasks.report import Answer, TaskReport, clip
-from seqloom.views.format import one_line, short
+from seqloom.views.format import one_line, rounded
 from seqloom.views.terminal_cells import fit
 
 
@@ -18,7 +18,7 @@ class LanguageReport(TaskReport):
         """How surprising the text is, and what may follow it."""
         name = "perplexity" if "perplexity" in answer else "loss"
         value = answer.get(name)
-        score = f"{name} {short(value)}" if isinstance(value, int | float) else f"{name} –"
+        score = f"{name} {rounded(value)}" if isinstance(value, int | float) else f"{name} –"
         line = Text().append(score, "bold green").append("  ")
         yield line.append(clip(answer["text"], width, cell_len(line.plain)))
         following = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
