@@ -25,7 +25,7 @@ BESIDE = {
     "seqloom.nn.record": ["seqloom.record"],
     "seqloom.api": ["seqloom.train", "seqloom.resume", "seqloom.load"],
     "seqloom.nn.transformer": [
-        f"transformer.{name}" for name in ("encoder", "decoder", "cross_decoder", "block", "BASE", "MODERN")
+        f"transformer.{name}" for name in ("encoder", "decoder", "cross_decoder", "block", "BASE", "LLAMA")
     ],
 }
 

@@ -135,10 +135,10 @@ def test_a_header_that_is_guessed_away_says_so() -> None:
 
 def test_other_files_can_be_read_as_the_first() -> None:
     data = section("classify")
-    assert find(f"label,text\n{PLAIN}").named_in(data) == section("classify", text="text", label="label", header=True)
-    assert find(PLAIN).named_in(data) == section("classify", text="2", label="1", header=False)
+    assert find(f"label,text\n{PLAIN}").apply_to(data) == section("classify", text="text", label="label", header=True)
+    assert find(PLAIN).apply_to(data) == section("classify", text="2", label="1", header=False)
     twice = find("text,text,label\na,b,c\n", text=2, label="label")
-    assert twice.named_in(data) == section("classify", text="2", label="label", header=True)
+    assert twice.apply_to(data) == section("classify", text="2", label="label", header=True)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_images_and_captions_have_other_names() -> None:
 
 def test_sides_that_were_found_can_be_named() -> None:
     data = section("translate")
-    first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").named_in(data)
+    first = find_columns(save("id\ten\tde\n" + "1\tx\ty\n" * 3, "a.tsv"), "translate").apply_to(data)
     assert first == section("translate", source="en", target="de", header=True)
     columns = find_columns(save(PAIRS, "b.tsv"), "translate", source="2", target="1")
     assert render(columns.describe()) == "source: column 2, target: column 1, no header"

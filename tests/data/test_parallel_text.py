@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seqloom.core.config.data import RowData
 from seqloom.core.problem import DataError
-from seqloom.data.parallel_text import pair_up, read_parallel
+from seqloom.data.parallel_text import pair_files, read_parallel
 from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
 
@@ -97,5 +97,5 @@ def test_nothing_to_read() -> None:
     ],
 )
 def test_text_files_are_translated_two_by_two(names: str, paired: str) -> None:
-    found = pair_up([Path(name) for name in names.split()])
+    found = pair_files([Path(name) for name in names.split()])
     assert " ".join(f"{source}-{target}" for source, target in found) == paired

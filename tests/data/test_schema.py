@@ -77,13 +77,13 @@ def test_an_answer_that_is_not_known_has_a_place() -> None:
 def test_a_tokenizer_is_kept_as_a_file() -> None:
     tokenizer = WORDS.learn(iter(["to be", "or not to be"]), {})
     again = WORDS.load(WORDS.save(tokenizer), "source.json")
-    assert again.learned == tokenizer.learned
+    assert again.parameters == tokenizer.parameters
     assert WORDS.save(again) == WORDS.save(tokenizer)
 
 
 def test_a_tokenizer_learns_as_the_config_says() -> None:
     learner = TokenizerLearner((0,), "word", vocabulary_size=100, min_count=2, lowercase=True, sample=12)
-    tokens = learner.learn(["To be to Be", "later later"], {}).learned.tokens
+    tokens = learner.learn(["To be to Be", "later later"], {}).parameters.tokens
     assert {"to", "be"} <= set(tokens)
     assert "later" not in tokens  # of which the sample has a letter
 

@@ -344,7 +344,7 @@ def test_the_first_examples_are_those_of_training_without_bad_ones() -> None:
     Path("b.csv").write_text("text,label\nother,pos\n")
     found = resolve("classify", train="a.csv", valid="b.csv", on_bad_line="skip")
     assert [example.values for example in found.first_examples()] == [("good film", ("pos",)), ("bad film", ("neg",))]
-    assert len(list(resolve("classify", corpus="numbers").first_examples())) == module.HEAD
+    assert len(list(resolve("classify", corpus="numbers").first_examples())) == module.HEAD_RECORDS
 
 
 def test_a_file_that_changes_after_it_was_looked_at_is_refused() -> None:

@@ -73,15 +73,15 @@ def test_own_files_are_read_whole_and_nothing_is_cut_for_them() -> None:
 def test_the_tokenizer_learns_from_the_training_split_alone() -> None:
     Path("a.txt").write_text(TEXT + "Ω" * 20 + "\n")
     data = made(valid_share=0.1)
-    assert "Ω" not in data.tokenizer.learned.tokens
+    assert "Ω" not in data.tokenizer.parameters.tokens
     assert data.tokenizer.unknown in data.tokens[VALID]
     assert data.tokenizer.unknown not in data.tokens[TRAIN]
 
 
 def test_pieces_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = {split: tokens.tolist() for split, tokens in made(tokenizer="bpe", vocabulary_size=300).tokens.items()}
-    monkeypatch.setattr(module, "PIECE", 100)
-    monkeypatch.setattr(module, "PIECES", 3)
+    monkeypatch.setattr(module, "CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(module, "CHUNKS_PER_BATCH", 3)
     pieces = made(tokenizer="bpe", vocabulary_size=300, sample=40_000_000)  # another sample, so not from the cache
     assert {split: tokens.tolist() for split, tokens in pieces.tokens.items()} == whole
 
@@ -140,7 +140,7 @@ def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:
     data = for_testing("line 3Ω\n", tmp_path / "test")
     assert list(data.tokens) == [TEST]
     assert data.characters == {TEST: 8}
-    assert data.tokenizer.learned == made().tokenizer.learned
+    assert data.tokenizer.parameters == made().tokenizer.parameters
     assert data.tokens[TEST].tolist() == data.tokenizer.encode("line 3Ω\n").tolist()
     assert data.tokenizer.unknown in data.tokens[TEST]
 

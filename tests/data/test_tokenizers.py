@@ -105,7 +105,7 @@ def test_a_file_gives_the_same_tokenizer(kind: str, lowercase: bool) -> None:
     read = Tokenizer.from_json(made.to_json())
     assert type(read) is type(made)
     assert read.kind == kind
-    assert read.learned == made.learned
+    assert read.parameters == made.parameters
     assert read.to_json() == made.to_json()
     assert len(read) == len(made) == LIBRARY[kind, lowercase].get_vocab_size()
     assert read.unknown == made.unknown == (0 if kind in ("character", "word") else None)
@@ -147,18 +147,18 @@ def test_reads_no_more_than_the_sample(kind: str) -> None:
     assert taken == (0 if kind == "byte" else 5)
     if kind == "character":
         only = train_tokenizer(kind, ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=2)
-        assert only.learned.tokens == ("<unk>", "a", "b")
+        assert only.parameters.tokens == ("<unk>", "a", "b")
     assert len(tokenizer) <= 300
 
 
 def test_characters_are_ordered_by_count_then_code_point() -> None:
     texts = ["zzz😀😀bbaa", "c"]
     everything = train_tokenizer("character", texts, vocabulary_size=99, min_count=1, lowercase=False, sample=99)
-    assert everything.learned.tokens == ("<unk>", "z", "a", "b", "😀", "c")
+    assert everything.parameters.tokens == ("<unk>", "z", "a", "b", "😀", "c")
     frequent = train_tokenizer("character", texts, vocabulary_size=99, min_count=2, lowercase=False, sample=99)
-    assert frequent.learned.tokens == ("<unk>", "z", "a", "b", "😀")
+    assert frequent.parameters.tokens == ("<unk>", "z", "a", "b", "😀")
     capped = train_tokenizer("character", texts, vocabulary_size=3, min_count=1, lowercase=False, sample=99)
-    assert capped.learned.tokens == ("<unk>", "z", "a")
+    assert capped.parameters.tokens == ("<unk>", "z", "a")
     assert capped.decode(capped.encode("zap😀")) == "za��"
 
 
@@ -173,15 +173,15 @@ def test_long_and_short_texts_count_alike() -> None:
         lowercase=False,
         sample=10**7,
     )
-    assert long.learned == short.learned
-    assert long.learned.tokens == ("<unk>", "a", "b", "c")
+    assert long.parameters == short.parameters
+    assert long.parameters.tokens == ("<unk>", "a", "b", "c")
 
 
 def test_words_are_ordered_and_capped() -> None:
     def words(size: int, min_count: int) -> tuple[str, ...]:
         texts = ["b a a\n", "b <unk> c a <unk> <unk> <unk>"]
         made = train_tokenizer("word", texts, vocabulary_size=size, min_count=min_count, lowercase=False, sample=99)
-        return made.learned.tokens
+        return made.parameters.tokens
 
     assert words(99, 1) == ("<unk>", "a", "b", "\n", "c")
     assert words(99, 2) == ("<unk>", "a", "b")

@@ -133,7 +133,7 @@ def test_stopped_and_resumed(tmp_path: Path) -> None:
     folder = stopped(tmp_path / "run")
     records = report(folder)
     assert records.history.ending is not None
-    assert (records.history.ending.kind, records.history.ending.step, records.history.ending.why) == (
+    assert (records.history.ending.kind, records.history.ending.step, records.history.ending.reason) == (
         "stopped",
         600,
         "SIGTERM",

@@ -7,10 +7,10 @@ import torch
 from torch.testing import assert_close
 
 from seqloom.nn.layer import Layer
-from seqloom.nn.transformer import MODERN, TransformerConfig, decoder, encoder
+from seqloom.nn.transformer import LLAMA, TransformerConfig, decoder, encoder
 
 plain = TransformerConfig(depth=1, size=8, heads=2, hidden_size=12, dropout=0.0)
-modern = replace(MODERN, depth=1, size=8, heads=4, hidden_size=12, dropout=0.0)
+modern = replace(LLAMA, depth=1, size=8, heads=4, hidden_size=12, dropout=0.0)
 
 
 def compiled(layer: Layer, backend: str) -> Layer:

@@ -16,7 +16,7 @@ from seqloom.nn.heads.per_token import PerToken
 from seqloom.nn.model import EncoderDecoder, Model
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stems import TokenEmbedding
-from seqloom.nn.transformer import MODERN, decoder
+from seqloom.nn.transformer import LLAMA, decoder
 
 SIZE, WORDS, TAGS = 16, 11, 5
 LENGTHS, SOME = torch.tensor([7, 3, 0]), torch.tensor([7, 3, 1])
@@ -26,7 +26,7 @@ TARGET = torch.tensor([[2, 0, 1, 3, 4, 4, 1], [1, 2, 3, 0, 0, 0, 0], [0] * 7])
 
 def rotary_decoder() -> tuple[Model, Callable[[Model], Tensor]]:
     """A language model with Llama's parts: rotary positions, RMS norms, gates, grouped heads."""
-    parts = replace(MODERN, depth=2, size=SIZE, heads=4, hidden_size=24, dropout=0.0)
+    parts = replace(LLAMA, depth=2, size=SIZE, heads=4, hidden_size=24, dropout=0.0)
     model = Model(TokenEmbedding(WORDS, SIZE), decoder(parts), PerToken(SIZE, TAGS))
     return model, lambda model: model.loss(TOKENS, TARGET, LENGTHS).mean
 

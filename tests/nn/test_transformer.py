@@ -17,10 +17,10 @@ from seqloom.nn.normalization import LayerNorm, RMSNorm
 from seqloom.nn.positions import Rotary
 from seqloom.nn.record import record
 from seqloom.nn.residual import PostNorm, PreNorm
-from seqloom.nn.transformer import BASE, MODERN, TransformerConfig, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import BASE, LLAMA, TransformerConfig, cross_decoder, decoder, encoder
 
 SMALL = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
-SMALL_MODERN = replace(MODERN, depth=2, size=8, heads=4, hidden_size=12, dropout=0.0)
+SMALL_MODERN = replace(LLAMA, depth=2, size=8, heads=4, hidden_size=12, dropout=0.0)
 
 
 def parameters(layer):
@@ -53,7 +53,7 @@ def test_modern_has_the_parameters_of_its_equations():
     grouped = d * d + 2 * (d * 2 * width) + d * d  # W_q; W_k and W_v of two heads; W_o; no biases
     gated = 3 * d * hidden  # W_g, W_1, W_2
     with torch.device("meta"):
-        assert parameters(decoder(MODERN)) == N * (grouped + d + gated + d) + d == 16_914_944
+        assert parameters(decoder(LLAMA)) == N * (grouped + d + gated + d) + d == 16_914_944
 
 
 # Order -------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from seqloom.training.events import Event, Sample, Skip, Start, Step, Stop, Vali
 
 
 def test_a_line_names_its_event_and_holds_its_fields() -> None:
-    event_line = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).line())
+    event_line = json.loads(Start(0, "2026-01-31T12:00:00+00:00", "2 CPU cores", 412, 90).to_json())
     assert event_line == {
         "event": "start",
         "step": 0,
@@ -43,7 +43,7 @@ def strict(line: str) -> object:
 
 @pytest.mark.parametrize(("value", "word"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
 def test_a_number_that_is_not_finite_is_a_word(value: float, word: str) -> None:
-    assert strict(Skip(1, "loss", value).line()) == {"event": "skip", "step": 1, "what": "loss", "value": word}
+    assert strict(Skip(1, "loss", value).to_json()) == {"event": "skip", "step": 1, "what": "loss", "value": word}
     assert strict(json.dumps(jsonable({"a": [{"b": value}, (value, 1)], "c": value}))) == {
         "a": [{"b": word}, [word, 1]],
         "c": word,
@@ -51,6 +51,6 @@ def test_a_number_that_is_not_finite_is_a_word(value: float, word: str) -> None:
 
 
 def test_a_sample_with_line_breaks_is_one_line() -> None:
-    line = Sample(1, "a\nb", "é\u2028\r\n\U0001f600").line()
+    line = Sample(1, "a\nb", "é\u2028\r\n\U0001f600").to_json()
     assert "\n" not in line
     assert strict(line) == {"event": "sample", "step": 1, "prompt": "a\nb", "text": "é\u2028\r\n\U0001f600"}

@@ -66,9 +66,9 @@ def test_a_map_has_names_above_and_no_numbers() -> None:
     assert not axes.texts
 
 
-def test_panels_are_veiled_where_little_weight_lies() -> None:
+def test_regions_of_little_weight_are_masked() -> None:
     picture, red, _ = matplotlib_renderer.draw(PANELS).axes
     assert len(picture.images) == 1
-    veil = red.images[1].get_array()
-    assert veil is not None
-    assert veil[..., 3].tolist() == [[0.0, 0.41], [0.41, 0.82]]
+    mask = red.images[1].get_array()
+    assert mask is not None
+    assert mask[..., 3].tolist() == [[0.0, 0.41], [0.41, 0.82]]

@@ -98,7 +98,7 @@ def test_a_picture_is_there_once_and_shown_for_each_name() -> None:
     assert markup.count("data:image/png;base64,") == 1
     assert PICTURE.uri in markup
     assert len(re.findall('<use href="#picture-', markup)) == 1 + len(PANELS.names)
-    assert re.findall('class="cell crisp veil" fill-opacity="([^"]+)"', markup)[:4] == [
+    assert re.findall('class="cell crisp mask" fill-opacity="([^"]+)"', markup)[:4] == [
         "0.000",
         "0.410",
         "0.410",

@@ -6,7 +6,7 @@ from pathlib import Path
 from seqloom.core.config.data import RowData
 from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
-from seqloom.data.paths import split_named, without_gz
+from seqloom.data.paths import split_from_name, without_gz
 from seqloom.data.records import Location
 from seqloom.data.text_io import EmptyFile, OnBadLine, cannot_read, raise_error, read_chunks, read_lines
 
@@ -47,7 +47,7 @@ def _classes(path: Path) -> list[Path]:
         message = f"the folder has both sub-folders ({folders[0].name}, …) and files ({files[0].name}, …)"
         advice = "Keep either one sub-folder or one file per class, and move the others out"
         raise DataError(path, message, advice, code="mixed-folder")
-    splits = {entry: split_named(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
+    splits = {entry: split_from_name(entry.name if entry.is_dir() else without_gz(entry).stem) for entry in entries}
     if all(splits.values()):
         options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
         message = "these are splits of a data set, not classes"

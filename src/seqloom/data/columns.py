@@ -17,7 +17,7 @@ from seqloom.data.records import FILL_IN, OR_SKIP, Field, Location, Record, chec
 from seqloom.data.spec import DataSpec, Role
 from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
-HEAD = 1000  # records that are looked at
+HEAD_RECORDS = 1000  # records that are looked at
 MAX_NAMES = 12  # of columns in a message
 MAX_KEYS = 1000  # of JSON objects, to guess from: each is looked up in each object
 
@@ -81,7 +81,7 @@ class Columns:
         shown = [names.get(index, f"column {index + 1}") for index in range(len(self.names))]
         return shorten(shown) if by_content(self.roles) else separator.join(shown)
 
-    def named_in(self, data: TableData) -> TableData:
+    def apply_to(self, data: TableData) -> TableData:
         """The config with these columns named (or numbered), so that later files are read like this one."""
         columns = {
             role.key: self.names[index] if self.header and self.names.count(self.names[index]) == 1 else str(index + 1)
@@ -101,7 +101,7 @@ def by_content(roles: Sequence[Role]) -> bool:
 def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> Columns:
     assert form.read is not None
     on_bad_line = raise_error if data.on_bad_line == "refuse" else SkipBadLines()
-    head = list(islice(form.read([path], data, on_bad_line), HEAD))
+    head = list(islice(form.read([path], data, on_bad_line), HEAD_RECORDS))
     roles = spec.roles
     given = {role.key: getattr(data, role.key) for role in roles}
     header_guessed = False

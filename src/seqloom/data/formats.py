@@ -16,8 +16,8 @@ from seqloom.core.problem import DataError, KeyName
 from seqloom.core.registry import Registry, short_repr
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
-from seqloom.data.parallel_text import pair_up, read_parallel
-from seqloom.data.paths import split_named, without_gz
+from seqloom.data.parallel_text import pair_files, read_parallel
+from seqloom.data.paths import split_from_name, without_gz
 from seqloom.data.records import Location
 from seqloom.data.spec import DataSpec, expected_values
 from seqloom.data.tables import csv_rows, json_objects, tsv_rows
@@ -121,7 +121,7 @@ def formats_of(
             on_problem(problem)
     parallel = [(path, form) for path, form in files if form.kind == "parallel"]
     try:
-        pair_up([path for path, _ in parallel])
+        pair_files([path for path, _ in parallel])
     except DataError as problem:
         on_problem(problem)
         files.remove(parallel[-1])
@@ -131,7 +131,7 @@ def formats_of(
 def class_file(path: Path, spec: DataSpec) -> Format:
     """The format of one of several .txt files, if it holds the texts of a class."""
     refuse_tabs(path)
-    if split_named(without_gz(path).stem):
+    if split_from_name(without_gz(path).stem):
         message = "several .txt files are read as one file per class, and this is not the name of a class"
         raise DataError(path, message, f"{spec.task} reads {spec.description}", code="split-as-class")
     return FORMATS["folder"]

@@ -12,12 +12,13 @@ from seqloom.data.records import FILL_IN, Location
 from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 
-def pair_up(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
+def pair_files(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
     """Text files in pairs of source and target.
 
     Each source is followed by its target; or, if the files have two endings, those with the first file's are sources.
 
-    >>> [f"{source} {target}" for source, target in pair_up([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])]
+    >>> pairs = pair_files([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])
+    >>> [f"{source} {target}" for source, target in pairs]
     ['a.en a.de', 'b.en b.de']
     """
     if len(texts) % 2:
@@ -46,8 +47,8 @@ def read_parallel(
     """
     empty = True
     with (
-        closing(SideReader(paths[0], data, on_bad_line)) as source,
-        closing(SideReader(paths[1], data, on_bad_line)) as target,
+        closing(LineReader(paths[0], data, on_bad_line)) as source,
+        closing(LineReader(paths[1], data, on_bad_line)) as target,
     ):
         for number, source_text, target_text in align(source, target):
             location = Location(str(source.path), number)
@@ -66,7 +67,7 @@ def read_parallel(
         raise DataError(source.path, "there is no line that can be read", advice, code="no-pairs")
 
 
-class SideReader(Iterator[tuple[int, str]]):
+class LineReader(Iterator[tuple[int, str]]):
     """The lines of a file, and how many there were, those that can't be read included."""
 
     def __init__(self, path: Path, data: RowData, on_bad_line: OnBadLine) -> None:
@@ -86,7 +87,7 @@ class SideReader(Iterator[tuple[int, str]]):
         self.lines = iter(())
 
 
-def align(source: SideReader, target: SideReader) -> Iterator[tuple[int, str, str]]:
+def align(source: LineReader, target: LineReader) -> Iterator[tuple[int, str, str]]:
     """The lines that both files have, with their number; both are read to their end."""
     left, right = next(source, None), next(target, None)
     while left and right:
@@ -100,7 +101,7 @@ def align(source: SideReader, target: SideReader) -> Iterator[tuple[int, str, st
         pass
 
 
-def unequal_lengths(short: SideReader, long: SideReader) -> DataError:
+def unequal_lengths(short: LineReader, long: LineReader) -> DataError:
     counts = f"{counted(short.count, 'line')} there, {long.count:,} here"
     message = f"from here on {short.path} has no line to go with this one ({counts})"
     advice = "Find where they part: line n of one file must be the translation of line n of the other"

@@ -80,10 +80,10 @@ def without_gz(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
-def split_named(stem: str) -> str | None:
+def split_from_name(stem: str) -> str | None:
     """The split (train, valid, test) that a file or folder is named after, if it is.
 
-    >>> split_named("Dev"), split_named("English")
+    >>> split_from_name("Dev"), split_from_name("English")
     ('valid', None)
     """
     return next((split for split, names in SPLIT_NAMES.items() if stem.lower() in names), None)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.problem import DataError, UserError
 from seqloom.data.cache import State, file_states, fingerprints
-from seqloom.data.columns import HEAD, Columns, find_columns, read_rows
+from seqloom.data.columns import HEAD_RECORDS, Columns, find_columns, read_rows
 from seqloom.data.formats import Format, TableData, formats_of, refuse_twice
-from seqloom.data.parallel_text import pair_up
+from seqloom.data.parallel_text import pair_files
 from seqloom.data.paths import expand, without_gz
 from seqloom.data.records import Record, Value
 from seqloom.data.spec import DataSpec
@@ -173,7 +173,7 @@ class DataSource:
 
         generated = self.generate() if self.corpus else ()
         training = (each for each in self.inputs if each.split == TRAIN and each.readable)
-        return islice(chain(generated, chain.from_iterable(map(head, training))), HEAD)
+        return islice(chain(generated, chain.from_iterable(map(head, training))), HEAD_RECORDS)
 
     def clear_heads(self) -> None:
         """Free the first records of tables, once nobody needs them any more."""
@@ -262,12 +262,12 @@ def find_inputs(
             assert isinstance(data, TableData)
             try:
                 columns = find_columns(path, form, data_spec, data)
-                data = columns.named_in(data) if split == TRAIN and not is_named else data
+                data = columns.apply_to(data) if split == TRAIN and not is_named else data
             except UserError as problem:
                 on_problem(problem)
             is_named = is_named or split == TRAIN
         inputs.append(Input(split, (path,), form, columns, form.kind != "table" or columns is not None))
     for parallel in dict.fromkeys(form for _, form in files if form.kind == "parallel"):
-        pairs = pair_up([path for path, form in files if form == parallel])
+        pairs = pair_files([path for path, form in files if form == parallel])
         inputs += [Input(split, pair, parallel, None) for pair in pairs]
     return inputs, data

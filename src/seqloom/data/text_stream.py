@@ -18,8 +18,8 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, ChunkReader, at_lines, batched
 from seqloom.data.tokenizers import Tokenizer
 
-PIECE = 1 << 16  # characters that are encoded at a time
-PIECES = 16  # that are encoded together, on several threads
+CHUNK_CHARACTERS = 1 << 16  # characters that are encoded at a time
+CHUNKS_PER_BATCH = 16  # that are encoded together, on several threads
 MIN_TOKENS = 2  # of a split: an input and a target
 PURPOSES = {TRAIN: "learn from", VALID: "choose by", TEST: "test on"}
 META, TOKENIZER_FILE = "meta.json", "source.json"
@@ -73,7 +73,7 @@ def write_stream(text: Iterable[str], tokenizer: Tokenizer, folder: Path) -> tup
     """Write one row of tokens; return the numbers of characters and of tokens."""
     characters = 0
     with ArrayWriter(folder, {"tokens": smallest_type(len(tokenizer))}) as writer:
-        for pieces in batched(at_lines(text, PIECE), PIECES):
+        for pieces in batched(at_lines(text, CHUNK_CHARACTERS), CHUNKS_PER_BATCH):
             characters += sum(map(len, pieces))
             writer.append("tokens", np.concatenate(tokenizer.encode_batch(pieces)))
     return characters, writer.sizes["tokens"]

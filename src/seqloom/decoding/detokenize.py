@@ -28,7 +28,7 @@ class ByteDetokenizer:
     """A character is complete with its last byte, so the last character of a text may stay incomplete."""
 
     def __init__(self, tokenizer: ByteLevelTokenizer) -> None:
-        self.tokens = tokenizer.learned.tokens
+        self.tokens = tokenizer.parameters.tokens
         self.decoder = getincrementaldecoder("utf-8")("replace")
 
     def add(self, token: int) -> str:

@@ -70,7 +70,7 @@ def status(report: Report) -> Status | None:
     if ending.kind == "finished":
         return Status("good", f"Finished {at}.")
     if ending.kind == "stopped":
-        reason = f" ({ending.why})" if ending.why else ""
+        reason = f" ({ending.reason})" if ending.reason else ""
         return Status("warning", f"Stopped {at}{reason}.", report.resume)
     return Status("open", f"Not finished: still running, or crashed; last seen {at}.", report.resume)
 

@@ -85,7 +85,7 @@ class Ending:
 
     kind: Literal["finished", "stopped", "open"]
     step: int
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass

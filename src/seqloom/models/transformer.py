@@ -26,7 +26,7 @@ PAPER_TRAINING = {
 }
 
 
-def is_of_paper(size: str, use: Use) -> bool:
+def is_paper_model(size: str, use: Use) -> bool:
     return use is Use.DECODE and size == "base"
 
 
@@ -68,11 +68,11 @@ class Transformer(Family):
         values: Values = {"dropout": 0.1}  # in every sublayer
         if use is Use.DECODE:
             values["scale_embeddings"] = True  # else positions, whose norm is larger, outweigh tokens
-        return values | (PAPER if is_of_paper(size, use) else {})
+        return values | (PAPER if is_paper_model(size, use) else {})
 
     @classmethod
     def train_defaults(cls, size: str, use: Use) -> Values:
-        if is_of_paper(size, use):
+        if is_paper_model(size, use):
             return dict(PAPER_TRAINING)
         return {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01, "warmup": 100}
 

@@ -53,7 +53,7 @@ class TransformerConfig:
 BASE = TransformerConfig()
 
 # Llama's choices (https://arxiv.org/abs/2302.13971), at the size of `base`.
-MODERN = TransformerConfig(
+LLAMA = TransformerConfig(
     norm_order="pre", norm="rms", activation="swish", gated=True, rotary=10_000.0, bias=False, hidden_size=1408,
     kv_heads=2,
 )  # fmt: skip

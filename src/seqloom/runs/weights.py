@@ -19,7 +19,7 @@ def load_weights(model: nn.Module, path: Path, device: torch.device) -> None:
         for name, tensor in weights.items():
             if tensor.dtype != dtypes.get(name, tensor.dtype):
                 actual, expected = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, dtypes[name]))
-                raise does_not_fit(path, f"{name} is {actual}, expected {expected}")
+                raise weights_mismatch(path, f"{name} is {actual}, expected {expected}")
             if not bool(tensor.isfinite().all()):
                 message = f"{name} has values that are not finite, so no answer can come of it"
                 advice = f"{RESTORE}, or train again with a lower {KeyName('train.lr')}"
@@ -32,8 +32,8 @@ def load_weights(model: nn.Module, path: Path, device: torch.device) -> None:
         raise cannot_read(path, error) from None
     except (SafetensorError, RuntimeError) as error:
         reason = str(error).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
-        raise does_not_fit(path, reason) from None
+        raise weights_mismatch(path, reason) from None
 
 
-def does_not_fit(path: Path, reason: str) -> RunError:
+def weights_mismatch(path: Path, reason: str) -> RunError:
     return RunError(f"does not fit {EXPERIMENT} ({reason})", RESTORE, location=path)

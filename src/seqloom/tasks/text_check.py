@@ -8,7 +8,7 @@ from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, Problem, UserError
 from seqloom.data.inspection.duplicates import TextIndex
 from seqloom.data.inspection.report import MAX_LOCATIONS, BadLines, Inspection, Kind, Tally, percent
-from seqloom.data.inspection.text_quality import ANY, Lengths, OddCharacters, count_tokens
+from seqloom.data.inspection.text_quality import ANY_ODD_CHARACTER, Lengths, OddCharacters, count_tokens
 from seqloom.data.records import Location
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, at_lines
@@ -192,7 +192,7 @@ class TextCounts:
                 if character not in size.new:
                     size.new_tally.add(Location(name, line + text.count("\n", 0, text.index(character))))
                 size.new[character] = size.new.get(character, 0) + text.count(character)
-        plain = text.isascii() and not ANY.search(text)
+        plain = text.isascii() and not ANY_ODD_CHARACTER.search(text)
         for location, content in self._lines(name, line, text):
             if not plain:
                 self.odd.add(content, location)

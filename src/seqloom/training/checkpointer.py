@@ -45,7 +45,7 @@ class RunCheckpointer:
     def log_event(self, event: Event) -> None:
         """Append a line to metrics.jsonl, for all events but `NOT_LOGGED`."""
         if not isinstance(event, NOT_LOGGED):
-            line = event.line()
+            line = event.to_json()
             atomic_io.append(self.folder / METRICS, line)
             self._log_bytes += len(line.encode()) + 1
 

@@ -22,7 +22,7 @@ class Event:
         """The name in metrics.jsonl."""
         return type(self).__name__.lower()
 
-    def line(self) -> str:
+    def to_json(self) -> str:
         """The event as one line of JSON."""
         return json.dumps({"event": self.name, **jsonable(asdict(self))}, ensure_ascii=False)
 

@@ -11,7 +11,7 @@ from seqloom.core.problem import UserError
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Table
 from seqloom.views.format import clip, one_line, rounded, tick_label
-from seqloom.views.svg import LIGHT, VEIL
+from seqloom.views.svg import LIGHT, MASK_OPACITY
 from seqloom.views.svg_curves import MAX_DOTS
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _panels(panels: Panels, plot: Plot) -> None:
         if picture is None:
             axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
         else:
-            veil = np.zeros((rows, columns, 4))
-            veil[..., 3] = VEIL * (1 - np.array(weights))
-            axes.imshow(veil, extent=extent, interpolation="nearest")
+            mask = np.zeros((rows, columns, 4))
+            mask[..., 3] = MASK_OPACITY * (1 - np.array(weights))
+            axes.imshow(mask, extent=extent, interpolation="nearest")
     plot.suptitle(one_line(panels.title), x=0.01, ha="left", fontsize="medium")

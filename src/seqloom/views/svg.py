@@ -28,7 +28,7 @@ STYLE = f"""
 .figure{{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;
 font-variant-numeric:tabular-nums}}
 .figure text{{fill:var(--muted)}} .figure .strong{{fill:var(--ink)}} .figure .on-dark{{fill:var(--paper)}}
-.figure .under{{pointer-events:none}} .figure .veil{{fill:#000}}
+.figure .under{{pointer-events:none}} .figure .mask{{fill:#000}}
 .figure .crisp{{shape-rendering:crispEdges}}
 .figure .rule{{stroke:var(--rule);stroke-width:1}}
 .figure .line{{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}}
@@ -199,7 +199,7 @@ def _square(grid: Grid, row: int, column: int, x: float, y: float, width: float,
 # Image panels ---------------------------------------------------------------------------------------------------
 
 PANEL, GAP, NAME = 120, 12, 20  # pixels: the width of a panel, between two, and the height of its name
-VEIL = 0.82  # how dark a region of weight 0 is
+MASK_OPACITY = 0.82  # how dark a region of weight 0 is
 
 
 def _panels(panels: Panels, width: int) -> tuple[int, str]:
@@ -235,16 +235,16 @@ def _panel_height(panels: Panels) -> int:
 
 
 def _regions(panels: Panels, panel: int, height: int) -> str:
-    """A veil over the picture, thin where the weight is large; without a picture, the weights themselves."""
+    """A mask over the picture, thin where the weight is large; without a picture, the weights themselves."""
     rows, columns = panels.shape
     squares = []
     for row, weights in enumerate(panels.weights[panel]):
         for column, weight in enumerate(weights):
             light = panels.lightness(panel, row, column)
-            opacity = VEIL * (1 - light) if panels.picture else 0.04 + 0.96 * light
+            opacity = MASK_OPACITY * (1 - light) if panels.picture else 0.04 + 0.96 * light
             name = f"{one_line(panels.names[panel])}, row {row + 1}, column {column + 1}: {rounded(weight)}"
             box = {"x": PANEL * column / columns, "y": NAME + height * row / rows}
             box |= {"width": PANEL / columns, "height": height / rows}
-            kind = "cell crisp veil" if panels.picture else "cell crisp f1"
+            kind = "cell crisp mask" if panels.picture else "cell crisp f1"
             squares.append(element("rect", tooltip(name), **box, class_=kind, fill_opacity=f"{opacity:.3f}"))
     return "".join(squares)

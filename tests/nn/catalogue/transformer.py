@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from seqloom.nn.transformer import MODERN, TransformerConfig, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import LLAMA, TransformerConfig, cross_decoder, decoder, encoder
 from tests.nn.catalogue.attention import MEMORY, begin, row
 from tests.nn.catalogue.case import Case
 from tests.nn.references.attention import attention, no_memory
@@ -10,7 +10,7 @@ from tests.nn.references.attention import attention, no_memory
 small = TransformerConfig(depth=1, size=6, heads=2, hidden_size=8, dropout=0.0)
 deep = replace(small, depth=2)
 pre = replace(small, norm_order="pre", activation="gelu")
-modern = replace(MODERN, depth=1, size=8, heads=4, hidden_size=6, dropout=0.0)
+modern = replace(LLAMA, depth=1, size=8, heads=4, hidden_size=6, dropout=0.0)
 
 alone = {
     "encoder, post-norm": lambda: encoder(deep),

@@ -18,7 +18,7 @@ from seqloom.nn.residual import PostNorm, PreNorm
 from seqloom.nn.scores import SCORES
 from seqloom.nn.stack import Stack
 from seqloom.nn.state import State
-from seqloom.nn.transformer import MODERN, TransformerConfig, cross_decoder, decoder, encoder
+from seqloom.nn.transformer import LLAMA, TransformerConfig, cross_decoder, decoder, encoder
 
 sizes = {"d_model": 8, "nhead": 2, "dim_feedforward": 12, "layer_norm_eps": 1e-3}
 parts = TransformerConfig(depth=2, size=8, heads=2, hidden_size=12, dropout=0.0)
@@ -80,7 +80,7 @@ ours_without_equivalent = {
     "window of 3 steps": SelfAttention(8, 2, causal=True, window=3),
     "weighting is 'sum'": SelfAttention(8, 2, weighting="sum"),
     "PlainSelfAttention has .* always has projections": PlainSelfAttention(8, score="scaled-dot"),
-    "Rotary has no equivalent": decoder(TransformerConfig(**{**vars(MODERN), "depth": 1})),
+    "Rotary has no equivalent": decoder(TransformerConfig(**{**vars(LLAMA), "depth": 1})),
     "GatedFeedForward has .* no gate; use FeedForward": encoder(TransformerConfig(**{**vars(parts), "gated": True})),
     "RMSNorm has .* use LayerNorm": encoder(TransformerConfig(**{**vars(parts), "norm": "rms"})),
     "some of its maps and norms have a bias": encoder(TransformerConfig(**{**vars(parts), "bias": False})),

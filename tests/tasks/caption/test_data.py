@@ -116,7 +116,7 @@ def test_the_tokenizer_learns_from_the_training_split_alone() -> None:
     train, valid = (
         {f"{Path(name).stem}ω" for name in {name for name, _ in told(task, split)}} for split in (TRAIN, VALID)
     )
-    known = set(task.target.learned.tokens)
+    known = set(task.target.parameters.tokens)
     assert train <= known
     assert not valid & known
 
@@ -141,8 +141,8 @@ def test_a_seed_splits_anew_and_a_case_learns_anew() -> None:
     first = made()
     assert told(made(), TRAIN) == told(first, TRAIN)
     assert told(prepared(train="a.tsv", seed=2), TRAIN) != told(first, TRAIN)
-    assert first.target.learned.lowercase
-    assert not made(lowercase=False).target.learned.lowercase
+    assert first.target.parameters.lowercase
+    assert not made(lowercase=False).target.parameters.lowercase
 
 
 def test_long_captions_are_cut_and_counted() -> None:

@@ -110,7 +110,7 @@ def test_own_files_are_their_parts() -> None:
 
 def test_the_tokenizer_learns_from_the_training_part_alone() -> None:
     data = made([*ROWS, (kept_back("Ω"), "odd")], tokenizer="character")
-    assert "Ω" not in tokenizer(data).learned.tokens
+    assert "Ω" not in tokenizer(data).parameters.tokens
     assert any(tokenizer(data).unknown in data.splits[VALID]["tokens"][row] for row in range(len(data.splits[VALID])))
 
 

@@ -43,9 +43,9 @@ def test_a_token_is_a_character_unless_another_kind_is_asked_for() -> None:
 def test_a_text_is_prepared_as_the_config_says() -> None:
     task = made(lowercase=True, min_count=99, test_share=0.1)
     assert task.splits() == (TRAIN, VALID, TEST)
-    assert task.tokenizer.learned.lowercase
-    assert "l" in task.tokenizer.learned.tokens
-    assert not {"L", "9"} & set(task.tokenizer.learned.tokens)
+    assert task.tokenizer.parameters.lowercase
+    assert "l" in task.tokenizer.parameters.tokens
+    assert not {"L", "9"} & set(task.tokenizer.parameters.tokens)
     assert sum(task.data.characters.values()) == len(TEXT)
 
 
@@ -59,7 +59,7 @@ def test_no_file_is_the_first_corpus() -> None:
 def test_an_embedded_corpus_is_prepared_as_a_text() -> None:
     task = made(train=(), corpus="brackets", corpus_length=4, examples=20)
     assert task.splits() == (TRAIN, VALID)
-    assert set(task.tokenizer.learned.tokens) > {"(", ")", "\n"}
+    assert set(task.tokenizer.parameters.tokens) > {"(", ")", "\n"}
 
 
 def test_a_run_reads_another_file_in_its_own_tokens() -> None:

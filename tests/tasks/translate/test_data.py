@@ -86,16 +86,16 @@ def test_every_row_is_in_one_part_and_decodes(shared: bool, tokenizer: str) -> N
 def test_one_vocabulary_for_both_sides_or_one_each() -> None:
     both = made(ROWS, tokenizer="character", shared_vocabulary=True)
     assert source(both) is target(both)
-    assert {"x", "é", "b"} <= set(source(both).learned.tokens)
+    assert {"x", "é", "b"} <= set(source(both).parameters.tokens)
     apart = made(ROWS, tokenizer="character", shared_vocabulary=False)
-    assert "é" not in source(apart).learned.tokens
-    assert "b" not in target(apart).learned.tokens
+    assert "é" not in source(apart).parameters.tokens
+    assert "b" not in target(apart).parameters.tokens
 
 
 def test_the_tokenizers_learn_from_the_training_part_alone() -> None:
     text = next(text for i in range(10_000) if split_by_content(text := f"Ω {i}", 1, 0.1, 0.0) == VALID)
     data = made([*ROWS, (text, "Ψ")], tokenizer="character")
-    assert not {"Ω", "Ψ"} & set(source(data).learned.tokens)
+    assert not {"Ω", "Ψ"} & set(source(data).parameters.tokens)
     assert (text, "Ψ") in told(data.splits[VALID])
 
 
@@ -177,7 +177,7 @@ def test_the_second_time_comes_from_the_cache(shared: bool, monkeypatch: pytest.
     again = prepared(shared_vocabulary=shared)
     assert [told(part) for part in again.splits.values()] == [told(part) for part in first.splits.values()]
     assert (source(again) is target(again)) == shared
-    assert target(again).learned == target(first).learned
+    assert target(again).parameters == target(first).parameters
     with pytest.raises(TypeError):
         prepared(shared_vocabulary=not shared)
 

@@ -10,49 +10,50 @@ from seqloom.core.problem import KeyName, Problem
 from seqloom.data.inspection.report import Inspection, Kind, Tally, percent
 from seqloom.data.records import Location
 
-TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # about what the word tokenizer separates
-OUTLIER = 20  # times the 99th percentile: so long that it may be a mistake
-SHORT = 1000  # characters that are never too long
-MANY = 0.01  # of all texts that are cut: more is a warning
+TOKEN = re.compile(r"\n|\w+(?:['’-]\w+)*|[^\w\s]")  # approximates the word tokenizer
+OUTLIER_RATIO = 20  # times the 99th percentile: a longer text may be a mistake
+MIN_OUTLIER = 1000  # characters; a shorter text is never reported as too long
+MANY_CUT = 0.01  # share of the texts that are cut above which the finding is a warning
 
-# What the bytes 80 to BF become when UTF-8 is read as Windows-1252 or Latin-1, but for quotes and dashes, which may
-# well follow a letter.
-BYTE = (
+# The characters that the bytes 80 to BF become when UTF-8 is read as Windows-1252 or Latin-1, except quotes and dashes,
+# which often follow a letter.
+MISREAD_BYTE = (
     "\x80-\xbf\u20ac\u201a\u0192\u201e\u2020\u2021\u02c6\u2030\u0160\u2039"
     "\u0152\u017d\u2022\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
 )
 TAGS = "a|b|br|p|i|u|em|strong|div|span|li|ul|ol|img|h[1-6]|hr|table|tr|td|th|font|script|style|sup|sub|html|body|head"
-AGAIN = "Convert from the original again"
+RECONVERT = "Convert from the original again"
 
 
-class Odd(NamedTuple):
+class OddCharacter(NamedTuple):
     kind: Kind
     pattern: str
     characters: str
     advice: str
 
 
-ODD = {
-    "control": Odd("warning", "[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]",
+ODD_CHARACTERS = {
+    "control": OddCharacter("warning", "[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]",
         "a control character", "Remove it, or convert the file from its real encoding"),
-    "lost": Odd("warning", "\ufffd", "U+FFFD, which a conversion writes for what it could not read", AGAIN),
-    "private": Odd("warning", "[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]",
+    "lost": OddCharacter("warning", "\ufffd",
+        "U+FFFD, which a conversion writes for what it could not read", RECONVERT),
+    "private": OddCharacter("warning", "[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]",
         "a character of private use, which has no meaning of its own", "Replace it by what it was meant to be"),
-    "mojibake": Odd("warning", f"[ÃÂ][{BYTE}]|â€|â\x80|ðŸ",
-        "UTF-8 that was read as another encoding ('Ã©' for 'é')", f"{AGAIN}, or repair it (the package ftfy does)"),
-    # Joiners mean something in other scripts, and between emoji.
-    "zero-width": Odd("note",
+    "mojibake": OddCharacter("warning", f"[ÃÂ][{MISREAD_BYTE}]|â€|â\x80|ðŸ",
+        "UTF-8 that was read as another encoding ('Ã©' for 'é')", f"{RECONVERT}, or repair it (the package ftfy does)"),
+    # Joiners are legitimate in other scripts and between emoji.
+    "zero-width": OddCharacter("note",
         "[\u200b\u2060\ufeff\xad\u200e\u200f\u202a-\u202e\u2066-\u2069]|(?<=[\0-\u024f])[\u200c\u200d]",
         "a character that can't be seen (zero width, soft hyphen, or a mark of direction)",
         "Remove it unless it is meant"),
-    "space": Odd("note", "[\xa0\u2007\u202f]", "a non-breaking space",
+    "space": OddCharacter("note", "[\xa0\u2007\u202f]", "a non-breaking space",
         "Nothing to do, if it is meant; a character model sees it as another character than a space"),
-    "markup": Odd("note",
+    "markup": OddCharacter("note",
         rf"(?i)</?(?:{TAGS})(?:\s[^<>]{{0,300}})?/?>|&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{{2,5}});",
         "HTML (tags such as <br>, or &amp; and the like)", "Remove the markup unless it is meant"),
 }  # fmt: skip
-PATTERNS = {name: re.compile(odd.pattern) for name, odd in ODD.items()}
-ANY = re.compile(
+PATTERNS = {name: re.compile(odd.pattern) for name, odd in ODD_CHARACTERS.items()}
+ANY_ODD_CHARACTER = re.compile(
     "[<&\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xa0\xad\u2007\u202f\ufffdÃÂâð\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069\ue000-\uf8ff\U000f0000-\U0010fffd]"
 )
 
@@ -61,12 +62,12 @@ class OddCharacters:
     """Counts texts (or lines) with each kind of odd character, and those in each Unicode normal form."""
 
     def __init__(self) -> None:
-        self.tallies = {name: Tally() for name in ODD}
+        self.tallies = {name: Tally() for name in ODD_CHARACTERS}
         self.decomposed = Tally()
         self.composed = 0
 
     def add(self, text: str, location: Location) -> None:
-        if ANY.search(text):
+        if ANY_ODD_CHARACTER.search(text):
             for name, pattern in PATTERNS.items():
                 if pattern.search(text):
                     self.tallies[name].add(location)
@@ -78,7 +79,7 @@ class OddCharacters:
             self.composed += 1
 
     def report(self, noun: str, inspection: Inspection) -> None:
-        for name, odd in ODD.items():
+        for name, odd in ODD_CHARACTERS.items():
             tally = self.tallies[name]
             message = f"{counted(tally.count, noun)} {'has' if tally.count == 1 else 'have'} {odd.characters}"
             inspection.add(odd.kind, tally, Problem(f"odd-{name}", message, odd.advice))
@@ -111,11 +112,11 @@ class Lengths:
         self.counts[length] += 1
 
     def quantile(self, q: float) -> int:
-        """The smallest length that at least a share q does not exceed."""
-        left = q * self.counts.total()
+        """The smallest length that is at least as large as a share q of the lengths."""
+        remaining = q * self.counts.total()
         for length in sorted(self.counts):
-            left -= self.counts[length]
-            if left <= 0:
+            remaining -= self.counts[length]
+            if remaining <= 0:
                 return length
         return max(self.counts, default=0)
 
@@ -144,22 +145,24 @@ class TruncatedTexts:
 
     def __init__(self, max_length: int | None, tokenizer: str | None) -> None:
         self.max_length, self.tokenizer = max_length, tokenizer
-        self.seen, self.tally = 0, Tally()
+        self.total, self.tally = 0, Tally()
 
     def add(self, text: str, location: Location) -> None:
-        may_be_long = self.max_length is not None and 4 * len(text) > self.max_length  # no token is shorter than a byte
+        may_be_long = self.max_length is not None and 4 * len(text) > self.max_length  # a character has at most 4 bytes
         self.add_words(count_tokens(text, self.tokenizer) if may_be_long else 0, location)
 
     def add_words(self, tokens: int, location: Location) -> None:
-        self.seen += 1
+        self.total += 1
         if self.max_length is not None and tokens > self.max_length:
             self.tally.add(location)
 
     def report(self, noun: str, inspection: Inspection) -> None:
         count, limit = self.tally.count, counted(self.max_length or 0, "token")
-        message = f"{counted(count, noun)} ({percent(count, self.seen)}) longer than {limit}"
+        message = f"{counted(count, noun)} ({percent(count, self.total)}) longer than {limit}"
         advice = f"Pass a larger {KeyName('data.max_length')}, or let their ends be cut off"
-        inspection.add("warning" if count > MANY * self.seen else "note", self.tally, Problem("cut", message, advice))
+        inspection.add(
+            "warning" if count > MANY_CUT * self.total else "note", self.tally, Problem("cut", message, advice)
+        )
 
 
 class LongestText:
@@ -173,14 +176,14 @@ class LongestText:
     def report(self, lengths: Lengths, noun: str, inspection: Inspection) -> None:
         """A finding, if the longest text is far longer than others."""
         p99 = lengths.quantile(0.99)
-        if self.characters > max(OUTLIER * p99, SHORT):
+        if self.characters > max(OUTLIER_RATIO * p99, MIN_OUTLIER):
             message = f"a {noun} of {self.characters:,} characters, where 99% have at most {p99:,}"
             advice = "Check whether a quote or a line's end is missing there"
             inspection.add("warning", Tally(1, [self.location]), Problem("far-too-long", message, advice))
 
 
 class TextQuality:
-    """The quality of the texts of a column, each by itself; `noun` is what a text is called."""
+    """Checks the texts of a column one by one; `noun` is the word for one text in messages."""
 
     def __init__(self, noun: str, max_length: int | None, tokenizer: str | None) -> None:
         self.noun = noun

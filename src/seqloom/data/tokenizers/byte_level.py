@@ -8,7 +8,13 @@ from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from seqloom.core.problem import KeyName, UserError
-from seqloom.data.tokenizers.library import Learned, LibraryTokenizer, ids_by_token, library_state, tokens_by_id
+from seqloom.data.tokenizers.library import (
+    LibraryTokenizer,
+    TokenizerParameters,
+    ids_by_token,
+    library_state,
+    tokens_by_id,
+)
 from seqloom.data.tokenizers.tokenizer import Ids
 
 
@@ -32,13 +38,13 @@ class ByteLevelTokenizer(LibraryTokenizer):
 
     use_regex = False  # whether the library splits the text at words first
 
-    def __init__(self, learned: Learned) -> None:
-        super().__init__(learned)
-        self._bytes = [b"".join(BYTES[character] for character in token) for token in learned.tokens]
+    def __init__(self, parameters: TokenizerParameters) -> None:
+        super().__init__(parameters)
+        self._bytes = [b"".join(BYTES[character] for character in token) for token in parameters.tokens]
 
     @classmethod
-    def build(cls, learned: Learned) -> HFTokenizer:
-        library = HFTokenizer(models.BPE(ids_by_token(learned.tokens), list(learned.merges)))
+    def build(cls, parameters: TokenizerParameters) -> HFTokenizer:
+        library = HFTokenizer(models.BPE(ids_by_token(parameters.tokens), list(parameters.merges)))
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=cls.use_regex)
         library.decoder = decoders.ByteLevel()
         return library
@@ -66,11 +72,12 @@ class Byte(ByteLevelTokenizer):
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
         """There is nothing to learn: the texts are not read."""
-        return cls(Learned(ALPHABET, lowercase=lowercase))
+        return cls(TokenizerParameters(ALPHABET, lowercase=lowercase))
 
     @classmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        return "its tokens are not the 256 bytes in order" if learned.tokens != ALPHABET or learned.merges else None
+    def invalid_reason(cls, parameters: TokenizerParameters) -> str | None:
+        is_valid = parameters.tokens == ALPHABET and not parameters.merges
+        return None if is_valid else "its tokens are not the 256 bytes in order"
 
     def encode_valid(self, texts: Sequence[str]) -> list[Ids]:
         return [np.frombuffer(self.normalize(text).encode(), dtype=np.uint8).astype(np.int32) for text in texts]
@@ -106,15 +113,15 @@ class BPE(ByteLevelTokenizer):
         )
         library = cls.train_library(trainer, texts, lowercase)
         merges = tuple((left, right) for left, right in library_state(library)["model"]["merges"])
-        return cls(Learned(tokens_by_id(library.get_vocab()), merges, lowercase))
+        return cls(TokenizerParameters(tokens_by_id(library.get_vocab()), merges, lowercase))
 
     @classmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        tokens = set(learned.tokens)
+    def invalid_reason(cls, parameters: TokenizerParameters) -> str | None:
+        tokens = set(parameters.tokens)
         if not tokens.issuperset(ALPHABET):
             return "a byte is missing from its tokens"
-        if not set("".join(learned.tokens)).issubset(ALPHABET):
+        if not set("".join(parameters.tokens)).issubset(ALPHABET):
             return "a token is not made of bytes"
-        if any(not tokens.issuperset((left, right, left + right)) for left, right in learned.merges):
+        if any(not tokens.issuperset((left, right, left + right)) for left, right in parameters.merges):
             return "a merge is not of its tokens"
         return None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as HFTokenizer
 
-from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, ids_by_token
+from seqloom.data.tokenizers.library import UNKNOWN, LibraryTokenizer, TokenizerParameters, ids_by_token
 from seqloom.data.tokenizers.tokenizer import Ids
 
 CODE_POINTS = 0x110000
@@ -16,7 +16,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 class Character(LibraryTokenizer):
-    """Each Unicode character is a token, the most frequent first; one id is for all that were not learned.
+    """Each Unicode character is a token, the most frequent first; one id is for all that was not learned.
 
     A table in numpy encodes about a hundred times as fast as the library.
 
@@ -30,34 +30,34 @@ class Character(LibraryTokenizer):
     kind = "character"
     unknown = 0
 
-    def __init__(self, learned: Learned) -> None:
-        super().__init__(learned)
-        self._codes = codes(REPLACEMENT + "".join(learned.tokens[1:]))
+    def __init__(self, parameters: TokenizerParameters) -> None:
+        super().__init__(parameters)
+        self._codes = codes(REPLACEMENT + "".join(parameters.tokens[1:]))
         self._ids = np.zeros(CODE_POINTS, dtype=np.int32)
-        self._ids[self._codes[1:]] = np.arange(1, len(learned.tokens), dtype=np.int32)
+        self._ids[self._codes[1:]] = np.arange(1, len(parameters.tokens), dtype=np.int32)
 
     @classmethod
-    def build(cls, learned: Learned) -> HFTokenizer:
-        library = HFTokenizer(models.WordLevel(ids_by_token(learned.tokens), unk_token=UNKNOWN))
+    def build(cls, parameters: TokenizerParameters) -> HFTokenizer:
+        library = HFTokenizer(models.WordLevel(ids_by_token(parameters.tokens), unk_token=UNKNOWN))
         library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
         library.decoder = decoders.Sequence([decoders.Replace(UNKNOWN, REPLACEMENT), decoders.Fuse()])
         return library
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
-        untrained = cls(Learned((UNKNOWN,), lowercase=lowercase))
+        untrained = cls(TokenizerParameters((UNKNOWN,), lowercase=lowercase))
         counts = np.zeros(CODE_POINTS, dtype=np.int64)
         for text in rechunk(texts):
             counts += np.bincount(codes(untrained.normalize(text)), minlength=CODE_POINTS)
         frequent = np.flatnonzero(counts >= min_count)
         chosen = frequent[np.lexsort((frequent, -counts[frequent]))][: vocabulary_size - 1]
-        return cls(Learned((UNKNOWN, *map(chr, chosen)), lowercase=lowercase))
+        return cls(TokenizerParameters((UNKNOWN, *map(chr, chosen)), lowercase=lowercase))
 
     @classmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        if learned.tokens[:1] != (UNKNOWN,):
+    def invalid_reason(cls, parameters: TokenizerParameters) -> str | None:
+        if parameters.tokens[:1] != (UNKNOWN,):
             return f"its token 0 is not {UNKNOWN}"
-        return "a token is not one character" if any(len(token) != 1 for token in learned.tokens[1:]) else None
+        return "a token is not one character" if any(len(token) != 1 for token in parameters.tokens[1:]) else None
 
     def encode_valid(self, texts: Sequence[str]) -> list[Ids]:
         return [self._ids[codes(self.normalize(text))] for text in texts]

@@ -16,11 +16,11 @@ COMPONENTS = ("pre_tokenizer", "decoder", "post_processor", "model")
 LOWERCASE = {"type": "Lowercase"}
 
 
-class Learned(NamedTuple):
-    """All that differs between two tokenizers of one kind.
+class TokenizerParameters(NamedTuple):
+    """What a tokenizer learned in training.
 
-    tokens: by id
-    merges: which two tokens become one, in the order of learning (bpe)
+    tokens: in the order of their ids
+    merges: the pairs of tokens that are merged, in the order in which they were learned (bpe)
     """
 
     tokens: tuple[str, ...] = ()
@@ -29,30 +29,30 @@ class Learned(NamedTuple):
 
 
 class LibraryTokenizer(Tokenizer):
-    """A kind writes `build` (its equivalent in the library), `train`, `flaw` and `decode`."""
+    """A subclass implements `build` (its equivalent in the library), `train`, `invalid_reason` and `decode`."""
 
     lossless = True
 
-    def __init__(self, learned: Learned) -> None:
-        self.learned, self.lowercase = learned, learned.lowercase
-        self.lossless = self.lossless and not learned.lowercase
-        self.library = self.build(learned)
-        if learned.lowercase:
+    def __init__(self, parameters: TokenizerParameters) -> None:
+        self.parameters, self.lowercase = parameters, parameters.lowercase
+        self.lossless = self.lossless and not parameters.lowercase
+        self.library = self.build(parameters)
+        if parameters.lowercase:
             self.library.normalizer = normalizers.Lowercase()
 
     @classmethod
     @abstractmethod
-    def build(cls, learned: Learned) -> HFTokenizer:
-        """The same tokenizer in the library's components, without lower case."""
+    def build(cls, parameters: TokenizerParameters) -> HFTokenizer:
+        """The same tokenizer made of the library's components, without the conversion to lower case."""
 
     @classmethod
     @abstractmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        """Why this is no tokenizer of the kind, if it is none: files may come from strangers."""
+    def invalid_reason(cls, parameters: TokenizerParameters) -> str | None:
+        """Why these parameters are not valid for this kind, or None: a file may come from a stranger."""
 
     @classmethod
     def train_library(cls, trainer: trainers.Trainer, texts: Iterable[str], lowercase: bool) -> HFTokenizer:
-        library = cls.build(Learned())
+        library = cls.build(TokenizerParameters())
         if lowercase:
             library.normalizer = normalizers.Lowercase()
         library.train_from_iterator(split_at_spaces(texts), trainer)
@@ -80,16 +80,16 @@ class LibraryTokenizer(Tokenizer):
         return list(dict.fromkeys(text[start:end] for start, end in spans))
 
     def normalize(self, text: str) -> str:
-        """As the library does: each capital by itself, where Python looks at its neighbors (Σ, ς)."""
+        """The text as it is encoded. The library lowers each capital by itself; Python writes a final Σ as ς."""
         if not self.lowercase:
             return text
         return text.lower() if text.isascii() else normalizers.Lowercase().normalize_str(text)
 
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
-        return [self.learned.tokens[id] for id in ids]
+        return [self.parameters.tokens[id] for id in ids]
 
     def __len__(self) -> int:
-        return len(self.learned.tokens)
+        return len(self.parameters.tokens)
 
     def to_json(self) -> str:
         """The library's file, which `tokenizers.Tokenizer.from_str` reads too."""
@@ -100,20 +100,21 @@ class LibraryTokenizer(Tokenizer):
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """Uses nothing but tokens, merges and lower case."""
-        learned = parse_learned(state)
-        flaw = "its tokens are not numbered 0 to n-1" if learned is None else cls.flaw(learned)
-        if learned is None or flaw is not None:
-            raise ValueError(flaw)
-        return cls(learned)
+        """Uses only the tokens, the merges and `lowercase`."""
+        parameters = parse_parameters(state)
+        if parameters is None:
+            raise ValueError("its tokens are not numbered 0 to n-1")
+        if (reason := cls.invalid_reason(parameters)) is not None:
+            raise ValueError(reason)
+        return cls(parameters)
 
     @classmethod
     def matches(cls, state: State) -> bool:
-        """Whether all components of a file of the library are those of this kind."""
+        """Whether the state of a library tokenizer has the components of this kind."""
         if state.get("added_tokens") or state.get("normalizer") not in (None, LOWERCASE):
             return False
-        own = library_state(cls.build(Learned()))
-        return all(same_settings(state.get(name), own[name]) for name in COMPONENTS)
+        expected = library_state(cls.build(TokenizerParameters()))
+        return all(same_settings(state.get(name), expected[name]) for name in COMPONENTS)
 
 
 def library_state(library: HFTokenizer) -> State:
@@ -121,16 +122,16 @@ def library_state(library: HFTokenizer) -> State:
     return state
 
 
-def same_settings(one: object, other: object) -> bool:
+def same_settings(first: object, second: object) -> bool:
     """Whether two components agree, apart from what was learned and from settings that only one version has."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
-        return one == other
-    common = (one.keys() & other.keys()) - {"vocab", "merges"}
-    return "type" in common and all(one[name] == other[name] for name in common)
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return first == second
+    common = (first.keys() & second.keys()) - {"vocab", "merges"}
+    return "type" in common and all(first[name] == second[name] for name in common)
 
 
-def parse_learned(state: State) -> Learned | None:
-    """What a file holds, if it has the right types, consecutive ids, and valid Unicode."""
+def parse_parameters(state: State) -> TokenizerParameters | None:
+    """The parameters in a file; None if a type is wrong, ids are not consecutive or a token is not valid Unicode."""
     vocabulary, merges = state["model"].get("vocab"), state["model"].get("merges", [])
     if not isinstance(vocabulary, dict) or not isinstance(merges, list):
         return None
@@ -146,7 +147,7 @@ def parse_learned(state: State) -> Learned | None:
     except UnicodeEncodeError:
         return None
     lowercase = state.get("normalizer") == LOWERCASE
-    return Learned(tokens_by_id(vocabulary), tuple((left, right) for left, right in merges), lowercase)
+    return TokenizerParameters(tokens_by_id(vocabulary), tuple((left, right) for left, right in merges), lowercase)
 
 
 def tokens_by_id(vocabulary: Mapping[str, int]) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def ids_by_token(tokens: Iterable[str]) -> dict[str, int]:
 
 
 def split_at_spaces(texts: Iterable[str], size: int = 1 << 16) -> Iterator[str]:
-    """The same text in pieces of at most `size`: the library holds 256 pieces at a time, whatever their length.
+    """The same texts in chunks of at most `size` characters: the library holds 256 at a time, whatever their length.
 
     >>> list(split_at_spaces(["a bc def", "g"], size=4))
     ['a ', 'bc ', 'def', 'g']

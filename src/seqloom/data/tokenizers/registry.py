@@ -58,7 +58,7 @@ def first_characters(texts: Iterable[str], characters: int) -> Iterator[str]:
 
 
 def read(text: str, location: object) -> Tokenizer:
-    """The tokenizer in a file; nothing is used but what its kind learned."""
+    """The tokenizer in a file; nothing is used but what its kind parameters."""
     if len(text) > MAX_BYTES:
         raise damaged(location, f"a tokenizer of more than {MAX_BYTES // 2**20} MiB")
     try:
@@ -72,8 +72,8 @@ def read(text: str, location: object) -> Tokenizer:
         raise damaged(location, "not a tokenizer of a kind that this version of seqloom makes")
     try:
         return kind.from_state(content)
-    except ValueError as flaw:
-        raise damaged(location, f"a {kind.kind} tokenizer with a flaw: {flaw}") from None
+    except ValueError as reason:
+        raise damaged(location, f"a {kind.kind} tokenizer with a flaw: {reason}") from None
 
 
 def damaged(location: object, message: str) -> DataError:

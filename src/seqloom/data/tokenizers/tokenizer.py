@@ -1,4 +1,4 @@
-"""The interface of every tokenizer: text to ids and back, and a file that holds what was learned."""
+"""The interface of every tokenizer: text to ids and back, and a file that holds what was parameters."""
 
 import json
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """All that was learned."""
+        """All that was parameters."""
 
     @classmethod
     @abstractmethod

@@ -7,7 +7,7 @@ from typing import Self
 from tokenizers import Regex, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as HFTokenizer
 
-from seqloom.data.tokenizers.library import UNKNOWN, Learned, LibraryTokenizer, ids_by_token, tokens_by_id
+from seqloom.data.tokenizers.library import UNKNOWN, LibraryTokenizer, TokenizerParameters, ids_by_token, tokens_by_id
 from seqloom.data.tokenizers.tokenizer import Ids
 
 LETTER = r"[\p{L}\p{M}\p{N}_]"
@@ -27,7 +27,7 @@ NO_SPACE = re.compile(r" (?=[,.;:!?%)\]}…]|n't\b|['’](?:s|m|d|t|ll|re|ve)\b)
 
 
 class Word(LibraryTokenizer):
-    r"""Words and single marks, the most frequent first; a newline is a token; one id is for all that were not learned.
+    r"""Words and single marks, the most frequent first; a newline is a token; one id is for all that was not learned.
 
     White space separates tokens. A mark is a token of its own unless it is inside a word (don't, well-known, 3.5,
     U.S.). Tokens of text that is tokenized already stay whole: n't, 's, ..., --, ``, @-@, -LRB-, <unk>. In a script
@@ -45,8 +45,8 @@ class Word(LibraryTokenizer):
     lossless = False  # spaces are not kept
 
     @classmethod
-    def build(cls, learned: Learned) -> HFTokenizer:
-        library = HFTokenizer(models.WordLevel(ids_by_token(learned.tokens), unk_token=UNKNOWN))
+    def build(cls, parameters: TokenizerParameters) -> HFTokenizer:
+        library = HFTokenizer(models.WordLevel(ids_by_token(parameters.tokens), unk_token=UNKNOWN))
         library.pre_tokenizer = pre_tokenizers.Split(Regex("|".join(PATTERNS)), "removed", invert=True)
         return library
 
@@ -55,11 +55,11 @@ class Word(LibraryTokenizer):
         trainer = trainers.WordLevelTrainer(vocab_size=vocabulary_size, min_frequency=min_count, show_progress=False)
         library = cls.train_library(trainer, texts, lowercase)
         words = [word for word in tokens_by_id(library.get_vocab()) if word != UNKNOWN]
-        return cls(Learned((UNKNOWN, *words[: vocabulary_size - 1]), lowercase=lowercase))
+        return cls(TokenizerParameters((UNKNOWN, *words[: vocabulary_size - 1]), lowercase=lowercase))
 
     @classmethod
-    def flaw(cls, learned: Learned) -> str | None:
-        return f"its token 0 is not {UNKNOWN}" if learned.tokens[:1] != (UNKNOWN,) else None
+    def invalid_reason(cls, parameters: TokenizerParameters) -> str | None:
+        return f"its token 0 is not {UNKNOWN}" if parameters.tokens[:1] != (UNKNOWN,) else None
 
     def decode(self, ids: Sequence[int] | Ids) -> str:
         return NO_SPACE.sub(r"\1", " ".join(self.tokens(ids)))

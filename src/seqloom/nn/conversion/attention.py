@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import NoEquivalent
 from seqloom.nn.conversion.refusals import no_equivalent
-from seqloom.nn.conversion.weights import build_with
+from seqloom.nn.conversion.weights import build_with_weights
 from seqloom.nn.multihead import CrossAttention, MultiHeadAttention, SelfAttention
 
 PROJECTIONS = ("query", "key", "value")
@@ -37,7 +37,7 @@ def self_attention_from_torch(module: nn.MultiheadAttention, *, causal: bool = F
     if module.kdim != size:
         kind = f"{type(module).__name__} with kdim={module.kdim}"
         raise NoEquivalent(kind, "SelfAttention", f"its own size is {size}")
-    layer = build_with(lambda: SelfAttention(size, heads, causal=causal, dropout=dropout, bias=bias), weights)
+    layer = build_with_weights(lambda: SelfAttention(size, heads, causal=causal, dropout=dropout, bias=bias), weights)
     return layer.train(module.training)
 
 
@@ -50,7 +50,7 @@ def cross_attention_from_torch(module: nn.MultiheadAttention) -> CrossAttention:
     """
     weights, bias = weights_from_torch(module), module.in_proj_bias is not None
     size, heads, dropout = module.embed_dim, module.num_heads, module.dropout
-    layer = build_with(lambda: CrossAttention(size, module.kdim, heads, dropout=dropout, bias=bias), weights)
+    layer = build_with_weights(lambda: CrossAttention(size, module.kdim, heads, dropout=dropout, bias=bias), weights)
     return layer.train(module.training)
 
 
@@ -77,7 +77,7 @@ def attention_to_torch(layer: SelfAttention | CrossAttention) -> nn.MultiheadAtt
     """The module; if the layer is causal, each call needs a causal `attn_mask`."""
     check_layer(layer)
     size, memory_size = layer.input_size, layer.memory_size
-    module = build_with(
+    module = build_with_weights(
         lambda: nn.MultiheadAttention(
             size,
             layer.heads,

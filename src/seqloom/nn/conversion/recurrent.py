@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from seqloom.core.problem import NoEquivalent
 from seqloom.nn.cells import LSTM, RNN, Cell, GRUAfter, ReluRNN
 from seqloom.nn.conversion.refusals import no_equivalent
-from seqloom.nn.conversion.weights import build_with, load_copies
+from seqloom.nn.conversion.weights import build_with_weights, load_copies
 from seqloom.nn.deep_recurrent import recurrent_stack
 from seqloom.nn.dropout import DropoutBase, VariationalDropout
 from seqloom.nn.layer import Layer
@@ -88,7 +88,7 @@ def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> TorchRecurre
         for direction, suffix in zip(chain(*levels), suffixes(levels), strict=True)
         for name, weight in weights_to_torch(direction.cell).items()
     }
-    module = build_with(
+    module = build_with_weights(
         lambda: MODULES[type(cell)](
             cell.input_size,
             cell.hidden_size,

@@ -25,7 +25,7 @@ from seqloom.nn.conversion.attention import (
     self_attention_from_torch,
 )
 from seqloom.nn.conversion.refusals import no_equivalent
-from seqloom.nn.conversion.weights import build_with
+from seqloom.nn.conversion.weights import build_with_weights
 from seqloom.nn.dropout import Dropout
 from seqloom.nn.feed_forward import FeedForward
 from seqloom.nn.layer import Layer
@@ -114,7 +114,7 @@ def norm_from_torch(module: nn.Module) -> LayerNorm:
         why = "from_torch knows nn.LayerNorm over the last dimension, with a learned scale"
         raise NoEquivalent(f"the norm {module}", "seqloom", why)
     (size,), eps, bias = module.normalized_shape, module.eps, module.bias is not None
-    return build_with(lambda: LayerNorm(size, eps=eps, bias=bias), module.state_dict())
+    return build_with_weights(lambda: LayerNorm(size, eps=eps, bias=bias), module.state_dict())
 
 
 # To torch ---------------------------------------------------------------------------------------------------------
@@ -233,4 +233,4 @@ def activation_to_torch(module: nn.Module) -> Callable[[Tensor], Tensor]:
 
 def norm_to_torch(norm: LayerNorm) -> nn.LayerNorm:
     bias = norm.bias is not None
-    return build_with(lambda: nn.LayerNorm(norm.input_size, eps=norm.eps, bias=bias), norm.state_dict())
+    return build_with_weights(lambda: nn.LayerNorm(norm.input_size, eps=norm.eps, bias=bias), norm.state_dict())

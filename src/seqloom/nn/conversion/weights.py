@@ -9,10 +9,10 @@ from torch import Tensor, nn
 Module = TypeVar("Module", bound=nn.Module)
 
 
-def build_with(make: Callable[[], Module], weights: Mapping[str, Tensor | None]) -> Module:
+def build_with_weights(make: Callable[[], Module], weights: Mapping[str, Tensor | None]) -> Module:
     """The module that `make` builds, with copies of these weights, on their device. No random number is drawn.
 
-    >>> layer = build_with(lambda: nn.Linear(1, 1, bias=False), {"weight": torch.tensor([[2.0]]), "bias": None})
+    >>> layer = build_with_weights(lambda: nn.Linear(1, 1, bias=False), {"weight": torch.tensor([[2.0]]), "bias": None})
     >>> layer(torch.tensor([3.0]))
     tensor([6.], grad_fn=...)
     """
