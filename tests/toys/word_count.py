@@ -1,6 +1,6 @@
 """A task in one file: how many words has a text? It is registered in-process, and nothing in the package knows it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, ClassVar
 
@@ -110,10 +110,10 @@ class CountWords(RowTask[Model]):
         ]
         return Evaluation({"error": float(torch.cat(errors).abs().mean())})
 
-    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[Mapping[str, Any]]:
+    def predict(self, model: Model, texts: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
         source, lengths = pad_rows(self.encoders[TOKENIZER_FILE].encode_batch(list(texts)))
         counts = model.head.predict(model(source.to(device), lengths)[0], lengths)
-        return [{"text": text, "words": float(count)} for text, count in zip(texts, counts, strict=True)]
+        return [{"text": text, "words": round(float(count), 3)} for text, count in zip(texts, counts, strict=True)]
 
 
 TASK = CountWords
