@@ -10,9 +10,10 @@ import jaxtyping
 import pytest
 import torch
 
-import tests.shapes  # noqa: F401 (the hook below finds it by name)
+from tests.shapes import check_shapes
 from tests.temporary_parts import temporary_parts
 
+jaxtyping.jaxtyped = check_shapes
 jaxtyping.install_import_hook("seqloom", "tests.shapes.check")  # before anything imports seqloom
 torch.set_num_threads(1)  # one worker per core
 os.fsync = lambda fd: None  # no test cuts the power, and tests would mostly wait for the disk

@@ -1,8 +1,8 @@
-"""The run-time check behind the shapes: what an annotation promises is looked at in every call that a test makes."""
+"""The run-time check of shapes: every call in a test is checked against the shapes in the annotations of the function."""
 
 import re
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from operator import or_
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -10,6 +10,20 @@ from typing import Any, get_args, get_origin
 from beartype import BeartypeConf, beartype
 from beartype.door import is_bearable
 from beartype.roar import BeartypeDecorHintException
+from jaxtyping import jaxtyped
+
+
+def check_shapes(function: Any = None, *, typechecker: Any) -> Any:
+    """`jaxtyping.jaxtyped` for functions with shapes; others, which mypy has checked, stay as fast as they are."""
+    if function is None:
+        return partial(check_shapes, typechecker=typechecker)
+    inner = getattr(function, "__func__", getattr(function, "fget", function))  # of a classmethod or a property
+    annotations = getattr(inner, "__annotations__", {})
+    return jaxtyped(function, typechecker=typechecker) if has_shapes(annotations.values()) else function
+
+
+def has_shapes(hints: Iterable[Any]) -> bool:
+    return any(hasattr(hint, "dim_str") or has_shapes(get_args(hint)) for hint in hints)
 
 
 def check(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Integer
 from numpy import ndarray
 
+import seqloom
 from seqloom.core.config.data import TokenizedData
 from seqloom.core.config.section import Values, key, keys
 from seqloom.core.problem import DataError
@@ -117,3 +118,7 @@ class CountWords(RowTask[Model]):
 
 
 TASK = CountWords
+
+
+def register() -> None:
+    seqloom.register.task("count", __name__, summary="count the words of a text")
