@@ -1,4 +1,4 @@
-"""The run-time check of shapes: every call in a test is checked against the shapes in the annotations of the function."""
+"""The run-time check of shapes: every call in a test is checked against the shapes that the function declares."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -46,6 +46,7 @@ def register() -> None:
 
 # The task ------------------------------------------------------------------------------------------------------------
 
+
 def write_texts(path: Path) -> None:
     rows = [(" ".join(["word"] * (1 + n % 7)) + f" {n}", 2 + n % 7) for n in range(90)]
     path.write_text("text,words\n" + "".join(f"{text},{count}\n" for text, count in rows), encoding="utf-8")
