@@ -21,7 +21,7 @@ from seqloom.runs.devices import check_device
 from seqloom.runs.folder import RUNS, claim_folder, free_name, refuse_existing
 from seqloom.runs.recorded_parts import open_manifest
 from seqloom.runs.run import Run
-from seqloom.runs.run_config import on_device, read_experiment, with_data
+from seqloom.runs.run_config import read_experiment, with_data, with_device
 from seqloom.tasks.data_check import check_data
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
@@ -117,7 +117,7 @@ def resume(
         with atomic_io.lock_folder(folder):
             clean_up(folder, config.train.keep_checkpoints)
         return with_report(folder, lambda: Run(folder, "cpu", manifest, config))
-    session = open_session(on_device(with_data(config, folder, data), folder, device), listeners)
+    session = open_session(with_device(with_data(config, folder, data), folder, device), listeners)
     return with_report(folder, lambda: session.run(folder, config, listeners))
 
 

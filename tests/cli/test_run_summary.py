@@ -28,7 +28,7 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     first = next(index for index, line in enumerate(lines) if line.startswith("examples "))
     for line, source in zip(lines[first:], sources, strict=False):
         assert re.fullmatch(rf"(examples|        ) {re.escape(source)} → .+ \(expected: un \.\)", line)
-    assert lines[first + 5].startswith("looked   where it attention for one of them")
+    assert lines[first + 5].startswith("looked   where it looked for one of them")
     assert lines[first + 6 : first + 8] == ["Attention", "rows: written, columns: source"]
     for evaluation in (scores_of(Path("r")), json.loads(seqloom("evaluate", "r", "valid.tsv", "--json").out)):
         attention = evaluation["details"]["attention"]
@@ -39,7 +39,7 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     assert {len(line.split()[1]) for line in grid_lines} == {2 * 8}  # "one", five words, ".", the end
     (best,) = (line for line in lines if line.startswith("best "))
     assert ", with a beam of 4: " in best
-    assert "in training labels are smoothed by 0.1" in Path("r/report.html").read_text()
+    assert "label smoothing of 0.1 keeps the training loss above" in Path("r/report.html").read_text()
 
 
 def test_a_crafted_run_is_resumed(seqloom: Seqloom) -> None:

@@ -83,13 +83,13 @@ def test_a_run_goes_on_with_the_device_that_is_asked_for(
     seqloom("train", "tag", "names.conll", "--out", "r", *TINY)
     (files / "r/scores.json").unlink()
     typed: list[str | None] = []
-    on_device = api.on_device
+    with_device = api.with_device
 
     def heard(chosen: Experiment, folder: Path, device: str | None) -> Experiment:
         typed.append(device)
-        return on_device(chosen, folder, device)
+        return with_device(chosen, folder, device)
 
-    monkeypatch.setattr(api, "on_device", heard)
+    monkeypatch.setattr(api, "with_device", heard)
     assert seqloom("resume", "r", "--device", "cpu").code == 0
     (files / "r/scores.json").unlink()
     assert seqloom("resume", "r").code == 0

@@ -81,7 +81,7 @@ def test_names_of_open_registries_are_not_listed_twice() -> None:
     assert set(all_keys()["data.corpus"].choices) == {
         name for task in TASKS.values() for name in task.data_spec.corpora
     }
-    recurrent = {name for name, architecture in ARCHITECTURES.items() if architecture.family.begins_in_state}
+    recurrent = {name for name, architecture in ARCHITECTURES.items() if architecture.family.has_initial_state}
     assert set(registries["CELLS"]) == recurrent
 
 

@@ -20,8 +20,8 @@ from seqloom.core.problem import (
     as_key,
     conflict,
     end_sentence,
+    format_keys,
     format_problem,
-    name_keys,
     render,
 )
 
@@ -98,7 +98,7 @@ def test_nothing_from_outside_acts_on_a_terminal(hostile: str) -> None:
     sentence = str(DataError(f"{hostile}.csv:3", f"label {hostile}", f"Remove {hostile}", code="a"))
     assert sentence.isprintable()
     assert sentence.count("\\") == 3
-    assert name_keys(hostile) == hostile  # for a program
+    assert format_keys(hostile) == hostile  # for a program
 
 
 @given(st.text())

@@ -137,7 +137,7 @@ def test_writes_on_where_positions_can_not_be_read(monkeypatch: pytest.MonkeyPat
     model, options = bold(short), Decode(temperature=1.0, max_length=14)
     texts = collect(stream(model, PROMPTS, options=options, seed=2), len(PROMPTS))
     for user in ("kernels.masks", "nn.state", "nn.validation"):
-        monkeypatch.setattr(f"seqloom.{user}.readable", lambda _: False)
+        monkeypatch.setattr(f"seqloom.{user}.readable_without_sync", lambda _: False)
     assert collect(stream(model, PROMPTS, options=options, seed=2), len(PROMPTS)) == texts
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from seqloom.api import load, resume, start
 from seqloom.core.problem import RunError, UserError
 from seqloom.runs.run import Run
-from seqloom.runs.run_config import find_file, portable, with_data
+from seqloom.runs.run_config import find_file, with_data, without_local_paths
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.events import Event, Reading, Ready, Resume, Tick
@@ -69,7 +69,7 @@ def test_no_absolute_path_is_in_the_run(tmp_path: Path) -> None:
 
 def test_relative_names_stay() -> None:
     config = tiny("language", data={"corpus": None, "train": ["texts/*.txt", "/far/away/more.txt"], **NO_CORPUS})
-    data = portable(config).data
+    data = without_local_paths(config).data
     assert data.train == ("texts/*.txt", "more.txt")
     assert config.data.train[1] == "/far/away/more.txt"
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
-from seqloom.cli.console import output, waiting
+from seqloom.cli.console import show_spinner, stdout
 from seqloom.cli.errors import INVALID_INPUT, key_formatter
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ def run(request: "Request", options: Mapping[str, Any]) -> int:
     """Print the problems; the exit code says whether training would accept the data."""
     from seqloom.tasks.data_check import check_data
 
-    config, console, format_key = request.experiment(), output(), key_formatter(request.option)
-    with waiting(console, "reading the data …"):
+    config, console, format_key = request.experiment(), stdout(), key_formatter(request.option)
+    with show_spinner(console, "reading the data …"):
         inspection = check_data(config)
     if options["json"]:
         click.echo(json.dumps(inspection.as_json(format_key), ensure_ascii=False))

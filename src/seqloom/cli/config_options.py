@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 SEED = Key("", "seed", "Decides weights, order and dropout (--data.seed: splits and corpora).", (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
-MAX_CHOICES = 8  # of more, only the first are listed
+MAX_CHOICES = 8  # a longer list is cut
 COMMON = "Common options"
 ALL_SECTIONS = ("", "data", "model", "train", "decode")
-FOR_HELP = "seqloom.cli.for_help"  # in a context: options are made for the help, with the defaults of a config
+FOR_HELP = "seqloom.cli.for_help"  # key of `ctx.meta`, set while the help is formatted: options then show defaults
 
 
 class KeyOption(RichOption):
-    """The option of a key. Its value stays text: the schema validates it, as it does for a config file."""
+    """The option of a config key. Its value stays a string: the config validates it, as it does for a file."""
 
     def __init__(self, key: Key, default: object, *, hidden: bool) -> None:
         names = [SHORT[key.dotted], key.option] if key.dotted in SHORT else [key.option]
@@ -44,7 +44,7 @@ class KeyOption(RichOption):
         is_bool, is_arch = key.kind is bool, key.dotted == "model.arch"
         metavar = {"model.arch": "NAME", "data.languages": "CODES"}.get(key.dotted)
         super().__init__(
-            [parameter(key), f"{names[0]}/--no-{names[0][2:]}" if is_bool else names[0], *names[1:]],
+            [parameter_name(key), f"{names[0]}/--no-{names[0][2:]}" if is_bool else names[0], *names[1:]],
             default=None,
             multiple=key.kind is tuple,
             type=bool if is_bool else str,
@@ -58,7 +58,7 @@ class KeyOption(RichOption):
     def get_rich_table_row(
         self, ctx: "RichContext", formatter: "RichHelpFormatter", panel: "RichOptionPanel | None" = None
     ) -> "RichPanelRow":
-        """The option; its description, choices and default."""
+        """Two cells: the option; its description, choices and default."""
         name, key = self.opts[0], self.key
         left = Text(f"--[no-]{name[2:]}" if key.kind is bool else name, "bold cyan")
         if key.kind is not bool:
@@ -71,22 +71,22 @@ class KeyOption(RichOption):
         return [left, right]
 
 
-def parameter(key: Key) -> str:
-    """The identifier of a key in click."""
+def parameter_name(key: Key) -> str:
+    """The name of a key's parameter in click."""
     return key.dotted.replace(".", "__")
 
 
 def choices_of(key: Key) -> str:
-    """The choices of a key; of many, the first and the user's own."""
+    """The choices of a key; a long list is cut to its first names and those that the user registered."""
     if len(key.choices) <= MAX_CHOICES + 1:
         return ", ".join(key.choices)
-    own = [name for name in key.choices if any(names.origin(name) for names in Names.all)]
-    first = [name for name in key.choices if name not in own]
-    return ", ".join([*first[:MAX_CHOICES], "…", *own])
+    registered = [name for name in key.choices if any(names.origin(name) for names in Names.all)]
+    others = [name for name in key.choices if name not in registered]
+    return ", ".join([*others[:MAX_CHOICES], "…", *registered])
 
 
 def format_default(default: object) -> str:
-    """A default as one would type it; empty for none."""
+    """A default as it is typed on the command line; empty if there is none."""
     match default:
         case None | () | "":
             return ""
@@ -103,20 +103,20 @@ def format_default(default: object) -> str:
 def key_options(
     _changes: int, sections: tuple[str, ...], task: str | None, arch: str | None, size: str | None
 ) -> tuple[KeyOption, ...]:
-    """An option for each key. Those of other sections, tasks and architectures are accepted, but hidden.
+    """An option for each key. Keys of other sections, tasks and architectures are accepted, but hidden.
 
-    _changes: the number of registered names, so that the cache ends when one is added
+    _changes: the number of changes to registries; a new name makes the cached options out of date
     """
     config = None
     if task in TASKS and (arch is None or arch in ARCHITECTURES) and (size is None or size in SIZES):
         config = experiment({"task": task, "model": {k: v for k, v in (("arch", arch), ("size", size)) if v}})
     keys = all_keys()
-    common = [*map(keys.__getitem__, SHORT), SEED]
+    common = [*(keys[dotted] for dotted in SHORT), SEED]
     others = (key for dotted, key in keys.items() if dotted not in SHORT)
-    return tuple(option_of(key, config, key.section in sections) for key in (*common, *others))
+    return tuple(make_option(key, config, key.section in sections) for key in (*common, *others))
 
 
-def option_of(key: Key, config: Experiment | None, shown: bool) -> KeyOption:
+def make_option(key: Key, config: Experiment | None, shown: bool) -> KeyOption:
     """The option of a key, with its default in this config; hidden if the config does not have the key."""
     if config is None:
         return KeyOption(key, None, hidden=not (shown and (key.dotted in SHORT or not key.section)))
@@ -132,9 +132,10 @@ def option_of(key: Key, config: Experiment | None, shown: bool) -> KeyOption:
 class TaskCommand(Command):
     """`seqloom NAME TASK FILE… --any.key value`, in any order.
 
-    run: called with the request and the values of the command's own options
-    sections: those of the config that change what the command does ("" is the seed); options of others are accepted,
-        so that the same words work with every command, but hidden
+    run: called with the request and the values of `options`
+    options: those of this command only
+    sections: the config sections that the command uses ("" is the seed). Options of other sections are accepted but
+        hidden, so that the same arguments work with every command
     """
 
     def __init__(
@@ -149,9 +150,7 @@ class TaskCommand(Command):
             name=name,
             help=summary,
             short_help=summary,
-            context_settings={
-                "token_normalize_func": lambda word: word.replace("_", "-")
-            },  # on_bad_line is on-bad-line
+            context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},  # --data.on_bad_line
             options_metavar="[--OPTION VALUE]...",
         )
         self.run, self.options, self.sections = run, tuple(options), sections
@@ -162,22 +161,22 @@ class TaskCommand(Command):
             option.panel = COMMON
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """All keys as options; which of them the help shows depends on the task, model and size."""
+        """All parameters. Which of them the help shows depends on the task, model and size."""
         seen = ctx.meta[TASK_MODEL_SIZE] if FOR_HELP in ctx.meta else (None, None, None)
         keys = key_options(Names.changes, self.sections, *seen)
         common = [option for option in keys if option.panel == COMMON]
         others = [option for option in keys if option.panel != COMMON]
-        help_options = [option for option in [self.get_help_option(ctx)] if option]  # type: ignore[arg-type]
-        for option in help_options:
-            option.panel = COMMON  # type: ignore[attr-defined]
-        return [self.words, *common, self.config, code_option(COMMON), *self.options, *help_options, *others]
+        help_option = self.get_help_option(ctx)  # type: ignore[arg-type]
+        assert help_option is not None
+        help_option.panel = COMMON  # type: ignore[attr-defined]
+        return [self.words, *common, self.config, code_option(COMMON), *self.options, help_option, *others]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find task, model and size first, since the help depends on them."""
         try:
             values, _, _ = self.make_parser(ctx).parse_args(list(args))
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # for the sentence, which names the command and the task
+            error.ctx = error.ctx or ctx  # the message names the command and the task
             ctx.meta[TASK_MODEL_SIZE] = (next((word for word in args if word in TASKS), None), None, None)
             raise
         words = values.get("words")  # click has a sentinel for a missing value
@@ -187,11 +186,11 @@ class TaskCommand(Command):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]
-        shown = copy(self)
         ctx.meta.setdefault(TASK_MODEL_SIZE, (None, None, None))
         ctx.meta[FOR_HELP] = True
-        shown.help = task_help(str(self.name), ctx.meta[TASK_MODEL_SIZE][0], self.help or "")
-        super(TaskCommand, shown).format_help(ctx, formatter)
+        command = copy(self)
+        command.help = task_help(str(self.name), ctx.meta[TASK_MODEL_SIZE][0], self.help or "")
+        super(TaskCommand, command).format_help(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         from seqloom.cli.errors import keys_as_options

@@ -1,4 +1,4 @@
-"""How commands print: labelled lines, figures, and a spinner while something takes long."""
+"""How commands print: labeled lines, figures, and a spinner while something takes long."""
 
 import shlex
 import shutil
@@ -36,12 +36,12 @@ class Output(Console):
         raise BrokenPipeError
 
 
-def output() -> Console:
+def stdout() -> Console:
     """Standard output. Text from a file or a model is never read as markup."""
     return Output(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 
-def errors() -> Console:
+def stderr() -> Console:
     """Standard error."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
@@ -69,13 +69,13 @@ def print_unwrapped(console: Console, label: str, text: str) -> None:
     console.print(Text.assemble((f"{label:<{INDENT - 1}} ", "bold cyan"), render(text)), soft_wrap=True)
 
 
-def block(console: Console, text: Text) -> None:
+def print_indented(console: Console, text: Text) -> None:
     """Lines of text below a label."""
     console.print(Padding(text, (0, 0, 0, INDENT)) if console.is_terminal else text)
 
 
-def show(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
-    """Print what a task's report has for the terminal: a labelled line, a line, or a figure."""
+def print_item(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
+    """Print what a task's report has for the terminal: a labeled line, a line, or a figure."""
     from seqloom.tasks.report import Remark
     from seqloom.views.terminal import draw
     from seqloom.views.terminal_cells import charset_of
@@ -114,7 +114,7 @@ def program() -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-class Waiting:
+class TimedSpinner:
     """A spinner with a message and the time passed; empty at first."""
 
     def __init__(self, message: str) -> None:
@@ -130,10 +130,10 @@ class Waiting:
 
 
 @contextmanager
-def waiting(console: Console, message: str) -> Iterator[None]:
+def show_spinner(console: Console, message: str) -> Iterator[None]:
     """Show a spinner within the block, on a terminal."""
     if not is_live(console):
         yield
         return
-    with Live(get_renderable=Waiting(message).line, console=console, transient=True, refresh_per_second=8):
+    with Live(get_renderable=TimedSpinner(message).line, console=console, transient=True, refresh_per_second=8):
         yield

@@ -14,7 +14,7 @@ HELP = {
     "max_length": ("N", "The largest number of tokens to generate."),
     "min_length": ("N", "The smallest number of tokens to generate."),
     "no_repeat_ngram": ("N", "Generate no sequence of N tokens twice."),
-    "temperature": ("X", "Sample: below 1 is safer, above 1 is bolder; 0 takes the most probable token."),
+    "temperature": ("X", "Sample: below 1 favors likely tokens, above 1 unlikely ones; 0 takes the most probable."),
     "top_k": ("N", "Sample from the N most probable tokens only."),
     "top_p": ("X", "Sample from the most probable tokens that together have this probability."),
     "min_p": ("X", "Sample from tokens at least X times as probable as the most probable one."),

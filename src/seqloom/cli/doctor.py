@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from seqloom.cli.console import output, print_labeled, waiting
+from seqloom.cli.console import print_labeled, show_spinner, stdout
 from seqloom.cli.help import Command
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from torch import nn
 
 PACKAGES = ("numpy", "tokenizers", "safetensors", "pydantic", "click", "rich")
-EXTRAS = {"track": "TensorBoard files (--train.tensorboard)"}  # that this version uses, and for what
+EXTRAS = {"track": "TensorBoard files (--train.tensorboard)"}  # optional dependencies, and what they are for
 
 
 @click.command(cls=Command, short_help="Show versions, devices, and which backends work here.")
 def doctor() -> None:
-    """Show what this machine has: versions, devices, memory, the cache, and which backends work here, or why not.
+    """Show versions, devices, memory, the cache, and which backends work on this machine, or why they do not.
 
     \b
     Example:
@@ -32,11 +32,11 @@ def doctor() -> None:
     from seqloom.data.cache import cache_folder
     from seqloom.views.format import byte_size
 
-    console = output()
-    print_labeled(console, "seqloom", f"{installed('seqloom')}, in {Path(__file__).parents[1]}")
+    console = stdout()
+    print_labeled(console, "seqloom", f"{package_version('seqloom')}, in {Path(__file__).parents[1]}")
     print_labeled(console, "python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
-    print_labeled(console, "packages", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
-    with waiting(console, "starting torch …"):
+    print_labeled(console, "packages", ", ".join(f"{name} {package_version(name)}" for name in PACKAGES))
+    with show_spinner(console, "starting torch …"):
         from seqloom.kernels.vendor import BACKENDS
     for label, text in torch_lines():
         print_labeled(console, label, text)
@@ -47,7 +47,7 @@ def doctor() -> None:
     advice = "it may be deleted at any time; SEQLOOM_CACHE names another folder"
     print_labeled(console, "cache", f"{folder}: {byte_size(size)} ({advice})")
     for name, purpose in EXTRAS.items():
-        missing = any(installed(package) == "missing" for package in packages_of(name))
+        missing = any(package_version(package) == "missing" for package in packages_of(name))
         state = f"missing; get it with `pip install 'seqloom[{name}]'`" if missing else "installed"
         print_labeled(console, "extra", f"{name}, for {purpose}: {state}")
 
@@ -59,11 +59,11 @@ def packages_of(extra: str) -> list[str]:
     ['tensorboard']
     """
     requirements = [line.partition(";") for line in metadata.requires("seqloom") or ()]
-    wanted = re.compile(rf"extra == ['\"]{extra}['\"]")
-    return [re.split(r"[^\w.-]", name)[0] for name, _, condition in requirements if wanted.search(condition)]
+    condition = re.compile(rf"extra == ['\"]{extra}['\"]")
+    return [re.split(r"[^\w.-]", name)[0] for name, _, marker in requirements if condition.search(marker)]
 
 
-def installed(package: str) -> str:
+def package_version(package: str) -> str:
     """The version of a package, or `missing`."""
     try:
         return metadata.version(package)
@@ -72,7 +72,7 @@ def installed(package: str) -> str:
 
 
 def torch_lines() -> Iterator[tuple[str, str]]:
-    """Torch, threads, memory and devices."""
+    """Labels and texts about torch, threads, memory and devices."""
     import torch
 
     from seqloom.views.format import byte_size
@@ -86,22 +86,22 @@ def torch_lines() -> Iterator[tuple[str, str]]:
         free = f", {byte_size(page * os.sysconf('SC_AVPHYS_PAGES'))} free" if has_free else ""
         yield "memory", f"{byte_size(page * total)}{free}"
     yield "cpu", "usable"
-    without = "this torch is built without it"
+    not_built = "this torch is built without it"
     if torch.cuda.is_available():
         for number in range(torch.cuda.device_count()):
             device = torch.cuda.get_device_properties(number)
             yield "cuda", f"usable: {device.name}, {byte_size(device.total_memory)}"
     else:
-        yield "cuda", f"not usable: {without if cuda is None else 'torch finds no device or driver'}"
+        yield "cuda", f"not usable: {not_built if cuda is None else 'torch finds no device or driver'}"
     if torch.backends.mps.is_available():
         yield "mps", "usable: Apple GPU"
     else:
         built = torch.backends.mps.is_built()
-        yield "mps", f"not usable: {'torch finds no Apple GPU' if built else without}"
+        yield "mps", f"not usable: {'torch finds no Apple GPU' if built else not_built}"
 
 
 def describe_backend(name: str) -> str:
-    """Which recurrences a backend runs, by running each, and why it can't run the others."""
+    """Run each recurrence on a backend, and describe which work and why the others do not."""
     import torch
 
     from seqloom.core.problem import UnavailableBackend
@@ -127,7 +127,7 @@ def describe_backend(name: str) -> str:
 
 
 def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
-    """The backends that compute the recurrences and the attention of a model, as `seqloom.kernels` chooses them."""
+    """The kernels that compute the recurrences and the attention of a model on a device."""
     import torch
 
     from seqloom.kernels.recurrence import Recurrence
@@ -145,8 +145,8 @@ def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
             if choose_backend(recurrence) is not REFERENCE:
                 name = vendor_kernel(str(equation), device)
             else:
-                after = f"{equation}-after"
-                name = "reference loop" + f" ({after} has a faster kernel)" * (after in Vendor.equations)
+                variant = f"{equation}-after"
+                name = "reference loop" + f" ({variant} has a faster kernel)" * (variant in Vendor.equations)
             names[name] = None
         elif isinstance(layer, Attention):
             names["scaled_dot_product_attention" if layer.fused else "unfused attention"] = None
@@ -154,12 +154,12 @@ def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
 
 
 def vendor_kernel(equation: str, device: "torch.device") -> str:
-    """The library in which torch runs a recurrence on a device, and its kernel."""
+    """The library and kernel that run a recurrence on a device."""
     import torch
 
     kernel = {"lstm": "LSTM", "gru-after": "GRU"}.get(equation, "RNN")
     if device.type == "cuda" and torch.backends.cudnn.enabled:
         return f"cuDNN {kernel}"
     if device.type == "cpu" and kernel == "LSTM" and torch.backends.mkldnn.is_available():
-        return "oneDNN LSTM"  # the others are loops of ATen
+        return "oneDNN LSTM"  # torch runs the others as ATen loops
     return f"ATen {kernel}"

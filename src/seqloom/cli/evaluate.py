@@ -1,11 +1,11 @@
-"""`seqloom evaluate`: the scores of a run on other files."""
+"""`seqloom evaluate`: evaluate a run on other files."""
 
 import json
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from seqloom.cli.console import output, print_labeled, show, waiting
+from seqloom.cli.console import print_item, print_labeled, show_spinner, stdout
 from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 
@@ -16,7 +16,7 @@ OPTIONS = ("beam_size", "length_penalty", "max_length", "min_length", "no_repeat
 
 
 class EvaluateCommand(Command):
-    """A command with an option for each key about files, of every task, including those registered later."""
+    """A command with an option for each config key that describes files, of every task, registered ones included."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *file_options()]
@@ -39,8 +39,7 @@ def file_options() -> list["KeyOption"]:
 @click.option("--json", "as_json", is_flag=True, help="Print scores and details as one JSON object.")
 @decode_options(OPTIONS)
 def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **options: Any) -> None:
-    """Evaluate a run on files that it was not trained on. They are read as the training files were, unless an option
-    changes that.
+    """Evaluate a run on other files. They are read like the training files, unless an option changes that.
 
     \b
     Examples:
@@ -53,9 +52,9 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     from seqloom.cli.errors import dotted_option, keys_as_options
     from seqloom.data.paths import expand
 
-    loaded, console = api.load(run, device), output()
+    loaded, console = api.load(run, device), stdout()
     expand(files)  # a missing file is an error before torch is imported
-    with waiting(console, "starting torch …"):
+    with show_spinner(console, "starting torch …"):
         from seqloom.tasks.metrics.registry import readable
         from seqloom.tasks.registry import TASKS
         from seqloom.training.events import jsonable
@@ -66,7 +65,7 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     data = {name: value for name, value in data.items() if value is not None}
     with (
         keys_as_options(lambda key: option_of(key) or dotted_option(key)),
-        waiting(console, f"evaluating on {files[0]} …"),
+        show_spinner(console, f"evaluating on {files[0]} …"),
     ):
         evaluation = loaded.evaluate(files, data=data, decode=decode_values(options))
     scores, details = jsonable(evaluation.scores), jsonable(evaluation.details)
@@ -77,5 +76,5 @@ def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **opt
     print_labeled(console, "data", str(evaluation.details["data"]))
     rows = tuple((readable(name), value) for name, value in evaluation.scores.items())
     report = TASKS[loaded.manifest.task].report(scores, details)
-    for shown in (Table("", ("score", "value"), rows), *report.evaluation_lines()):
-        show(console, shown, max_width=100)
+    for item in (Table("", ("score", "value"), rows), *report.evaluation_lines()):
+        print_item(console, item, max_width=100)

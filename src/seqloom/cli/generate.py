@@ -6,7 +6,7 @@ import sys
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import errors, output, waiting
+from seqloom.cli.console import show_spinner, stderr, stdout
 from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 from seqloom.core.problem import UserError
@@ -22,7 +22,7 @@ OPTIONS = (
 @click.option("--prompt", metavar="TEXT", help="The text to continue.")
 @decode_options(
     OPTIONS,
-    temperature="Below 1 is safer, above 1 is bolder, 0 takes the most probable token. [as trained: 0.8]",
+    temperature="Below 1 favors likely tokens, above 1 unlikely ones; 0 takes the most probable. [as trained: 0.8]",
     max_length="The largest number of tokens to generate. [as trained: 400]",
     seed="The same seed generates the same text; without one, the seed is printed.",
     beam_size="Beam search with N hypotheses, instead of sampling.",
@@ -41,14 +41,14 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
     from seqloom.cli.errors import keys_as_options
     from seqloom.models.family import Use
 
-    loaded, console = api.load(run, device), output()
+    loaded, console = api.load(run, device), stdout()
     if loaded.experiment.use is not Use.GENERATE:
         message = f"`generate` needs a language model, and this is a run of {loaded.manifest.task}"
         raise UserError(message, f"Use `seqloom predict {run}`", location=run)
     values = decode_values(options)
     with keys_as_options(option_of):
         decode = loaded.decode_options(values)
-    with waiting(console, "starting torch …"):
+    with show_spinner(console, "starting torch …"):
         from seqloom.cli.predict import UnknownSymbols
         from seqloom.views.format import visible
 
@@ -58,21 +58,21 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
     prompt = prompt if prompt is not None else decode.prompt
     unknown = UnknownSymbols(loaded.task)
     unknown.add([prompt])
-    unknown.warn(errors())
+    unknown.warn(stderr())
     tokens = loaded.stream(prompt, **values)
     if as_json:
         result: dict[str, object] = {"prompt": prompt, "text": "".join(tokens)}
         result |= {"seed": decode.seed} if decode.seed is not None else {}
         click.echo(json.dumps(result, ensure_ascii=False))
         return
-    first = next(tokens, "")  # an error comes before anything is printed
-    clean = visible if console.is_terminal else str
-    console.print(Text(clean(prompt), "bold"), end="", soft_wrap=True)
-    sys.stdout.write(clean(first))
+    first = next(tokens, "")  # an error is raised before anything is printed
+    escape = visible if console.is_terminal else str  # control characters
+    console.print(Text(escape(prompt), "bold"), end="", soft_wrap=True)
+    sys.stdout.write(escape(first))
     for token in tokens:
-        sys.stdout.write(clean(token))
+        sys.stdout.write(escape(token))
         sys.stdout.flush()
     sys.stdout.write("\n")
     sys.stdout.flush()
     if decode.seed is not None and options["seed"] is None:
-        errors().print(Text(f"seed {decode.seed}", "dim"))
+        stderr().print(Text(f"seed {decode.seed}", "dim"))

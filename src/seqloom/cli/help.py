@@ -26,35 +26,35 @@ NOTES = {
 
 
 def task_help(command: str, task: str | None, summary: str) -> str:
-    """The help text of a command for one task, or for all; a paragraph that begins with \\b keeps its lines."""
+    """The help text of a command for one task, or for all. Click does not wrap a paragraph that begins with \\b."""
     if task is None or task not in TASKS:
         lines = "\n".join(
             f"  {name:<10}{entry.summary}\n{'':12}reads {entry.data_spec.description}" for name, entry in TASKS.items()
         )
         paragraphs = [summary, NOTES[command], f"\b\nTasks:\n{lines}"]
         examples = [f"seqloom {command} {name} {entry.config.help.file}" for name, entry in TASKS.items()]
-        more = f"`seqloom {command} TASK --help` lists the options of a task and their defaults."
+        closing = f"`seqloom {command} TASK --help` lists the options of a task and their defaults."
     else:
         paragraphs, examples = [TASKS[task].config.help.paragraph, NOTES[command]], example_lines(command, task)
-        more = "Options may be in any position. The value `none` unsets an optional key. Defaults are in brackets."
+        closing = "Options may be in any position. The value `none` unsets an optional key. Defaults are in brackets."
     commands = "\n".join(f"  $ {line}" for line in examples)
-    return "\n\n".join([*paragraphs, f"\b\nExamples:\n{commands}", more])
+    return "\n\n".join([*paragraphs, f"\b\nExamples:\n{commands}", closing])
 
 
 def example_lines(command: str, task: str) -> list[str]:
-    words, start = TASKS[task].config.help, f"seqloom {command} {task}"
-    lines = [f"{start} {words.file}", f"{start} {words.file} {words.option}", f"{start} {words.more}"]
+    example, start = TASKS[task].config.help, f"seqloom {command} {task}"
+    lines = [f"{start} {example.file}", f"{start} {example.file} {example.option}", f"{start} {example.more}"]
     if command == "train":
-        lines = [f"{start:<40} # no file: an embedded corpus", *lines, f"{start} {words.file} --dry-run"]
+        lines = [f"{start:<40} # no file: an embedded corpus", *lines, f"{start} {example.file} --dry-run"]
     return lines
 
 
 class _FormattedHelp(RichCommand):
-    """A command whose help text keeps examples as they are and highlights commands."""
+    """A command whose help text keeps the lines of examples and highlights commands."""
 
     def format_help_text(self, ctx: "RichContext", formatter: "RichHelpFormatter") -> None:  # type: ignore[override]
         for paragraph in cleandoc(self.help or "").split("\n\n"):
-            keeps_lines = paragraph.startswith("\b")  # click's sign for it
+            keeps_lines = paragraph.startswith("\b")
             text = Text(paragraph.removeprefix("\b").strip("\n") if keeps_lines else " ".join(paragraph.split()))
             text.highlight_regex(r"(?m)(?<=^  \$ ).*?(?= +#|$)", "bold cyan")
             text.highlight_regex(r"(?m) +# .*$", "dim")
@@ -63,16 +63,16 @@ class _FormattedHelp(RichCommand):
             formatter.write(Padding(text, (0, 1, 1, 1)))
 
     def get_help(self, ctx: "click.Context") -> str:
-        """The whole help, without the spaces that pad lines to the width of the terminal."""
+        """The help without the spaces with which rich pads lines to the width of the terminal."""
         return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
 
 
 class Command(_FormattedHelp, CodeCommand):
-    """A command of seqloom."""
+    """A command that formats its help and loads --code files."""
 
 
 class Group(_FormattedHelp, RichGroup):  # type: ignore[misc]
-    """All commands, in the order in which they were added."""
+    """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: "click.Context") -> list[str]:
         return list(self.commands)

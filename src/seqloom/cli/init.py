@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
-from seqloom.cli.console import command, output, print_unwrapped
+from seqloom.cli.console import command, print_unwrapped, stdout
 
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def run(request: "Request", options: Mapping[str, Any]) -> None:
     from seqloom import api
 
-    path, console = options["out"], output()
+    path, console = options["out"], stdout()
     api.write_config(request.experiment(), path)
     print_unwrapped(console, "wrote", path)
     print_unwrapped(console, "next", command("train", "--config", path))

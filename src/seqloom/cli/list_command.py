@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import output, print_labeled
+from seqloom.cli.console import print_labeled, stdout
 from seqloom.cli.help import Command
 
 KINDS = ("tasks", "models", "corpora", "parts")
@@ -27,7 +27,7 @@ def list_command(kind: str | None) -> None:
     """
     from seqloom.core.registry import user_defined_parts
 
-    console, tables = output(), {"tasks": tasks, "models": models, "corpora": corpora, "parts": parts}
+    console, tables = stdout(), {"tasks": tasks, "models": models, "corpora": corpora, "parts": parts}
     for index, name in enumerate([kind] if kind else KINDS if user_defined_parts() else KINDS[:-1]):
         if index:
             click.echo()

@@ -12,7 +12,7 @@ from rich_click import RichHelpConfiguration
 
 from seqloom import __version__
 from seqloom.cli.check import check
-from seqloom.cli.console import errors
+from seqloom.cli.console import stderr
 from seqloom.cli.doctor import doctor
 from seqloom.cli.errors import BROKEN_PIPE, failure
 from seqloom.cli.evaluate import evaluate
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sentence, code = failure(error)
         with contextlib.suppress(OSError, ValueError):
             if sentence is not None:
-                errors().print(Text.assemble(("seqloom: ", "bold red"), sentence))
+                stderr().print(Text.assemble(("seqloom: ", "bold red"), sentence))
             else:  # the reader of the pipe is gone: what is flushed at exit goes nowhere
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code if isinstance(code, int) else 0

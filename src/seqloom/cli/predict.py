@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import errors, output, show, waiting
+from seqloom.cli.console import print_item, show_spinner, stderr, stdout
 from seqloom.cli.decode_options import decode_options, decode_values, option_of
 from seqloom.cli.help import Command
 from seqloom.core.problem import DataError, TextError, UserError
@@ -87,8 +87,8 @@ def predict(
             advice = f'Give a text (`seqloom predict {run} "a text"`), a --file, or standard input'
             raise UserError("nothing to read", advice, code="no-input")
         files = ("-",)
-    console = output()
-    with waiting(console, "starting torch …"):
+    console = stdout()
+    with show_spinner(console, "starting torch …"):
         from seqloom.training.events import jsonable
         from seqloom.views.alignment import alignment
 
@@ -111,14 +111,14 @@ def predict(
             for line in answer_lines(answer, console.width if console.is_terminal else None):
                 console.print(line, soft_wrap=True)
             if draw == "attention" and "attention" in answer:
-                show(console, alignment(answer).figure)
+                print_item(console, alignment(answer).figure)
                 console.print()
             elif draw == "attention":
                 console.print(Text("this model has no attention to show", "yellow"))
         sys.stdout.flush()
-    unknown.warn(errors())
+    unknown.warn(stderr())
     if "seed" in values and options["seed"] is None:
-        errors().print(Text(f"seed {values['seed']}", "dim"))
+        stderr().print(Text(f"seed {values['seed']}", "dim"))
 
 
 class UnknownSymbols:

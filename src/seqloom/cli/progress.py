@@ -12,7 +12,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from seqloom.cli.console import Waiting, is_live, print_labeled
+from seqloom.cli.console import TimedSpinner, is_live, print_labeled
 from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Average, Event, Reading, Ready, Resume, Sample, Skip, Tick, Valid
 from seqloom.views.format import rounded
@@ -44,7 +44,7 @@ class Progress:
         self.best: Valid | None = None
         self.skipped = 0
         self.session: Session | None = None  # None until the data is read and the model is built
-        self._waiting = Waiting("starting torch …")
+        self._waiting = TimedSpinner("starting torch …")
         self._tick: Tick | None = None
         self._first_step = 0  # of this session; it warms up, and does not count for the rate
         self._tokens, self._seconds = 0, 0.0  # of the steps since then, without validation
@@ -70,10 +70,10 @@ class Progress:
                 files = f"reading {first}{f' and {len(others)} more' if others else ''} …"
                 self.wait(f"making the corpus {source.corpus} …" if source.corpus else files)
             case Ready():
-                from seqloom.cli.run_summary import introduce
+                from seqloom.cli.run_summary import show_start
 
                 self.session = event.session
-                introduce(self.console, event.session, event.model, event.steps, event.parameters)
+                show_start(self.console, event.session, event.model, event.steps, event.parameters)
                 self.wait("first step …")
             case Tick():
                 self._add_tick(event)
@@ -121,7 +121,7 @@ class Progress:
 
     def wait(self, message: str) -> None:
         """Show a spinner with this message until the first step."""
-        self._waiting = Waiting(message)
+        self._waiting = TimedSpinner(message)
 
     def example_input(self, folder: Path) -> str:
         """An input to try the run in this folder with."""

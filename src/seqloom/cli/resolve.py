@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 from rich_click import RichCommand, RichOption
 
-from seqloom.cli.console import CODE, errors
+from seqloom.cli.console import CODE, stderr
 from seqloom.cli.errors import preferred_option
 from seqloom.core.code_file import load_code
 from seqloom.core.config.migration import older_names
@@ -82,7 +82,7 @@ def show_warning(
     default: Callable[..., None], message: Warning | str, category: type[Warning], *location: object
 ) -> None:
     if issubclass(category, PartWarning):
-        errors().print(Text.assemble(("warning ", "bold yellow"), str(message)))
+        stderr().print(Text.assemble(("warning ", "bold yellow"), str(message)))
     else:
         default(message, category, *location)
 
@@ -102,7 +102,7 @@ class Request:
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> "Request":
-        """From the values that click has parsed, named by `config_options.parameter`."""
+        """From the values that click has parsed, named by `config_options.parameter_name`."""
         options: Values = {}
         for dotted, key in all_keys().items():
             value = params.get(dotted.replace(".", "__"))

@@ -2,7 +2,7 @@
 
 import rich_click as click
 
-from seqloom.cli.console import command, output, print_labeled, print_unwrapped
+from seqloom.cli.console import command, print_labeled, print_unwrapped, stdout
 from seqloom.cli.help import Command
 
 DATA_HELP = "Where the data files are now, if they were moved (repeatable)."
@@ -28,13 +28,13 @@ def resume(run: str, data: tuple[str, ...], device: str | None) -> None:
     from seqloom import api
     from seqloom.cli.progress import Progress
 
-    console = output()
+    console = stdout()
     with Progress(console) as progress:
         result = api.resume(run, data, [progress], device)
     if progress.session is None:
         print_labeled(console, "finished", f"{run} is complete: there is nothing left to do")
         print_unwrapped(console, "next", command("report", run))
     else:
-        from seqloom.cli.run_summary import show_ending
+        from seqloom.cli.run_summary import show_results
 
-        show_ending(console, result, progress)
+        show_results(console, result, progress)

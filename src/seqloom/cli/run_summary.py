@@ -1,4 +1,4 @@
-"""What the terminal shows of a run: before the first step, of a dry run, and after the last step."""
+"""What the terminal shows before the first step of a run, in a dry run, and after the last step."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from seqloom.cli.console import block, command, is_live, print_labeled, print_unwrapped, show
+from seqloom.cli.console import command, is_live, print_indented, print_item, print_labeled, print_unwrapped
 from seqloom.cli.doctor import backend_names
 from seqloom.cli.progress import Progress, epoch_and_step, format_scores
 from seqloom.core.config.toml import to_toml
 from seqloom.core.run_format import REPORT
 from seqloom.lens.report import Report, report
-from seqloom.lens.report_figures import loss
+from seqloom.lens.report_figures import loss_figure
 from seqloom.models.family import Use
 from seqloom.runs.devices import device_name
 from seqloom.runs.run import Run
@@ -32,8 +32,8 @@ CURVE_HEIGHT, CURVE_MIN_WIDTH = 7, 60
 MAX_SAMPLE = 600  # characters
 
 
-def introduce(console: Console, session: Session, model: "nn.Module", steps: int, parameters: int) -> None:
-    """Print the data, the model, and the device with the backends that compute the model there."""
+def show_start(console: Console, session: Session, model: "nn.Module", steps: int, parameters: int) -> None:
+    """Print the data, the model, the device and the backends."""
     config, source = session.experiment, session.source
     if source.corpus:
         name = f"{source.corpus} (embedded)"
@@ -48,20 +48,20 @@ def introduce(console: Console, session: Session, model: "nn.Module", steps: int
     print_labeled(console, "device", f"{backends} (see `seqloom doctor`)")
     if config.train.steps is None and steps < FEW_STEPS:
         option = f"--train.epochs {-(-FEW_STEPS // steps) * (config.train.epochs or 1)}"
-        few = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
-        print_labeled(console, "note", f"{few}; {option} would be {FEW_STEPS} or more")
+        message = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
+        print_labeled(console, "note", f"{message}; {option} would be {FEW_STEPS} or more")
 
 
 def show_estimate(console: Console, session: Session, estimate: Estimate) -> None:
-    """Print what a run would be and cost, the first rows of the first batch, and the config."""
-    introduce(console, session, estimate.model, estimate.steps, estimate.parameters)
+    """Print the size and cost of a run, the first rows of its first batch, and its config."""
+    show_start(console, session, estimate.model, estimate.steps, estimate.parameters)
     print_labeled(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
     print_labeled(console, "time", f"about {duration(estimate.seconds)}")
     print_labeled(console, "memory", f"about {byte_size(estimate.memory)}")
     print_labeled(console, "batch", "the first one begins with")
     charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
     for row in estimate.first_batch:
-        block(console, Text(fit(row, width, charset), "dim"))
+        print_indented(console, Text(fit(row, width, charset), "dim"))
     print_labeled(console, "config", "with every default:")
     console.print()
     for line in to_toml(session.experiment).splitlines():
@@ -71,20 +71,20 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
     print_labeled(console, "wrote", "nothing: this was a dry run")
 
 
-def show_ending(console: Console, run: Run, progress: Progress) -> None:
+def show_results(console: Console, run: Run, progress: Progress) -> None:
     """Print examples, scores, files and the next command."""
-    records, scores = report(run.folder), run.scores
-    _show_loss(console, records)
+    run_report, scores = report(run.folder), run.scores
+    _show_loss(console, run_report)
     for sample in progress.samples:
         text = truncate(visible(sample.prompt + sample.text), MAX_SAMPLE)
         print_labeled(console, "sample", "")
-        block(console, Text(text.strip("\n"), "bold"))
-    for example in records.details.example_lines():
-        show(console, example)
+        print_indented(console, Text(text.strip("\n"), "bold"))
+    for example in run_report.details.example_lines():
+        print_item(console, example)
         if not isinstance(example, Remark | Text):  # an empty line below a figure
             console.print()
-    print_labeled(console, "best", _best(run, progress))
-    for remark in records.details.remarks():
+    print_labeled(console, "best", _describe_best(run, progress))
+    for remark in run_report.details.remarks():
         print_labeled(console, *remark)
     if "test" in scores:
         print_labeled(console, "test", format_scores(scores["test"]))
@@ -96,15 +96,15 @@ def show_ending(console: Console, run: Run, progress: Progress) -> None:
     speed = f", {rate:,.0f} tokens/s" if isinstance(rate, int | float) else ""
     time = duration(float(cost.get("seconds", 0.0)))
     print_labeled(console, "took", f"{time} for {steps:,} step{'s' * (steps != 1)}{speed}")
-    files = [REPORT, str(run.manifest.model), *records.details.drawings()]
+    files = [REPORT, str(run.manifest.model), *run_report.details.drawings()]
     print_unwrapped(console, "wrote", f"{run.folder}   ({', '.join(files)})")
     verb, *option = ("generate", "--prompt") if run.experiment.use is Use.GENERATE else ("predict",)
     print_unwrapped(console, "next", command(verb, run.folder, *option, progress.example_input(run.folder)))
 
 
-def _show_loss(console: Console, records: Report) -> None:
-    """A small loss curve, on a terminal that is wide enough."""
-    figure = loss(records)
+def _show_loss(console: Console, report: Report) -> None:
+    """Draw a small loss curve if the terminal is wide enough."""
+    figure = loss_figure(report)
     if figure is None or not is_live(console) or console.width < CURVE_MIN_WIDTH or len(figure.series[0].points) < 3:
         return
     lines = terminal.draw(figure, min(console.width, 100), CURVE_HEIGHT, charset_of(console.encoding))
@@ -112,8 +112,8 @@ def _show_loss(console: Console, records: Report) -> None:
         console.print(Text(line, "dim"), soft_wrap=True)
 
 
-def _best(run: Run, progress: Progress) -> str:
-    """Which weights were kept, and their scores on the validation split."""
+def _describe_best(run: Run, progress: Progress) -> str:
+    """The step or the average whose weights were kept, and its scores on the validation split."""
     scores, decode = run.scores, run.experiment.decode
     average, step, best = scores.get("averaged", {}), scores.get("best_step", 0), progress.best
     if average.get("kept"):
@@ -121,5 +121,5 @@ def _best(run: Run, progress: Progress) -> str:
     else:
         weights = epoch_and_step(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
     if run.experiment.use is Use.DECODE and decode is not None and decode.beam_size > 1:
-        weights += f", with a beam of {decode.beam_size}"  # during training, validation is greedy
+        weights += f", with a beam of {decode.beam_size}"  # validation during training is greedy
     return f"{weights}: {format_scores(scores.get('valid', {}))}"

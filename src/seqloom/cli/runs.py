@@ -1,4 +1,4 @@
-"""`seqloom runs`: the runs of a folder, without opening a model."""
+"""`seqloom runs`: list the runs in a folder."""
 
 from datetime import datetime
 from pathlib import Path
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from rich.text import Text
 
-from seqloom.cli.console import CODE, code_files, command, output, print_labeled, print_unwrapped
+from seqloom.cli.console import CODE, code_files, command, print_labeled, print_unwrapped, stdout
 from seqloom.cli.help import Command
 from seqloom.core.problem import format_problem
 
 if TYPE_CHECKING:
     from seqloom.runs.run_list import RunSummary
 
-WIDE = 110  # columns from which on the table has all of its columns
+MIN_FULL_WIDTH = 110  # characters; a narrower terminal shows fewer columns
 HEADER = ("run", "task", "model", "score", "parameters", "size", "date", "state")
-MAX_NAME = 20  # characters
+MAX_NAME = 20  # characters of a task or a model
 
 
 @click.command(cls=Command, short_help="List the runs here: task, model, score, size, date.")
@@ -24,7 +24,7 @@ MAX_NAME = 20  # characters
 def runs(folder: str) -> None:
     """List the runs in a folder (default: runs), with their scores, and whether they are finished.
 
-    A damaged run is listed too, with what is wrong. Weights are not opened: `seqloom predict` verifies them.
+    A damaged run is listed with its problem. Weights are not read: `seqloom predict` verifies them.
 
     \b
     Examples:
@@ -37,7 +37,7 @@ def runs(folder: str) -> None:
     from seqloom.views.terminal import draw
     from seqloom.views.terminal_cells import charset_of
 
-    console = output()
+    console = stdout()
     if folder == "runs" and not Path(folder).exists():
         print_labeled(console, "none", "there are no runs here yet")
         print_unwrapped(console, "next", command("train", next(iter(TASKS))))
@@ -45,7 +45,8 @@ def runs(folder: str) -> None:
     summaries = list_runs(folder)
     readable = [run for run in summaries if run.task]
     if readable:
-        wide, width = not console.is_terminal or console.width >= WIDE, console.width if console.is_terminal else 200
+        width = console.width if console.is_terminal else 200
+        wide = width >= MIN_FULL_WIDTH
         header = HEADER if wide else tuple(name for name in HEADER if name != "parameters")
         table = Table("", header, tuple(cells(run, wide) for run in readable))
         for line in draw(table, width, charset=charset_of(console.encoding))[1:]:
@@ -53,9 +54,10 @@ def runs(folder: str) -> None:
     for run in summaries:
         if run.problem is not None:
             print_labeled(console, "damaged", format_problem(run.problem), "bold red")
-    # A run with `model=build`, or with parts of a notebook, can only be resumed in Python.
+    # A run with `model=build`, or with parts that a notebook defines, can only be resumed in Python.
     resumable = [run for run in readable if all(part.file and part.kind != "model" for part in run.parts)]
-    for run in [run for run in resumable if not run.finished and run.problem is None][-1:]:
+    if unfinished := [run for run in resumable if not run.finished and run.problem is None]:
+        run = unfinished[-1]
         files = dict.fromkeys(part.file for part in run.parts)
         code = () if code_files() else [word for file in files for word in (CODE, file)]
         print_unwrapped(console, "next", command("resume", run.folder, *code))
@@ -64,7 +66,7 @@ def runs(folder: str) -> None:
 
 
 def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
-    """A row of the table; a narrow one has no number of parameters, and a shorter date and state."""
+    """A row of the table. A narrow row has no parameter count, and a shorter date and state."""
     from seqloom.tasks.metrics.registry import readable
     from seqloom.views.format import byte_size, clip, one_line, rounded
 
@@ -85,7 +87,7 @@ def state_of(run: "RunSummary") -> str:
 
 
 def local_date(created: str) -> str:
-    """Date and time in the local time zone.
+    """Date and time in the local time zone; – if it is not a date.
 
     >>> local_date("not a date")
     '–'

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich_click import RichOption
 
 from seqloom.cli.config_options import TaskCommand
-from seqloom.cli.console import output
+from seqloom.cli.console import stdout
 
 if TYPE_CHECKING:
     from seqloom.cli.resolve import Request
@@ -19,7 +19,7 @@ def run(request: "Request", options: Mapping[str, Any]) -> None:
     from seqloom import api
     from seqloom.cli.progress import Progress
 
-    config, out, console = request.experiment(), options["out"] or None, output()
+    config, out, console = request.experiment(), options["out"] or None, stdout()
     with Progress(console) as progress:
         if not options["dry_run"]:
             result = api.start(config, out, [progress])
@@ -29,12 +29,12 @@ def run(request: "Request", options: Mapping[str, Any]) -> None:
             from seqloom.training.estimate import estimate
 
             cost = estimate(session)
-    from seqloom.cli.run_summary import show_ending, show_estimate
+    from seqloom.cli.run_summary import show_estimate, show_results
 
     if options["dry_run"]:
         show_estimate(console, session, cost)
     else:
-        show_ending(console, result, progress)
+        show_results(console, result, progress)
 
 
 train = TaskCommand(

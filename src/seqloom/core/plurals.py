@@ -15,7 +15,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def printable(path: str | Path) -> str:
-    """A path in a sentence: as it is, or in quotes and escaped where it would break the line or colour the terminal.
+    """A path in a sentence: as it is, or in quotes and escaped where it would break the line or color the terminal.
 
     >>> print(printable("my photo.jpg"), printable("two\\nlines.jpg"))
     my photo.jpg 'two\\nlines.jpg'

@@ -1,9 +1,9 @@
-"""An error as data (`Problem`), the exceptions that carry one, and the one module that formats them.
+"""Errors as data (`Problem`), their format, and the exceptions that carry them.
 
     location: message. advice.
 
-A message and its advice are written beside the line that raises them. A config key in them is a `KeyName`: the code
-that shows the error names the key as its reader does, as a key in Python or as an option on the command line.
+The code that raises an error writes its message and advice. A config key in them is a `KeyName`, which is formatted
+when the error is shown: as a key in Python, as an option on the command line.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # around a key's name; Unicode keeps these characters out of texts
+OPEN, SET, CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"  # noncharacters of Unicode, which no text contains
 KEY_NAME = re.compile(f"{OPEN}([^{OPEN}{SET}{CLOSE}]*)(?:{SET}([^{OPEN}{SET}{CLOSE}]*))?{CLOSE}")
 HAS_END = re.compile(r"[.?…]$|[.?] \([^()]*\)$")
 # Control characters, surrogates, noncharacters, and characters that reverse a line or have no width, except the two
@@ -23,18 +23,18 @@ INVISIBLE = re.compile(
 MAX_EXCEPTION = 300  # characters of the text of another library's exception
 
 KeyFormatter = Callable[[str, str | None], str]
-"""From a dotted key, and the value that it is set to if any, to the reader's name for it."""
+"""From a dotted key, and its value or None, to the name that the reader knows, with the value."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong.
+    """What is wrong, where, and what to do about it.
 
     code: the kind of problem, by which programs and `check` group problems
-    message: what is wrong, without the full stop
-    advice: what to do about it, likewise
-    location: a file, with its line if it has one
-    key: the dotted name of the config key at fault, if any
+    message: what is wrong, without a full stop
+    advice: what to do about it, without a full stop
+    location: a file, with its line if known
+    key: the dotted name of the invalid config key, if any
     values: the numbers and names in the message
     """
 
@@ -46,13 +46,13 @@ class Problem:
     values: Mapping[str, object] = field(default_factory=dict)
 
     def rendered(self) -> "Problem":
-        """The same with keys by their names in Python, and safe to print."""
+        """The problem with keys by their names in Python, and safe to print."""
         message, advice, location = map(render, (self.message, self.advice, self.location))
         return replace(self, message=message, advice=advice, location=location)
 
 
 def conflict(key: str, message: str, advice: str = "") -> Problem:
-    """A config key whose value does not go with the rest of the config."""
+    """The problem of a config key whose value conflicts with other keys."""
     return Problem("conflict", message, advice, key=key)
 
 
@@ -61,7 +61,7 @@ def conflict(key: str, message: str, advice: str = "") -> Problem:
 
 @dataclass(frozen=True)
 class KeyName:
-    """A config key in a message, with the value that it is or should be set to.
+    """A config key in a message, with a value if there is one.
 
     >>> format_problem(Problem("bad-row", "3 fields, expected 2", f"Give {KeyName('data.on_bad_line', 'skip')}"))
     '3 fields, expected 2. Give data.on_bad_line skip.'
@@ -76,7 +76,7 @@ class KeyName:
 
 
 def as_key(dotted: str, value: str | None = None) -> str:
-    """A key's name in Python and in a config file. A key without a section is the argument of a function.
+    """The name of a key in Python and in a config file. A key without a section is an argument of a function.
 
     >>> as_key("data.on_bad_line", "skip"), as_key("train.lr"), as_key("out", "another/folder")
     ('data.on_bad_line skip', 'train.lr', "out='another/folder'")
@@ -91,28 +91,28 @@ def format_problem(problem: Problem, format_key: KeyFormatter = as_key) -> str:
     'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
     """
     location = f"{problem.location}:" if problem.location else ""
-    words = location, end_sentence(problem.message), end_sentence(problem.advice)
-    return render(" ".join(filter(None, words)), format_key)
+    texts = location, end_sentence(problem.message), end_sentence(problem.advice)
+    return render(" ".join(filter(None, texts)), format_key)
 
 
 def render(text: str, format_key: KeyFormatter = as_key) -> str:
-    """A text for people: keys by the reader's names, invisible characters as escapes.
+    """A text to print: with formatted keys, and with invisible characters escaped.
 
     >>> render(f"Give {KeyName('train.carry_state', True)}", lambda key, value: f"--{key}")
     'Give --train.carry_state'
     >>> render("a\\x1b[31m\\nb")
     'a\\\\x1b[31m\\\\nb'
     """
-    return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), name_keys(text, format_key))
+    return INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), format_keys(text, format_key))
 
 
-def name_keys(text: str, format_key: KeyFormatter = as_key) -> str:
-    """A text for programs: keys by the reader's names, and no escapes."""
+def format_keys(text: str, format_key: KeyFormatter = as_key) -> str:
+    """A text for programs: with formatted keys, and without escapes."""
     return KEY_NAME.sub(lambda match: format_key(match[1], match[2]), text)
 
 
 def end_sentence(text: str) -> str:
-    """Add a full stop, unless the text has an end.
+    """Add a full stop, unless the text ends with punctuation.
 
     >>> end_sentence("no such file"), end_sentence("Which? (--help lists all)"), end_sentence("bad (line 3)")
     ('no such file.', 'Which? (--help lists all)', 'bad (line 3).')
@@ -121,14 +121,14 @@ def end_sentence(text: str) -> str:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Type and text of an exception of another library, in one line.
+    """The type and text of another library's exception, in one line.
 
     >>> describe_exception(ValueError("no such\\n  file.")), describe_exception(KeyboardInterrupt())
     ('ValueError: no such file', 'KeyboardInterrupt')
     """
     try:
         text = " ".join(str(error).split()).rstrip(".")
-    except Exception:  # the exception may be of a user's own class
+    except Exception:  # a user-defined exception may have a broken `__str__`
         text = ""
     kind = type(error).__name__
     return f"{kind}: {text[:MAX_EXCEPTION]}{'…' * (len(text) > MAX_EXCEPTION)}" if text else kind
@@ -147,9 +147,9 @@ class SeqloomError(Exception):
 
     default_code: ClassVar[str] = "error"
     template: Problem
-    """What is wrong, with config keys that are not yet named as the reader does."""
+    """The problem with unformatted config keys."""
     format_key: KeyFormatter | None = None
-    """The reader's names for config keys, if the code that shows the error sets it."""
+    """Formats config keys; the code that shows the error sets it."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class SeqloomError(Exception):
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """The error of a problem.
+        """The exception that carries a problem.
 
         >>> str(ConfigError.of(Problem("unknown-key", "unknown key train.learning_rat", "Did you mean train.lr?")))
         'unknown key train.learning_rat. Did you mean train.lr?'
@@ -178,7 +178,6 @@ class SeqloomError(Exception):
 
     @property
     def problem(self) -> Problem:
-        """What is wrong, for programs."""
         return self.template.rendered()
 
     def __str__(self) -> str:
@@ -195,7 +194,7 @@ class UserError(SeqloomError, ValueError):
 
 
 class DataError(UserError):
-    """Invalid content of a file. Its code is the kind of problem, by which `check` groups them.
+    """Invalid content of a file.
 
     >>> str(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
     'train.tsv:7366: 3 fields, expected 2. Remove the tab.'
@@ -208,7 +207,7 @@ class DataError(UserError):
 
 
 class TextError(DataError):
-    """An invalid text in a list of texts; `number` is its position, from 1.
+    """An invalid text in a list; `number` is its position, from 1.
 
     >>> str(TextError(2, "no word that the model knows", "Give another", code="unknown-words"))
     'text 2: no word that the model knows. Give another.'
@@ -219,7 +218,7 @@ class TextError(DataError):
         self.number = number
 
     def shifted(self, count: int) -> "TextError":
-        """The error in a list with `count` more texts before this one."""
+        """The same error in a list with `count` more texts before this one."""
         problem = self.template
         return TextError(count + self.number, problem.message, problem.advice, code=problem.code)
 
@@ -231,13 +230,13 @@ class ConfigError(UserError):
 
 
 class RunError(UserError):
-    """A folder that is not a run, or not one that can be used as asked."""
+    """A folder that is not a run, or a run that does not support the operation."""
 
     default_code = "invalid-run"
 
 
 class PartError(UserError):
-    """A user-defined part that does not fit its kind, or has a name that it can't have.
+    """A user-defined part that does not fit its kind, or that has an invalid name.
 
     >>> str(PartError("the cell 'lstm' is taken", "Give it another name", location="my_parts.py:12"))
     "my_parts.py:12: the cell 'lstm' is taken. Give it another name."
@@ -266,7 +265,7 @@ class ArgumentError(SeqloomError, ValueError):
 
 
 class NotFinite(ArgumentError):
-    """Scores of a model that are not finite: training may recover from it."""
+    """Scores of a model that are not finite. Training may recover from it."""
 
 
 class UnknownName(SeqloomError, KeyError):
@@ -284,7 +283,7 @@ class MissingMemory(SeqloomError, TypeError):
 
 
 class NoEquivalent(SeqloomError, TypeError):
-    """A module that can't be converted, because the other library has none that computes the same.
+    """A module that can't be converted, because the other library has no equivalent.
 
     >>> str(NoEquivalent("GRU", "torch.nn", "its reset gate comes before the product"))
     'GRU has no equivalent in torch.nn: its reset gate comes before the product.'
@@ -297,11 +296,11 @@ class NoEquivalent(SeqloomError, TypeError):
 
 
 class UnavailableBackend(SeqloomError, RuntimeError):
-    """A backend requested by name can't run here, and why."""
+    """A requested backend can't run a computation here."""
 
     default_code = "unavailable-backend"
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is Python's MemoryError, torch's for a GPU (by its name, without importing torch) or a CPU."""
+    """Whether memory ran out: of Python, or of torch on a GPU (known by name, without importing torch) or a CPU."""
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "alloc_cpu" in str(error)

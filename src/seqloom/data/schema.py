@@ -220,10 +220,10 @@ class RowFilter(ABC):
         """The counts."""
 
 
-def as_content(value: object) -> str:
+def content_text(value: object) -> str:
     """A value as the text by which examples are split.
 
-    >>> as_content("a text"), as_content(("two", "words")), as_content(2.5)
+    >>> content_text("a text"), content_text(("two", "words")), content_text(2.5)
     ('a text', 'two words', '2.5')
     """
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -249,7 +249,7 @@ class Schema:
                 raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
 
     def content_of(self, values: Sequence[Value]) -> str:
-        return as_content(values[self.content])
+        return content_text(values[self.content])
 
     def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:
         """Refuse answers that can't be learned; return those that are left out, with their examples.

@@ -51,11 +51,11 @@ def last_step(
     return torch.where((lengths > 0).unsqueeze(1), final, default)
 
 
-def readable(tensor: Tensor) -> bool:
+def readable_without_sync(tensor: Tensor) -> bool:
     """Whether values can be read without waiting for a device or breaking a compiled graph."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def all_equal(counts: Int[Tensor, " batch"], bound: int) -> bool:
     """Whether all counts are known to equal their bound, so that a mask would hide nothing; read on the CPU only."""
-    return readable(counts) and bool((counts == bound).all())
+    return readable_without_sync(counts) and bool((counts == bound).all())

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
-from seqloom.kernels.masks import readable
+from seqloom.kernels.masks import readable_without_sync
 
 
 class Operands(NamedTuple):
@@ -55,7 +55,7 @@ class Recurrence(Generic[StateT]):
 class Backend(Protocol):
     name: str
 
-    def refuses(self, recurrence: Recurrence[StateT]) -> str | None:
+    def unsupported_reason(self, recurrence: Recurrence[StateT]) -> str | None:
         """Why it can't run this recurrence; None if it can."""
         ...
 
@@ -71,13 +71,13 @@ class Reference:
 
     name = "reference"
 
-    def refuses(self, recurrence: Recurrence[StateT]) -> str | None:
+    def unsupported_reason(self, recurrence: Recurrence[StateT]) -> str | None:
         return None
 
     def run(self, recurrence: Recurrence[StateT]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         state, lengths = recurrence.initial, recurrence.lengths
         # until the shortest row ends, no state has to be kept; 0 where reading would wait for a device
-        shortest = int(lengths.min()) if lengths is not None and len(lengths) and readable(lengths) else 0
+        shortest = int(lengths.min()) if lengths is not None and len(lengths) and readable_without_sync(lengths) else 0
         outputs = []
         for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
             y, after = recurrence.step(projected, state)

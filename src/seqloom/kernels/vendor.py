@@ -32,7 +32,7 @@ class Vendor:
     name = "vendor"
     equations = ("lstm", "gru-after", "rnn", "rnn-relu")
 
-    def refuses(self, recurrence: Recurrence[StateT]) -> str | None:
+    def unsupported_reason(self, recurrence: Recurrence[StateT]) -> str | None:
         equation = recurrence.equation
         if equation not in self.equations:
             cell = f"the equation {equation!r}" if equation else "this cell (it names no equation)"
@@ -129,10 +129,10 @@ def choose_backend(recurrence: Recurrence[StateT]) -> Backend:
     """
     requested = None if torch.compiler.is_compiling() else _requested.get()
     if requested is not None:
-        reason = BACKENDS[requested].refuses(recurrence)
+        reason = BACKENDS[requested].unsupported_reason(recurrence)
         if reason is not None:
             raise UnavailableBackend(f"backend {requested!r} can't run this recurrence: {reason}")
         return BACKENDS[requested]
     if recurrence.x.shape[1] == 1:
         return REFERENCE  # one step leaves nothing to fuse over time, and the loop copies no weights
-    return next(backend for backend in BACKENDS.values() if backend.refuses(recurrence) is None)
+    return next(backend for backend in BACKENDS.values() if backend.unsupported_reason(recurrence) is None)

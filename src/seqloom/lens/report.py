@@ -115,10 +115,10 @@ class Report:
 
     def plot(self) -> "Plot":
         """The loss curves in matplotlib."""
-        from seqloom.lens.report_figures import loss
+        from seqloom.lens.report_figures import loss_figure
         from seqloom.views import matplotlib_renderer
 
-        figure = loss(self)
+        figure = loss_figure(self)
         if figure is None:
             raise RunError("no loss to plot", "Its metrics.jsonl is missing or holds no step yet", location=self.folder)
         return matplotlib_renderer.draw(figure)

@@ -1,4 +1,4 @@
-"""The figures of a run's report: None, or left out of the list, if the run has no data for them."""
+"""The figures of a run's report. A figure for which the run has no data is None, or is left out of the list."""
 
 from collections.abc import Mapping
 
@@ -8,10 +8,10 @@ from seqloom.views.figure import Curves, Mark, Points, Series
 from seqloom.views.format import rounded
 
 TRAINING, VALIDATION = 1, 2  # colors
-LOG_RATIO = 30  # largest over smallest value from which on a linear scale would hide the end
+LOG_RATIO = 30  # a log scale is used if the largest value is more than this times the smallest
 
 
-def loss(report: Report) -> Curves | None:
+def loss_figure(report: Report) -> Curves | None:
     """Training and validation loss, with marks at the best step, at resumptions and at skipped steps."""
     curves = report.history.curves
     names = (("training", "loss", TRAINING), ("validation", "valid.loss", VALIDATION))
@@ -25,16 +25,12 @@ def loss(report: Report) -> Curves | None:
     train = report.settings.get("train")
     smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
     if isinstance(smoothing, float) and smoothing > 0:
-        notes.append(
-            f"in training labels are smoothed by {rounded(smoothing)}, so its loss stays above that of validation"
-        )
-    log = _needs_log(*(line.points for line in series))
-    return Curves(
-        "Loss", series, x="step", y="loss", log=log, marks=(*marks, *skip_marks(report)), caption="; ".join(notes)
-    )
+        notes.append(f"label smoothing of {rounded(smoothing)} keeps the training loss above the validation loss")
+    log, marks = _needs_log(*(line.points for line in series)), [*marks, *skipped_step_marks(report)]
+    return Curves("Loss", series, x="step", y="loss", log=log, marks=tuple(marks), caption="; ".join(notes))
 
 
-def skip_marks(report: Report) -> tuple[Mark, ...]:
+def skipped_step_marks(report: Report) -> tuple[Mark, ...]:
     """A warning at each skipped step."""
     return tuple(
         Mark(float(skip.step), f"step {skip.step:,} skipped: {skip.what} was {skip.value}", "warning")
@@ -42,14 +38,14 @@ def skip_marks(report: Report) -> tuple[Mark, ...]:
     )
 
 
-def training(report: Report) -> list[Curves]:
+def training_figures(report: Report) -> list[Curves]:
     """Learning rate, gradient norm and share of clipped steps."""
     curves = report.history.curves
     figures = []
     if points := curves.get("lr"):
         figures.append(Curves("Learning rate", (Series("learning rate", points),), x="step", y="learning rate"))
     if points := curves.get("gradient"):
-        line, log, marks = (Series("gradient norm", points),), _needs_log(points), skip_marks(report)
+        line, log, marks = (Series("gradient norm", points),), _needs_log(points), skipped_step_marks(report)
         figures.append(
             Curves("Gradient norm", line, x="step", y="norm", log=log, marks=marks, caption="before clipping")
         )
@@ -59,19 +55,20 @@ def training(report: Report) -> list[Curves]:
     return figures
 
 
-def validation(report: Report, limit: int = 8) -> list[Curves]:
+def validation_figures(report: Report, limit: int = 8) -> list[Curves]:
     """One curve per score, except the loss."""
-    keys = [key for key, points in report.history.curves.items() if key.startswith("valid.") and len(points) > 1]
+    history = report.history.curves
+    curves = {key.removeprefix("valid."): history[key] for key in history if key.startswith("valid.")}
     figures = []
-    for key in [key for key in keys if key != "valid.loss"][:limit]:
-        name, points = readable(key.removeprefix("valid.")), report.history.curves[key]
+    for key in [key for key, points in curves.items() if key != "loss" and len(points) > 1][:limit]:
+        name, points = readable(key), curves[key]
         title = name[:1].upper() + name[1:] if name.split()[0].islower() else name
         line = (Series("validation", points, color=VALIDATION),)
         figures.append(Curves(title, line, x="step", y=name, log=_needs_log(points), caption="validation"))
     return figures
 
 
-def speed(report: Report) -> Curves | None:
+def speed_figure(report: Report) -> Curves | None:
     """Tokens per second over the run."""
     points: Points = report.history.curves.get("tokens_per_second", ())
     if len(points) < 2:
@@ -81,6 +78,6 @@ def speed(report: Report) -> Curves | None:
 
 
 def _needs_log(*curves: Points) -> bool:
-    """Whether the values are positive and so far apart that only a log scale shows them all."""
+    """Whether all values are positive and their range is too large for a linear scale."""
     values = [y for points in curves for _, y in points]
     return bool(values) and min(values) > 0 and max(values) / min(values) > LOG_RATIO

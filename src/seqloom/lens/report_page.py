@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from textwrap import wrap
 
-from seqloom.lens import report_figures as figures
+from seqloom.lens import report_figures
 from seqloom.lens.report import Report
 from seqloom.tasks.metrics.registry import readable
 from seqloom.training.events import Sample
@@ -47,7 +47,7 @@ def report_lines(report: Report, width: int) -> list[str]:
     lines = [fit(line, width) for line in (report.name, lead(report))]
     lines += wrap(one_line(ending.text), width) if ending else []
     lines += [f"To continue: {one_line(ending.command)}"] if ending and ending.command else []
-    for figure in (_score_table(report), figures.loss(report)):
+    for figure in (_score_table(report), report_figures.loss_figure(report)):
         lines += ["", *terminal.draw(figure, width)] if figure is not None else []
     return lines
 
@@ -117,9 +117,9 @@ def _scores(report: Report) -> tuple[Block, ...]:
 
 def _training(report: Report) -> tuple[Block, ...]:
     blocks: list[Block] = []
-    if (loss := figures.loss(report)) is not None:
+    if (loss := report_figures.loss_figure(report)) is not None:
         blocks.append(FullWidth(loss))
-    if small := (*figures.validation(report), *figures.training(report)):
+    if small := (*report_figures.validation_figures(report), *report_figures.training_figures(report)):
         blocks.append(Row(small))
     if report.history.skipped:
         count, shown = report.history.skip_count, report.history.skipped[:SHOWN_SKIPS]
@@ -146,7 +146,7 @@ def _cost(report: Report) -> tuple[Block, ...]:
     facts = [(name, form(cost[key]), "") for key, (name, form) in COSTS.items() if key in cost]
     if epoch is not None:
         facts.insert(min(1, len(facts)), ("epochs", rounded(round(epoch, 2)), ""))
-    speed = figures.speed(report)
+    speed = report_figures.speed_figure(report)
     return (*([Facts(tuple(facts))] if facts else []), *([Row((speed,))] if speed else []))
 
 

@@ -126,7 +126,7 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     if not own.has_context and own.context_input == "first":
         message = f"{first_only} has nothing to feed without attention or {context_pool}"
         yield conflict("model.context_input", message, "Leave it out")
-    if not own.has_context and not section.begins_in_state:
+    if not own.has_context and not section.has_initial_state:
         message = f"without attention, nothing of the source reaches {section.arch}, which has no state to begin in"
         advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
         yield conflict("model.context_pool", message, advice)
@@ -136,7 +136,7 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     if own.tied and own.combine != "tanh":
         message = f"{KeyName('model.tied')} needs an output as wide as a token's vector, which {combine_tanh} gives"
         yield conflict("model.tied", message)
-    known_width = section.begins_in_state and section.output_is_hidden
+    known_width = section.has_initial_state and section.output_is_hidden
     if own.input_feeding and own.combine == "concatenation" and not known_width:
         message = f"{KeyName('model.input_feeding')} here needs an output of a known width, which {combine_tanh} gives"
         yield conflict("model.input_feeding", message)
@@ -284,7 +284,7 @@ def describe(section: Family) -> str:
     words = [section.arch, section.describe_size()]
     if own.encoder != section.arch:
         words.append(f"encoder {own.encoder}")
-    if section.reads_both_ways and is_same_family(section, own.encoder):
+    if section.is_bidirectional and is_same_family(section, own.encoder):
         words.append("read in both directions")
     if isinstance(own, AttentionDecoderKeys):
         words.append("no attention" if own.attention == "none" else f"{own.attention} attention")

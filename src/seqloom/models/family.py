@@ -76,7 +76,7 @@ class Family(Section):
     sizes: widths and depths for each value of `size`
     generates: whether it can be causal
     carries_state: whether its state has a fixed size, so that it can be carried through a text of any length
-    begins_in_state: whether it has an initial state, which a source may set
+    has_initial_state: whether it has an initial state, which a source may set
     cross_attends: whether its decoder has attention to the source; other decoders are given it
     default_max_length: of the examples in a batch
     bounded_itself: whether `max_length` bounds its layers, and not only the positions added to their input
@@ -85,7 +85,7 @@ class Family(Section):
     sizes: ClassVar[Mapping[str, Values]] = {}
     generates: ClassVar[bool] = True
     carries_state: ClassVar[bool] = True
-    begins_in_state: ClassVar[bool] = False
+    has_initial_state: ClassVar[bool] = False
     cross_attends: ClassVar[bool] = False
     default_max_length: ClassVar[int] = 512
     bounded_itself: ClassVar[bool] = False
@@ -177,7 +177,7 @@ class Family(Section):
         return False
 
     @property
-    def reads_both_ways(self) -> bool:
+    def is_bidirectional(self) -> bool:
         """Whether a second network reads from the end."""
         return False
 
@@ -242,4 +242,4 @@ class Family(Section):
 
     def describe(self) -> str:
         """The architecture and its size, for people."""
-        return f"{self.arch}, {self.describe_size()}{', both directions' if self.reads_both_ways else ''}"
+        return f"{self.arch}, {self.describe_size()}{', both directions' if self.is_bidirectional else ''}"

@@ -122,7 +122,7 @@ def compose_family(build: Build, base: type[Custom], causal: Probe, encoder: Pro
     limits = [layer.max_length for layer in (causal, encoder) if layer.max_length is not None]
     family = create_model(base.__name__, __base__=base, __module__=__name__)
     family.builder = build
-    family.generates, family.carries_state, family.begins_in_state = causal.causal, not causal.grows, causal.has_state
+    family.generates, family.carries_state, family.has_initial_state = causal.causal, not causal.grows, causal.has_state
     family.default_max_length = min([Custom.default_max_length, *limits])
     family.max_input = min(limits, default=None)
     return family

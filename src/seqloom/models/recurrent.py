@@ -26,7 +26,7 @@ class Recurrent(Family):
         "small": {"dim": 128, "hidden": 256, "depth": 1},
         "base": {"dim": 512, "hidden": 512, "depth": 2},
     }
-    begins_in_state: ClassVar[bool] = True
+    has_initial_state: ClassVar[bool] = True
 
     hidden: Width = key(description="The size of the state, in each direction.")
     bidirectional: bool = key(
@@ -96,7 +96,7 @@ class Recurrent(Family):
         return self.connection != "dense"
 
     @property
-    def reads_both_ways(self) -> bool:
+    def is_bidirectional(self) -> bool:
         return self.bidirectional
 
     @property

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import all_equal, readable
+from seqloom.kernels.masks import all_equal, readable_without_sync
 
 
 class State(Mapping[str, Tensor]):
@@ -285,7 +285,7 @@ def _move_rows(tensor: Tensor, target: Int[Tensor, " changed"], source: Int[Tens
 
 def _max_position(position: Tensor | None, bound: int) -> int:
     """The largest position where it can be read without waiting (on the CPU), otherwise `bound`."""
-    if position is None or not readable(position):
+    if position is None or not readable_without_sync(position):
         return bound
     return int(position.max()) if position.numel() else 0
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import mask_padding, readable
+from seqloom.kernels.masks import mask_padding, readable_without_sync
 from seqloom.nn.state import State
 
 Shapes = Mapping[str, tuple[int | None, ...]]
@@ -43,7 +43,7 @@ def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary:
     if lengths is not None:
         rows, time = tokens.shape
         tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
-    if readable(tokens) and tokens.numel():
+    if readable_without_sync(tokens) and tokens.numel():
         lowest, highest = (int(value) for value in torch.aminmax(tokens))
         if lowest < 0 or highest >= vocabulary:
             value = lowest if lowest < 0 else highest
@@ -59,7 +59,7 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
         raise ArgumentError(where, "lengths", f"type {lengths.dtype}", "whole numbers, torch.int64")
     if lengths.shape != (rows,):
         raise ArgumentError(where, "lengths", f"shape {list(lengths.shape)}", f"[{rows}], one number per row")
-    if readable(lengths) and rows:
+    if readable_without_sync(lengths) and rows:
         lowest, highest = (int(value) for value in torch.aminmax(lengths))
         if lowest < 0:
             raise ArgumentError(where, "lengths", f"the value {lowest}", "0 or more")
@@ -70,7 +70,7 @@ def check_lengths(where: str, lengths: Tensor, rows: int, time: int, device: tor
 
 def longest_length(lengths: Tensor, time: int) -> int:
     """The longest length if it can be read (on the CPU), otherwise its bound: the number of steps."""
-    if isinstance(lengths, Tensor) and readable(lengths) and lengths.numel():
+    if isinstance(lengths, Tensor) and readable_without_sync(lengths) and lengths.numel():
         return int(lengths.max())
     return time
 

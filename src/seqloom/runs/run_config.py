@@ -17,7 +17,7 @@ from seqloom.tasks.registry import experiment, read_config
 DATA_OPTION = KeyName("data", "PATH")  # the option of `resume` for data that was moved
 
 
-def portable(experiment: Experiment) -> Experiment:
+def without_local_paths(experiment: Experiment) -> Experiment:
     """The config without paths of this machine: an absolute path is reduced to its name."""
     data = experiment.data
     files = {
@@ -63,7 +63,7 @@ def listed(versions: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def on_device(experiment: Experiment, folder: Path, device: str | None) -> Experiment:
+def with_device(experiment: Experiment, folder: Path, device: str | None) -> Experiment:
     """The config with the requested device or, since devices round differently, the one that the run began on."""
     first = read_json(folder / LOCAL).get("device")
     device = device or (first if first in names.DEVICES else experiment.train.device)

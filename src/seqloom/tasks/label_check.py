@@ -9,7 +9,7 @@ from seqloom.core.problem import DataError, KeyName, Problem, UserError
 from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, quote_list
 from seqloom.data.prepare import SplitExamples, missing_from_train
 from seqloom.data.records import Location
-from seqloom.data.schema import as_content
+from seqloom.data.schema import content_text
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.tasks.row_check import RowCheck
@@ -133,7 +133,7 @@ class LabelCheck(RowCheck):
         """Of all examples the file's split, the content and the labels; problems are reported by the first reading."""
         for file_split, (values, _) in self.source.examples(ignore, ignore):
             content, labels = values
-            yield file_split, as_content(content), labels
+            yield file_split, content_text(content), labels
 
     def summarize_labels(self, counts: Mapping[str, int]) -> None:
         frequent = Counter(counts).most_common(SUMMARY_LABELS)

@@ -10,7 +10,7 @@ from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_dup
 from seqloom.data.inspection.report import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.records import Location, Value
-from seqloom.data.schema import as_content
+from seqloom.data.schema import content_text
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
 
@@ -47,7 +47,7 @@ class RowCheck:
         self.report()
 
     def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
-        content = as_content(values[0])
+        content = content_text(values[0])
         self.rows[self.source.split_of(content, file_split)] += 1
         self.contents.add(content, file_split, self.answer(values), location)
         for role, value in zip(self.source.data_spec.roles, values, strict=False):

@@ -19,7 +19,7 @@ from seqloom.runs.devices import deterministic_algorithms, resolve_device, seed_
 from seqloom.runs.folder import create_run
 from seqloom.runs.recorded_parts import parts_to_record
 from seqloom.runs.run import Run, read_vocabulary
-from seqloom.runs.run_config import DATA_OPTION, portable
+from seqloom.runs.run_config import DATA_OPTION, without_local_paths
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.part_conformance import check_parts
 from seqloom.tasks.registry import TASKS
@@ -58,7 +58,7 @@ class Session:
 
     def start(self, folder: Path, listeners: Sequence[Listener] = ()) -> Run:
         """Create a run folder and train to the end."""
-        config = portable(self.experiment)
+        config = without_local_paths(self.experiment)
         made_with = self.source.data_spec.corpus_versions(self.source.corpus)
         local = {**self.source.local(), "made_with": made_with, "device": self.device.type}
         create_run(folder, config, self.task.files(), local, parts_to_record(config, self.source))

@@ -70,7 +70,7 @@ def logarithmic(values: Iterable[float], count: int = 5) -> Axis:
         start = max(index for index, tick in enumerate(fine) if log10(tick) <= lowest + 1e-9)
         end = next(index for index, tick in enumerate(fine) if log10(tick) >= highest - 1e-9)
         ticks = fine[start : max(end, start + 1) + 1]
-    return Axis(ticks[0], ticks[-1], True, _labelled(ticks))
+    return Axis(ticks[0], ticks[-1], True, _labeled(ticks))
 
 
 def _round_step(size: float) -> float:
@@ -92,15 +92,15 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
 
 def _ticks(first: int, last: int, step: float) -> tuple[tuple[float, str], ...]:
     decimals = max(0, 1 - floor(log10(step)))  # 3 * 0.1 is 0.30000000000000004
-    return _labelled(
+    return _labeled(
         [round(index * step, decimals) if decimals < 300 else index * step for index in range(first, last + 1)]
     )
 
 
-def _labelled(ticks: list[float]) -> tuple[tuple[float, str], ...]:
+def _labeled(ticks: list[float]) -> tuple[tuple[float, str], ...]:
     """All labels in powers of ten if one is, since 0.001 next to 8e-4 is hard to compare.
 
-    >>> [label for _, label in _labelled([0.0, 5e-4, 1e-3])]
+    >>> [label for _, label in _labeled([0.0, 5e-4, 1e-3])]
     ['0', '5e-4', '1e-3']
     """
     labels = [tick_label(tick) for tick in ticks]

@@ -30,7 +30,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """An event at x: a note is a labelled vertical line, a warning is a sign at the foot of the figure."""
+    """An event at x: a note is a labeled vertical line, a warning is a sign at the foot of the figure."""
 
     x: float
     text: str

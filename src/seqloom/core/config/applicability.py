@@ -1,4 +1,4 @@
-"""Keys without a use beside the others: they are refused when they are set, and left out of saved configs."""
+"""Keys that have no use, given the other keys: setting one is an error, and saved configs leave them out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ FILES = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class UnusedKey:
-    """A key that changes nothing, and the other key that decides that."""
+    """A key that has no effect, and the other key whose value causes that."""
 
     key: str
     reason: str
@@ -24,24 +24,24 @@ class UnusedKey:
 
 
 def unused_keys(experiment: Section) -> Iterator[UnusedKey]:
-    """The keys that change nothing in this experiment; a key may come twice."""
+    """The keys that have no effect in this experiment. A key may be yielded twice."""
     data = getattr(experiment, "data", None)
     has_files = any(getattr(data, name, ()) for name in FILES)
     for dotted, info in key_infos(experiment).items():
         if info.of_file and not has_files:
             yield UnusedKey(dotted, "without a file to read, and none is named", "data.corpus", info.instead)
         for other, condition in info.only_with.items():
-            section, _, name = other.partition(".")
-            inside = getattr(experiment, section, None)
-            if inside is not None and name in type(inside).model_fields:
-                current = getattr(inside, name)
+            section_name, _, name = other.partition(".")
+            section = getattr(experiment, section_name, None)
+            if section is not None and name in type(section).model_fields:
+                current = getattr(section, name)
                 if not holds(condition, current):
                     reason = conflict_reason(other, current, allowed(condition, experiment.choices(other)))
                     yield UnusedKey(dotted, reason, other, info.instead)
 
 
 def key_infos(experiment: Section) -> dict[str, KeyInfo]:
-    """What the keys of all sections declare, by their dotted names."""
+    """The declarations of the keys of all sections, by dotted name."""
     sections = {name: section for name, section in experiment if isinstance(section, Section)}
     return {
         f"{name}.{key}": info_of(field)
@@ -51,7 +51,7 @@ def key_infos(experiment: Section) -> dict[str, KeyInfo]:
 
 
 def holds(condition: Condition, current: object) -> bool:
-    """Whether a value of the other key meets a condition."""
+    """Whether the current value of the other key meets a condition."""
     if isinstance(condition, AllBut):
         return current not in condition.values
     return current in (condition() if callable(condition) else condition)
@@ -65,7 +65,7 @@ def allowed(condition: Condition, choices: tuple[str, ...]) -> tuple[object, ...
 
 
 def conflict_reason(other: str, current: object, values: tuple[object, ...]) -> str:
-    """Which value of the other key is in the way, and which would not be.
+    """The value of the other key that makes a key useless, and the values with which it has a use.
 
     >>> from seqloom.core.problem import render
     >>> (
@@ -87,15 +87,15 @@ def conflict_reason(other: str, current: object, values: tuple[object, ...]) -> 
 def has_key(dotted: str, raw: Mapping[str, object]) -> bool:
     """Whether nested values set a key."""
     section, _, name = dotted.partition(".")
-    inside = raw.get(section)
-    return section in raw and (not name or (isinstance(inside, Mapping) and name in inside))
+    values = raw.get(section)
+    return section in raw and (not name or (isinstance(values, Mapping) and name in values))
 
 
 def without_keys(raw: Mapping[str, object], dropped: set[str]) -> dict[str, object]:
     """Nested values without some dotted keys."""
     return {
-        section: {name: item for name, item in inside.items() if f"{section}.{name}" not in dropped}
-        if isinstance(inside, Mapping)
-        else inside
-        for section, inside in raw.items()
+        section: {name: value for name, value in values.items() if f"{section}.{name}" not in dropped}
+        if isinstance(values, Mapping)
+        else values
+        for section, values in raw.items()
     }

@@ -16,7 +16,7 @@ class DecodeSection(Section):
         0.8,
         ge=0,
         le=10,
-        description="How boldly to choose: below 1 is safer, above 1 is bolder, 0 always takes the likeliest token.",
+        description="Divides the scores: below 1 favors likely tokens, above 1 unlikely ones; 0 takes the likeliest.",
     )
     top_k: int | None = key(
         None,

@@ -1,4 +1,4 @@
-"""Experiments as TOML files to read and edit."""
+"""Read and write experiments as TOML."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def read_values(path: Path) -> dict[str, object]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a config, which may come from a stranger."""
+    """The text of a config file. The file may be untrusted, so its size is limited."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_BYTES + 1)
@@ -69,27 +69,28 @@ def line_of(text: str, dotted: str) -> int | None:
     >>> line_of("task = 'tag'\\n[train]\\nlr = 1", "train.lr")
     3
     """
-    target, section, inside = dotted.split("."), list[str](), False
+    target, section, in_string = dotted.split("."), list[str](), False
     for number, line in enumerate(text.splitlines(), 1):
-        if inside:  # a text of several lines
-            inside = len(QUOTES.findall(line)) % 2 == 0
+        is_odd = len(QUOTES.findall(line)) % 2 == 1
+        if in_string:  # a string of several lines
+            in_string = not is_odd
             continue
-        inside = len(QUOTES.findall(line)) % 2 == 1
+        in_string = is_odd
         if header := HEADER.match(line):
-            path, after = section, _ = names_of(header[1]), ""
+            path, value = section, _ = split_key(header[1]), ""
         elif assigned := ASSIGNED.match(line):
-            path, after = [*section, *names_of(assigned[1])], assigned[2]
+            path, value = [*section, *split_key(assigned[1])], assigned[2]
         else:
             continue
         if path[: len(target)] == target or (
-            path == target[:-1] and re.search(rf"\b{re.escape(target[-1])}\s*=", after)
+            path == target[:-1] and re.search(rf"\b{re.escape(target[-1])}\s*=", value)
         ):
             return number
     return None
 
 
-def names_of(path: str) -> list[str]:
-    """The parts of a dotted key."""
+def split_key(path: str) -> list[str]:
+    """The names in a dotted key of TOML, without quotes."""
     return [name.strip("\"'") for name in re.findall(NAME, path)]
 
 
@@ -101,7 +102,7 @@ def with_location(error: ConfigError, path: Path) -> ConfigError:
 
 
 def to_toml(experiment: Section, *, comments: bool = False) -> str:
-    """A resolved experiment as TOML: the keys that have a use; with `comments`, all keys with their descriptions."""
+    """A resolved experiment as TOML: the keys that have a use, or with `comments` all keys and their descriptions."""
     sections = {name: section for name, section in experiment if isinstance(section, Section)}
     plain = {name: item for name, item in experiment if name not in sections and item is not None}
     lines = [f"{name} = {toml_value(item)}" for name, item in plain.items()]
@@ -116,7 +117,7 @@ def to_toml(experiment: Section, *, comments: bool = False) -> str:
 def section_lines(
     section: Section, used: Sequence[str], defaults: Mapping[str, object], comments: bool
 ) -> Iterator[str]:
-    """The keys of one section, `arch` first. A None is written if the default is something else."""
+    """The lines of one section, `arch` first. None is written only if the default is another value."""
     fields = type(section).model_fields
     for name in sorted(fields, key=lambda name: name != "arch"):
         current = getattr(section, name)
@@ -131,7 +132,6 @@ def section_lines(
 
 
 def toml_value(item: object) -> str:
-    """A value in TOML."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
 from seqloom.core.plurals import counted
-from seqloom.core.problem import DataError, KeyFormatter, Problem, UserError, as_key, format_problem, name_keys, render
+from seqloom.core.problem import (
+    DataError,
+    KeyFormatter,
+    Problem,
+    UserError,
+    as_key,
+    format_keys,
+    format_problem,
+    render,
+)
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")
@@ -157,14 +166,14 @@ class Inspection:
             {
                 "kind": finding.kind,
                 "code": finding.problem.code,
-                "what": name_keys(finding.template.message, format_key),
+                "what": format_keys(finding.template.message, format_key),
                 "count": finding.count,
                 "places": list(finding.locations),
-                "do": name_keys(finding.template.advice, format_key),
+                "do": format_keys(finding.template.advice, format_key),
             }
             for finding in self.findings
         ]
-        summary = [{"name": name, "value": name_keys(value, format_key)} for name, value in self.summary_lines]
+        summary = [{"name": name, "value": format_keys(value, format_key)} for name, value in self.summary_lines]
         return {"task": self.task, "ok": self.ok, "summary": summary, "findings": findings}
 
     def lines(self, format_key: KeyFormatter = as_key) -> Iterator[str]:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.kernels.masks import mask_padding, readable, sequence_mask
+from seqloom.kernels.masks import mask_padding, readable_without_sync, sequence_mask
 from seqloom.nn.heads.tied import TiedLinear
 from seqloom.nn.initialization import initialize, log_prior
 from seqloom.nn.validation import check_device, check_lengths, check_sequence
@@ -182,7 +182,7 @@ def check_value_target(
     if not target.is_floating_point():
         raise ArgumentError(where, "target", f"type {target.dtype}", "real values, such as torch.float32")
     target = _mask_target(target, lengths)
-    if readable(target) and not bool(target.isfinite().all()):
+    if readable_without_sync(target) and not bool(target.isfinite().all()):
         raise ArgumentError(where, "target", "a value that is not finite", "numbers; leave out or fill what is missing")
     return target.to(scores.dtype)
 
@@ -215,7 +215,7 @@ def _check_shape(where: str, target: Tensor, shape: Sequence[int], meaning: str,
 
 def _check_range(where: str, target: Tensor, highest: int, meaning: str) -> None:
     """No value below 0 or above the highest; checked on the CPU, where reading values does not wait."""
-    if readable(target) and target.numel() and target.dtype != torch.bool:
+    if readable_without_sync(target) and target.numel() and target.dtype != torch.bool:
         low, high = (value.item() for value in torch.aminmax(target))
         if not (low >= 0 and high <= highest):  # true also for NaN
             raise ArgumentError(
