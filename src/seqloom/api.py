@@ -1,6 +1,6 @@
 """`seqloom.train`, `check`, `resume` and `load`, which the command line calls too.
 
-Invalid input is refused, where possible, before torch is imported, which takes seconds.
+Most invalid input is an error before torch is imported, since the import takes seconds.
 """
 
 import shlex
@@ -59,8 +59,9 @@ def train(
 
     seqloom.train("classify", "reviews.csv", model="lstm", train={"epochs": 5}).predict(["A fine film."])
 
-    model: the name of an architecture; or keys of the config's `model`, as `data`, `train` and `decode` are of theirs;
-        or a function build(input_size, *, causal) that returns a layer, which can also be the value of the key `arch`
+    model: the name of an architecture; or a function build(input_size, *, causal) that returns a layer; or keys of the
+        config's `model` section, of which `arch` can also be such a function
+    data, train, decode: keys of these sections of the config
     out: the folder of the run; the default is runs/TASK-DATE-TIME
     listeners: called with each event (`seqloom.training.events`)
     """
@@ -78,7 +79,7 @@ def train(
 def check(
     task: str, *files: str | Path, valid: Files = (), test: Files = (), data: Mapping[str, object] | None = None
 ) -> "Inspection":
-    """Errors that training on these files would stop at, and remarks on the data.
+    """Check the data without training: errors that would stop training, and warnings.
 
     seqloom.check("classify", "reviews.csv").ok
     """
@@ -88,7 +89,7 @@ def check(
 def load(folder: str | Path, device: str = "cpu", model: Build | None = None) -> Run:
     """Open a run to predict.
 
-    model: the function that it was made with, if it was made with `model=build`
+    model: the function with which the run was made, if it was made with `model=build`
     """
     return Run(folder, device, build=None if model is None else as_build(model))
 
@@ -102,9 +103,9 @@ def resume(
 ) -> Run:
     """Continue a run from its last checkpoint; a finished run stays as it is.
 
-    data: where moved files are now
-    device: the default is the one that the run began on, where it ends bit for bit as if it had not been interrupted
-    model: the function that the run was made with, if it was made with `model=build`
+    data: the present paths of files that moved
+    device: default: the device on which the run began, where the result equals that of an uninterrupted run bit for bit
+    model: the function with which the run was made, if it was made with `model=build`
     """
     folder, model = Path(folder), None if model is None else as_build(model)
     manifest = open_manifest(folder, model, resume=True)
@@ -122,7 +123,7 @@ def resume(
 
 
 def start(config: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> Run:
-    """Train as an experiment says, and write the report."""
+    """Train with a complete config, and write the report."""
     session = prepare(config, out, listeners)
     folder = Path(out) if out is not None else claim_folder(RUNS, config.task)
     return with_report(folder, lambda: session.start(folder, listeners))
@@ -131,7 +132,7 @@ def start(config: Experiment, out: str | Path | None = None, listeners: Sequence
 def prepare(config: Experiment, out: str | Path | None = None, listeners: Sequence[Listener] = ()) -> "Session":
     """Read the data of an experiment, for a run in the folder `out`. Nothing is written.
 
-    `seqloom.training.estimate.estimate` measures what the session would cost.
+    `seqloom.training.estimate.estimate` measures the cost of the session.
     """
     refuse_existing(Path(out) if out is not None else free_name(RUNS, config.task))
     return open_session(config, listeners)
@@ -146,14 +147,14 @@ def open_session(config: Experiment, listeners: Sequence[Listener]) -> "Session"
     return Session.prepare(config, source)
 
 
-def with_report(folder: Path, work: Callable[[], Run]) -> Run:
-    """Do the work, then write the report, also if the work fails."""
+def with_report(folder: Path, function: Callable[[], Run]) -> Run:
+    """Call the function, then write the report, even if the function fails."""
     try:
-        run = work()
+        run = function()
     except SeqloomError as error:
         if isinstance(error, UserError) and not isinstance(error, PartError):
-            raise  # the run did not change: the folder may be of something else
-        with suppress(SeqloomError):  # the first error matters more than one of the report
+            raise  # nothing was written, and the folder may not be a run's
+        with suppress(SeqloomError):  # the first error matters more than a second one from the report
             write_report(folder)
         raise
     write_report(folder)
@@ -161,7 +162,7 @@ def with_report(folder: Path, work: Callable[[], Run]) -> Run:
 
 
 def write_config(config: Experiment, path: str | Path) -> None:
-    """Write an experiment as a TOML file to edit: its data as resolved, and a comment on each key."""
+    """Write an experiment as a TOML file to edit, with resolved data and a comment on each key."""
     path = Path(path)
     if path.exists():
         advice = f"Pass {KeyName('out', 'another.toml')}"

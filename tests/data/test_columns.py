@@ -115,7 +115,7 @@ def test_guesses(text: str, name: str, text_column: int, label: int, header: boo
             0,
             3,
             True,
-            "text: 'title', label: 'kind' (header guessed; data.header true and data.header false say)",
+            "text: 'title', label: 'kind' (header guessed; data.header true or data.header false sets it)",
         ),
         ({"text": "1", "label": "4", "header": False}, 0, 3, False, "text: column 1, label: column 4, no header"),
     ],
@@ -129,7 +129,7 @@ def test_columns_that_are_named_are_read(
 
 
 def test_a_header_that_is_guessed_away_says_so() -> None:
-    said = "(header guessed; data.header true and data.header false say)"
+    said = "(header guessed; data.header true or data.header false sets it)"
     assert render(find(PLAIN, text=2, label=1).describe()) == f"text: column 2, label: column 1, no header {said}"
 
 
@@ -249,7 +249,7 @@ def test_a_header_that_is_guessed_says_so() -> None:
     def describe(text: str, **values: object) -> str:
         return render(find_columns(save(text, "a.tsv"), "translate", **values).describe())
 
-    guessed = "source: 'en', target: 'de' (header guessed; data.header true and data.header false say"
+    guessed = "source: 'en', target: 'de' (header guessed; data.header true or data.header false sets it"
     assert describe(f"en\tde\n{PAIRS}", source=1, target=2) == f"{guessed})"
     others = "data.source and data.target name others"
     assert describe(f"en\tde\n{PAIRS}") == f"{guessed}; {others})"
@@ -277,7 +277,7 @@ def test_a_person_has_the_last_word() -> None:
 def test_images_and_captions_have_other_names() -> None:
     assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
     assert render(find_columns(Path("a.tsv"), "caption").describe()) == (
-        "image: 'image', caption: 'caption' (header guessed; data.header true and data.header false say; "
+        "image: 'image', caption: 'caption' (header guessed; data.header true or data.header false sets it; "
         "data.source and data.target name others)"
     )
 

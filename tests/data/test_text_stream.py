@@ -102,16 +102,14 @@ def test_the_second_time_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("text", ["a", "ab\n", "0123456789"])
 def test_too_short_a_text_is_a_sentence(text: str) -> None:
     Path("a.txt").write_text(text)
-    with pytest.raises(
-        DataError, match=r"^a\.txt: only \d+ characters? for the split to (choose by|learn from)\. Give"
-    ):
+    with pytest.raises(DataError, match=r"^a\.txt: only \d+ characters? for (validation|training)\. Give"):
         made()
     assert not list(Path("cache").glob("*"))
 
 
 def test_too_short_a_file_of_a_splits_is_named() -> None:
     Path("v.txt").write_text("a")
-    with pytest.raises(DataError, match=r"^v\.txt: only 1 character for the split to choose by"):
+    with pytest.raises(DataError, match=r"^v\.txt: only 1 character for validation"):
         made(valid="v.txt")
 
 

@@ -1,4 +1,4 @@
-"""The keys of `decode` as options with short names, for every command in which a run generates text."""
+"""Options with short names for the keys of `decode`, for every command that generates text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ HELP = {
 
 
 def decode_options(names: Sequence[str], **help_texts: str) -> Callable[[Decorated], Decorated]:
-    """A decorator that adds these options to a command, in this order; `help_texts` replaces some help texts."""
+    """A decorator that adds these options to a command, in this order; `help_texts` overrides texts of `HELP`."""
 
     def add(command: Decorated) -> Decorated:
         for name in reversed(names):

@@ -24,7 +24,7 @@ from seqloom.core.problem import (
     render,
 )
 
-TASK_MODEL_SIZE = "seqloom.cli.seen"  # in a context: the task, model and size that the command line names
+TASK_MODEL_SIZE = "seqloom.cli.seen"  # key of a click context's meta: the task, model and size on the command line
 INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
 INPUT_ERRORS = (UserError, ArgumentError, UnknownName, UnavailableBackend)
 
@@ -36,7 +36,7 @@ SHORT = {
     "data.test": "--test",
     "train.device": "--device",
 }
-# Options that commands and functions in Python share, and that are no keys of the config.
+# Options that are not config keys, and that Python functions have as parameters.
 ARGUMENTS = {"out": "--out", "data": "--data", "device": "--device"}
 
 
@@ -90,7 +90,7 @@ def show_traceback(error: BaseException | None) -> None:
 
 @contextmanager
 def keys_as_options(option: Callable[[str], str | None]) -> Iterator[None]:
-    """Errors of the block name options of the command line (see `key_formatter`)."""
+    """Errors that the block raises name options, not config keys (see `key_formatter`)."""
     try:
         yield
     except SeqloomError as error:
@@ -99,27 +99,29 @@ def keys_as_options(option: Callable[[str], str | None]) -> Iterator[None]:
 
 
 def key_formatter(option: Callable[[str], str | None]) -> KeyFormatter:
-    """How an error names a key: by the option that `option` returns, or as a key if that is None.
+    """A function that formats a config key as the option that `option` returns, or as the key if that is None.
 
-    >>> name = key_formatter(preferred_option)
-    >>> name("data.on_bad_line", "skip"), name("train.carry_state", "true"), name("train.carry_state", "false")
-    ('--data.on-bad-line skip', '--train.carry-state', '--no-train.carry-state')
-    >>> name("out", "another/folder"), name("train.learning_rat", None)
+    >>> format_key = key_formatter(preferred_option)
+    >>> format_key("data.on_bad_line", "skip")
+    '--data.on-bad-line skip'
+    >>> format_key("train.carry_state", "true"), format_key("train.carry_state", "false")
+    ('--train.carry-state', '--no-train.carry-state')
+    >>> format_key("out", "another/folder"), format_key("train.learning_rat", None)
     ('--out another/folder', 'train.learning_rat')
     """
 
-    def name(dotted: str, value: str | None) -> str:
+    def format_key(dotted: str, value: str | None) -> str:
         from seqloom.tasks.config_keys import all_keys  # imports the configs of all tasks
 
         key = all_keys().get(dotted)
-        word = option(dotted) if key is not None or dotted == "seed" else ARGUMENTS.get(dotted)
-        if word is None:
+        typed = option(dotted) if key is not None or dotted == "seed" else ARGUMENTS.get(dotted)
+        if typed is None:
             return as_key(dotted, value)
         if key is not None and key.kind is bool and value in ("true", "false"):
-            return word if value == "true" else f"--no-{word[2:]}"
-        return word if value is None else f"{word} {value}"
+            return typed if value == "true" else f"--no-{typed[2:]}"
+        return typed if value is None else f"{typed} {value}"
 
-    return name
+    return format_key
 
 
 def dotted_option(key: str) -> str:
@@ -133,7 +135,7 @@ def dotted_option(key: str) -> str:
 
 
 def preferred_option(key: str) -> str:
-    """The option that the help shows.
+    """The option under which the help lists a key.
 
     >>> preferred_option("model.arch"), preferred_option("train.lr")
     ('--model', '--train.lr')
@@ -148,7 +150,7 @@ as_option = key_formatter(preferred_option)
 
 
 def usage_sentence(error: click.ClickException) -> str:
-    """An error of click as a sentence, with the command whose help lists the options."""
+    """The sentence for an error of click; it names the command whose help lists the options."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     words = [ctx.command_path, ctx.meta.get(TASK_MODEL_SIZE, (None,))[0]] if ctx is not None else ["seqloom"]
     path = " ".join(word for word in words if word)
@@ -169,7 +171,7 @@ def usage_sentence(error: click.ClickException) -> str:
 
 
 def as_clause(message: str) -> str:
-    """A message of click as the rest of a sentence.
+    """A message of click as a clause that can follow a colon.
 
     >>> as_clause("Option '--out' requires an argument"), as_clause("No such command 'rn'. Did you mean 'runs'?")
     ("option '--out' requires an argument.", "no such command 'rn'. Did you mean 'runs'?")
@@ -185,7 +187,7 @@ def name_of(param: click.Parameter, ctx: click.Context | None) -> str:
 
 
 def renamed_option(word: str, options: Iterable[str]) -> str:
-    """The present names of an option that was renamed; empty for any other option.
+    """The new names of an option that was renamed; empty for any other option.
 
     >>> renamed_option("--train.batch", ["--train.batch-size", "--train.batch-tokens"])
     '--train.batch-tokens or --train.batch-size'
@@ -203,7 +205,7 @@ def renamed_option(word: str, options: Iterable[str]) -> str:
 
 
 def nearest_option(word: str, options: Iterable[str]) -> str | None:
-    """The option that was probably meant: one with a similar name, or the one for what other programs call so.
+    """The option that was probably meant: one of a similar name, or the equivalent of another program's option.
 
     >>> nearest_option("--dry-rum", ["--dry-run", "--out"])
     '--dry-run'

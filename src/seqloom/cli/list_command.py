@@ -53,16 +53,16 @@ def models() -> tuple[Row, list[Row]]:
 
     rows = []
     for name, architecture in ARCHITECTURES.items():
-        possible = []
+        compatible = []
         for task in TASKS:
             try:
                 experiment({"task": task, "model": {"arch": name}})
             except ConfigError:
                 continue
-            possible.append(task)
-        default_of = [task for task in possible if TASKS[task].config.architecture == name]
+            compatible.append(task)
+        default_of = [task for task in compatible if TASKS[task].config.architecture == name]
         default = f"; the default for {', '.join(default_of)}" if len(default_of) < len(TASKS) else "; the default"
-        rows.append((name, architecture.summary + default * bool(default_of), ", ".join(possible)))
+        rows.append((name, architecture.summary + default * bool(default_of), ", ".join(compatible)))
     return ("--model", "what it is", "tasks"), rows
 
 

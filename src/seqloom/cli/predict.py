@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_UNKNOWN = 20  # characters or words that the warning names
 BATCH = 64  # texts
-Located = tuple[str, str]  # where a text comes from, and the text
+LocatedText = tuple[str, str]  # location, text
 OPTIONS = (
     *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
@@ -94,7 +94,7 @@ def predict(
 
         _ = loaded.model  # a run without weights is an error before any text is read
     answer_lines, unknown = TASKS[task].report.answer_lines, UnknownSymbols(loaded.task)
-    inputs = chain(typed_texts(texts, config.help), *(lines_of(file, config.help) for file in files))
+    inputs = chain(typed_texts(texts, config.help), *(read_texts(file, config.help) for file in files))
     while batch := list(islice(inputs, BATCH)):
         locations, contents = map(list, zip(*batch, strict=True))
         unknown.add(contents)
@@ -122,53 +122,53 @@ def predict(
 
 
 class UnknownSymbols:
-    """Collects the characters or words of texts that a model has never seen, for one warning."""
+    """Collects the characters or words of the texts that are not in the vocabulary, for one warning."""
 
     def __init__(self, task: "Task[GenerativeModel, object]") -> None:
         self.task = task
         self.symbols: dict[str, None] = {}  # in order of appearance
-        self.more = False
+        self.is_cut = False
 
     def add(self, texts: Iterable[str]) -> None:
         for text in texts:
             new = [symbol for symbol in self.task.unknown_tokens(text) if symbol not in self.symbols]
             free = MAX_UNKNOWN - len(self.symbols)
-            self.more = self.more or len(new) > free
+            self.is_cut = self.is_cut or len(new) > free
             self.symbols.update(dict.fromkeys(new[:free]))
 
     def warn(self, console: "Console") -> None:
         if self.symbols:
             names = ", ".join(clip(one_line(symbol), 40) for symbol in self.symbols)
-            message = f"never seen by this model, so it can't know what they mean: {names}{' …' * self.more}"
+            message = f"never seen by this model, so it can't know what they mean: {names}{' …' * self.is_cut}"
             console.print(Text.assemble(("warning ", "bold yellow"), message))
 
 
-def typed_texts(texts: Sequence[str], advice: "Help") -> Iterator[Located]:
+def typed_texts(texts: Sequence[str], advice: "Help") -> Iterator[LocatedText]:
     """The texts of the command line; - is standard input."""
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise UserError(f"text {number} is empty", advice.input_advice, code="empty-input")
         if text == "-":
-            yield from lines_of(text, advice)
+            yield from read_texts(text, advice)
         else:
             yield f"text {number}", text
 
 
-def lines_of(file: str, advice: "Help") -> Iterator[Located]:
-    """One text per line, from standard input (-) or from the files of a name or pattern."""
+def read_texts(file: str, advice: "Help") -> Iterator[LocatedText]:
+    """One text per line, from standard input (-) or from the files that a name or pattern matches."""
     from seqloom.data.paths import expand
     from seqloom.data.text_io import read_lines, stream_lines
 
     if file == "-":
         name, stream = "standard input", cast(BufferedReader, sys.stdin.buffer)
-        yield from without_blank(name, stream_lines(stream, name), advice)
+        yield from refuse_blank_lines(name, stream_lines(stream, name), advice)
         return
     for path in expand([file]):
-        yield from without_blank(str(path), read_lines(path), advice)
+        yield from refuse_blank_lines(str(path), read_lines(path), advice)
 
 
-def without_blank(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[Located]:
-    """Lines with their locations. A blank line is an error, as answers would not match lines, except at the end."""
+def refuse_blank_lines(name: str, lines: Iterable[tuple[int, str]], advice: "Help") -> Iterator[LocatedText]:
+    """Lines with their locations. A blank line is an error, since answers would not match lines, except at the end."""
     from seqloom.data.text_io import EmptyFile
 
     blank, count = 0, 0

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 DECAY = 0.97  # of the moving average of the loss
 INTERVAL = 10.0  # seconds between lines without a terminal
-MAX_SKIPS = 5  # skipped steps that are reported one by one; after that, each tenth
+MAX_SKIPS = 5  # skipped steps that are reported one by one; after them, every tenth is
 GAP = 2  # columns between the fields of the line
 MIN_BAR, MAX_BAR = 8, 26  # columns
-# Scores in the order in which they are shown, and those that only the report shows.
+# Scores in the order in which they are printed, and scores that only the report shows.
 SHOWN = "exact_match bleu bleu_1 bleu_4 chrf accuracy span_f1 micro_f1 macro_f1 perplexity".split()  # noqa: SIM905
 SHOWN += ["bits_per_character", "loss"]
 HIDDEN = "token_accuracy sentence_accuracy span_precision span_recall span_macro_f1 bleu_2 bleu_3".split()  # noqa: SIM905
 
 
 class Progress:
-    """A listener that prints the events of a run and draws the moving line, in another thread.
+    """A listener that prints the events of a run, and draws the progress line in another thread.
 
     with Progress(console) as progress:
         run = api.start(experiment, folder, [progress])
@@ -46,9 +46,9 @@ class Progress:
         self.session: Session | None = None  # None until the data is read and the model is built
         self._waiting = TimedSpinner("starting torch …")
         self._tick: Tick | None = None
-        self._first_step = 0  # of this session; it warms up, and does not count for the rate
+        self._first_step = 0  # of this session; it is slower, and does not count for the rate
         self._tokens, self._seconds = 0, 0.0  # of the steps since then, without validation
-        self._last_time: float | None = None  # the end of the last step, unless something else came after it
+        self._last_time: float | None = None  # when the last step ended; None after a validation or sample
         self._loss, self._weight = 0.0, 0.0
         self._start = self._printed = time.monotonic()
         self._is_best = False
@@ -124,7 +124,7 @@ class Progress:
         self._waiting = TimedSpinner(message)
 
     def example_input(self, folder: Path) -> str:
-        """An input to try the run in this folder with."""
+        """An input with which a user can try the run in this folder."""
         return self.session.task.example_input(folder) if self.session is not None else ""
 
     def fraction(self) -> float:
@@ -132,7 +132,7 @@ class Progress:
         return min(1.0, self._tick.step / max(self._tick.total, 1)) if self._tick else 0.0
 
     def fields(self) -> dict[str, str]:
-        """Epoch, fraction of the run, loss, rate and time left; without the rate and the time after the first step."""
+        """Epoch, fraction of the run, loss, rate and time left; the last two need a second step."""
         tick = self._tick
         if tick is None:
             return {}
@@ -146,7 +146,7 @@ class Progress:
         return fields
 
     def line(self) -> Table | Spinner | Text:
-        """The moving line: the fields that fit, and a bar in the rest."""
+        """The progress line: the fields that fit, and a bar in the rest of the width."""
         fields, width = self.fields(), self.console.width - 1
         if not fields:
             return self._waiting.line()
@@ -163,14 +163,14 @@ class Progress:
 
 
 def format_scores(scores: dict[str, float]) -> str:
-    """The scores that fit in a line, without those that equal another: with one label per text, micro F1 is accuracy.
+    """The scores for a line, without those that equal another: with one label per text, micro F1 is accuracy.
 
     >>> format_scores({"accuracy": 0.97421, "micro_f1": 0.97421, "macro_f1": 0.97, "loss": 0.1})
     'accuracy 0.9742, macro F1 0.97, loss 0.1'
     """
-    same = {"micro_f1": scores.get("accuracy"), "macro_f1": scores.get("macro_f1") if "span_f1" in scores else None}
+    equal = {"micro_f1": scores.get("accuracy"), "macro_f1": scores.get("macro_f1") if "span_f1" in scores else None}
     names = [*SHOWN, *(name for name in scores if name not in (*SHOWN, *HIDDEN))]
-    names = [name for name in names if name in scores and scores[name] != same.get(name)]
+    names = [name for name in names if name in scores and scores[name] != equal.get(name)]
     return ", ".join(f"{readable(name)} {rounded(scores[name])}" for name in names)
 
 

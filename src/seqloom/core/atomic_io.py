@@ -1,6 +1,6 @@
 """Atomic file writes. A file or folder is written under a temporary name, synced to the disk, then renamed.
 
-After a crash, a kill or on a full disk, its own name holds the old content or the new, complete.
+After a crash, a kill or a full disk, the path holds the complete old content or the complete new content.
 """
 
 import fcntl
@@ -15,9 +15,9 @@ from secrets import token_hex
 
 from seqloom.core.problem import RunError, SeqloomError
 
-TEMPORARY = ".making-"  # what is not complete has a name with this prefix
-LOCK, NEW_LOCK = "lock", "locking"  # file beside a folder that is being filled: locked; not locked yet
-ABANDONED_AFTER = 7 * 24 * 3600  # seconds, for temporary folders whose lock says nothing
+TEMPORARY = ".making-"  # prefix of the names of incomplete files and folders
+LOCK, NEW_LOCK = "lock", "locking"  # of the lock file of a temporary folder; before it is locked
+ABANDONED_AFTER = 7 * 24 * 3600  # seconds; decides only if a temporary folder has no usable lock
 
 
 class WriteError(SeqloomError, OSError):
@@ -52,7 +52,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def append(path: Path, line: str) -> None:
-    """Add a line to a file. A crash may leave part of the line: the reader ignores a last line without an end."""
+    """Add a line to a file. A crash may leave part of the line: readers ignore a last line without a newline."""
     with write_errors(path), open_fd(path, os.O_CREAT | os.O_APPEND) as fd:
         write_all(fd, line.encode() + b"\n")
 
@@ -76,14 +76,14 @@ def open_fd(path: Path, flags: int) -> Iterator[int]:
 
 
 def write_all(fd: int, content: bytes) -> None:
-    """`os.write` may write only the beginning: repeat until all is written."""
+    """Call `os.write`, which may write only the beginning, until all is written."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 def replace(temporary: Path, path: Path) -> None:
-    """Rename, so that `path` is the new file or folder from this moment on, also after a crash."""
+    """Rename, and sync the parent, so that `path` stays the new file or folder even after a crash."""
     temporary.replace(path)
     fsync(path.parent)
 
@@ -105,7 +105,7 @@ def fsync(path: Path) -> None:
 def create_folder(path: Path) -> Iterator[Path]:
     """A temporary folder to fill, which is renamed to `path` when the block ends without an error.
 
-    If another process creates `path` first, its folder stays.
+    If another process creates `path` first, that folder is kept.
     """
     with write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,12 +115,12 @@ def create_folder(path: Path) -> Iterator[Path]:
                     remove(leftover)  # renames it first: if its process is alive after all, that process fails
         with temporary_folder(path) as folder:
             yield folder
-            for inside in sorted([folder, *folder.rglob("*")]):
-                fsync(inside)
+            for entry in sorted([folder, *folder.rglob("*")]):
+                fsync(entry)
             try:
                 replace(folder, path)
             except OSError:
-                if not path.is_dir() or not folder.is_dir():  # otherwise another process was faster
+                if not path.is_dir() or not folder.is_dir():  # otherwise another process created `path` first
                     raise
 
 
@@ -128,8 +128,8 @@ def create_folder(path: Path) -> Iterator[Path]:
 def temporary_folder(path: Path) -> Iterator[Path]:
     """An empty folder on the file system of `path`, within a locked folder of its own.
 
-    The lock is a file, since network file systems do not share locks of folders, and lies outside the folder to fill.
-    It gets its name once it is locked, so a file of that name which can be locked belongs to a process that is gone.
+    The lock is a file outside the folder to fill, since network file systems do not share locks of folders. It is
+    renamed to LOCK after it is locked, so if a process can lock a file LOCK, the process that made it has ended.
     """
     parent = path.with_name(f"{TEMPORARY}{token_hex(8)}-{path.name}")
     parent.mkdir()
@@ -140,8 +140,8 @@ def temporary_folder(path: Path) -> Iterator[Path]:
             folder = parent / path.name
             folder.mkdir()
             yield folder
-            shutil.rmtree(folder, ignore_errors=True)  # if another process was faster
-            (parent / LOCK).unlink()  # before it is unlocked, so that no process takes it for abandoned
+            shutil.rmtree(folder, ignore_errors=True)  # it still exists if another process created `path` first
+            (parent / LOCK).unlink()  # before it is unlocked, or another process would see it as abandoned
         parent.rmdir()
     except BaseException:
         shutil.rmtree(parent, ignore_errors=True)
@@ -149,7 +149,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Whether the process that filled a temporary folder is gone: by the lock or, if that says nothing, by its age."""
+    """Whether the process that filled a temporary folder has ended, by its lock or, if that is unusable, by its age."""
     with suppress(FileNotFoundError), open_fd(folder / LOCK, 0) as fd:
         try:
             if lock(fd):
@@ -160,7 +160,7 @@ def is_abandoned(folder: Path) -> bool:
 
 
 def lock(fd: int) -> bool:
-    """Lock a file until it is closed, or its process ends; False where the file system has no locks.
+    """Lock a file until it is closed or the process ends; False if the file system has no locks.
 
     Raises BlockingIOError if another process holds the lock.
     """
@@ -188,13 +188,13 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, if they are missing."""
+    """Make a folder and its parents, if they are missing."""
     with write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder. A folder is renamed first, so that its name never holds half of it."""
+    """Remove a file or a folder. A folder is renamed first, so that `path` never holds half of it."""
     with write_errors(path):
         if path.is_dir():
             temporary = path.with_name(f"{TEMPORARY}{path.name}")
@@ -205,7 +205,7 @@ def remove(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed writes left in a folder into which only this process writes."""
+    """Remove the temporary files that killed processes left in a folder to which only this process writes now."""
     with write_errors(folder):
         for leftover in folder.glob(f"{TEMPORARY}*"):
             if leftover.is_dir():

@@ -56,21 +56,21 @@ def are_unique(parts: tuple["Part", ...]) -> bool:
     return len({(part.kind, part.name) for part in parts}) == len(parts)
 
 
-Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,59}$")]  # such as a task's, registered here or not
+Name = Annotated[str, Field(pattern="^[a-z][a-z0-9_-]{0,59}$")]  # of a task, which may be unknown here, or a kind
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Line = Annotated[str, Field(min_length=1, max_length=MAX_NAME), Predicate(str.isprintable)]
+ShortText = Annotated[str, Field(min_length=1, max_length=MAX_NAME), Predicate(str.isprintable)]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_PARAMETERS)]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A user-defined part that a run was made with: from a file, or from a module without one, such as a notebook."""
+    """A user-defined part of a run, defined in a file, or in a module without one, such as a notebook."""
 
     kind: Name
-    name: Line
-    file: Annotated[Line, Predicate(lambda name: Path(name).name == name)] = ""  # without its folder
+    name: ShortText
+    file: Annotated[ShortText, Predicate(lambda name: Path(name).name == name)] = ""  # without its folder
     sha256: Sha256 = ""
-    module: Line = ""
+    module: ShortText = ""
 
     def as_json(self) -> dict[str, str]:
         """Kind and name, then either file and sha256 or module."""
@@ -78,7 +78,7 @@ class Part:
 
 
 def require_source(part: object) -> object:
-    """A part has, besides its kind and name, either a file and its hash or a module."""
+    """Check that a part has, besides kind and name, either a file and its hash or a module."""
     if not isinstance(part, Mapping) or set(part) - {"kind", "name"} not in ({"file", "sha256"}, {"module"}):
         raise ValueError("has neither a file with its hash nor a module")
     return part
@@ -91,14 +91,14 @@ Parts = Annotated[
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a run is, and the hashes of the files that it needs to predict."""
+    """The task, origin and size of a run, and the hashes of the files that it needs to predict."""
 
     task: Name
     created: Annotated[str, Predicate(datetime.fromisoformat)]
     parameters: Count = 0
     format: Count = FORMAT
     versions: dict[str, Annotated[str, Field(max_length=MAX_NAME)]] = field(default_factory=dict)
-    files: dict[Annotated[Line, Predicate(is_inside)], Sha256] = field(default_factory=dict)
+    files: dict[Annotated[ShortText, Predicate(is_inside)], Sha256] = field(default_factory=dict)
     parts: Parts = ()  # the key is left out of the file if there are none
 
     @property
@@ -111,14 +111,14 @@ class Manifest:
 
 
 @cache
-def validator(kind: Any) -> TypeAdapter[Any]:
+def type_adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
 def read_parts(value: object) -> tuple[Part, ...] | None:
     """The user-defined parts that a manifest lists; None if the list is damaged."""
     try:
-        parts: tuple[Part, ...] = validator(Parts).validate_python(value)
+        parts: tuple[Part, ...] = type_adapter(Parts).validate_python(value)
         return parts
     except ValidationError:
         return None
@@ -136,7 +136,7 @@ def package_versions() -> dict[str, str]:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Commit: until this returns, the run is what its old manifest says."""
+    """Commit the files that the manifest lists; until this returns, the old manifest is valid."""
     content = asdict(manifest) | {"parts": [part.as_json() for part in manifest.parts]}
     if not manifest.parts:
         del content["parts"]
@@ -144,25 +144,25 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run. A folder that is no run, or of a newer format, is an error."""
+    """The manifest of a run; an error for a folder that is not a run, or is of a newer format."""
     path = folder / MANIFEST
     if not folder.exists():
         raise RunError("no such folder", "`seqloom runs` lists the runs here", location=folder)
     if not path.is_file():
         raise RunError(f"not a run, since it has no {MANIFEST}", "`seqloom runs` lists the runs here", location=folder)
     raw = read_json(path)
-    number = raw.get("format")
-    if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= MAX_PARAMETERS:
+    format_version = raw.get("format")
+    if type(format_version) is not int or not 0 < format_version <= MAX_PARAMETERS:
         raise RunError("no format version, so it is not a run's", "Is it the right folder?", location=path)
-    if number > FORMAT:
+    if format_version > FORMAT:
         versions = raw.get("versions")
         made_by = versions.get("seqloom") if isinstance(versions, dict) else None
-        known = made_by if isinstance(made_by, str) and len(made_by) <= MAX_NAME else "unknown"
-        message = f"made by a newer seqloom ({known}, format {number}; this one reads format {FORMAT})"
+        writer = made_by if isinstance(made_by, str) and len(made_by) <= MAX_NAME else "unknown"
+        message = f"made by a newer seqloom ({writer}, format {format_version}; this one reads format {FORMAT})"
         raise RunError(message, "Upgrade with `pip install -U seqloom`", location=folder)
     required = ("task", "created", "parameters", "versions", "files")
     try:
-        manifest: Manifest = validator(Manifest).validate_python(dict.fromkeys(required) | raw)
+        manifest: Manifest = type_adapter(Manifest).validate_python(dict.fromkeys(required) | raw)
         return manifest
     except ValidationError as error:
         key = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
@@ -174,7 +174,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify(folder: Path) -> Manifest:
-    """The manifest of a run, once every file that it lists exists and has the content that it had."""
+    """The manifest of a run, after a check that every file in it exists and is unchanged."""
     manifest = read_manifest(folder)
     for name in (MANIFEST, LOCAL, METRICS, SCORES, REPORT, ATTENTION, *FOLDERS):
         path = folder / name
@@ -229,7 +229,7 @@ def read_json(path: Path) -> dict[str, Any]:
     text = read_text(path)
     try:
         raw = json.loads(text)
-    except (ValueError, RecursionError):  # a ValueError also for a number of thousands of digits
+    except (ValueError, RecursionError):  # ValueError includes a number of thousands of digits
         raise RunError("not JSON, so it is damaged", "Restore the file from a copy", location=path) from None
     if not isinstance(raw, dict):
         raise RunError("not a JSON object, so it is damaged", "Restore the file from a copy", location=path)

@@ -1,4 +1,4 @@
-"""Which column of a table holds what: as named in the config, or guessed from the first rows; and its rows."""
+"""The column of each role of a task in a table, named in the config or guessed; and the examples in its rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from seqloom.data.records import FILL_IN, OR_SKIP, Field, Location, Record, chec
 from seqloom.data.spec import DataSpec, Role
 from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error
 
-HEAD_RECORDS = 1000  # records that are looked at
+HEAD_RECORDS = 1000  # records from which columns are guessed
 MAX_NAMES = 12  # of columns in a message
-MAX_KEYS = 1000  # of JSON objects, to guess from: each is looked up in each object
+MAX_KEYS = 1000  # of JSON objects, for a guess by values: its cost is keys times objects
 
 Records = list[tuple[Location, Cells]]
 
@@ -30,7 +30,7 @@ class Columns:
 
     indices: the column of each role, from 0
     header: whether the first row names the columns
-    names: of all columns; without a header their numbers, from 1
+    names: the names of all columns; without a header, their numbers from 1
     guessed: the config keys that are not set, `header` among them
     head: the first records, header included
     """
@@ -56,14 +56,14 @@ class Columns:
         shown = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.indices]
         columns = ", ".join(f"{role.name}: {column}" for role, column in zip(self.roles, shown, strict=True))
         columns += "" if self.header else ", no header"
-        options = [key_of(role) for role in self.roles if role.key in self.guessed]
+        options = [config_key(role) for role in self.roles if role.key in self.guessed]
         notes = []
-        if by_content(self.roles):
+        if guessed_by_values(self.roles):
             notes += ["guessed"] if options else []
         else:
-            options = list(map(key_of, self.roles)) if options else []
-        if "header" in self.guessed and (not options if by_content(self.roles) else self.header):
-            notes.append(f"header guessed; {KeyName('data.header', True)} and {KeyName('data.header', False)} say")
+            options = list(map(config_key, self.roles)) if options else []
+        if "header" in self.guessed and (not options if guessed_by_values(self.roles) else self.header):
+            notes.append(f"header guessed; {KeyName('data.header', True)} or {KeyName('data.header', False)} sets it")
         if options:
             notes.append(f"{' and '.join(options)} name{'s' if len(options) == 1 else ''} others")
         return f"{columns} ({'; '.join(notes)})" if notes else columns
@@ -74,12 +74,12 @@ class Columns:
             with suppress(DataError):
                 yield parse_record(record, location, form, self, data)
 
-    def shape(self, separator: str) -> str:
+    def describe_row(self, separator: str) -> str:
         if self.header:
             return shorten(self.names)
         names = {index: role.name for role, index in zip(self.roles, self.indices, strict=True)}
         shown = [names.get(index, f"column {index + 1}") for index in range(len(self.names))]
-        return shorten(shown) if by_content(self.roles) else separator.join(shown)
+        return shorten(shown) if guessed_by_values(self.roles) else separator.join(shown)
 
     def apply_to(self, data: TableData) -> TableData:
         """The config with these columns named (or numbered), so that later files are read like this one."""
@@ -90,7 +90,7 @@ class Columns:
         return data.model_copy(update={**columns, "header": self.header})
 
 
-def by_content(roles: Sequence[Role]) -> bool:
+def guessed_by_values(roles: Sequence[Role]) -> bool:
     """Whether columns are guessed from their values, not from their names and order alone."""
     return any(role.guess != "order" for role in roles)
 
@@ -103,57 +103,57 @@ def find_columns(path: Path, form: Format, spec: DataSpec, data: TableData) -> C
     on_bad_line = raise_error if data.on_bad_line == "refuse" else SkipBadLines()
     head = list(islice(form.read([path], data, on_bad_line), HEAD_RECORDS))
     roles = spec.roles
-    given = {role.key: getattr(data, role.key) for role in roles}
+    configured = {role.key: getattr(data, role.key) for role in roles}
     header_guessed = False
     if not head:
         raise no_records(path, form, roles)
     if form.keyed:
         objects = [record for _, record in head if isinstance(record, Mapping)]
         names, header = object_keys(path, objects, roles), True
-        if len(names) > MAX_KEYS and by_content(roles) and None in given.values():
-            which = in_words(roles, " and which the ", "the ")
+        if len(names) > MAX_KEYS and guessed_by_values(roles) and None in configured.values():
+            which = join_roles(roles, " and which the ", "the ")
             message = f"{len(names):,} different keys, too many to guess which is {which}"
-            all_of_them = {1: "it", 2: "both"}.get(len(roles), "all")
-            raise DataError(path, message, f"Name {all_of_them} with {keys_of(roles)}", code="too-many-keys")
+            pronoun = {1: "it", 2: "both"}.get(len(roles), "all")
+            raise DataError(path, message, f"Name {pronoun} with {config_keys(roles)}", code="too-many-keys")
         values: Callable[[], guess.Columns] = partial(key_values, objects, names)
     else:
         rows = [list(map(str, record)) for _, record in head]
-        is_named = any(name is not None and not name.isdecimal() for name in given.values())
+        is_named = any(name is not None and not name.isdecimal() for name in configured.values())
         header_guessed = data.header is None and not is_named
         width = row_width(path, rows, roles)
         header = guess_header(rows, width, roles) if header_guessed else data.header is not False
         names = column_names(path, rows, width, header)
         full_rows = [row for row in rows[header:] if len(row) == width]
         values = partial(zip, *full_rows, strict=True)
-    indices = locate(path, roles, given, names, header, values)
-    guessed = [key for key, name in given.items() if name is None] + (["header"] if header_guessed else [])
+    indices = column_indices(path, roles, configured, names, header, values)
+    guessed = [key for key, name in configured.items() if name is None] + (["header"] if header_guessed else [])
     return Columns(roles, indices, header, names, tuple(guessed), head)
 
 
 def key_values(objects: list[Mapping[str, object]], names: tuple[str, ...]) -> Iterator[list[str]]:
-    """The values of JSON objects, key by key, since a table of all keys may be far larger than the objects."""
+    """Yield the values of each key, one key at a time, since a table of all keys may be far larger than the objects."""
     for name in names:
         values = (record.get(name) for record in objects)
         yield ["" if value is None or isinstance(value, dict) else str(value) for value in values]
 
 
-def locate(
+def column_indices(
     path: Path,
     roles: Sequence[Role],
-    given: Mapping[str, str | None],
+    configured: Mapping[str, str | None],
     names: tuple[str, ...],
     header: bool,
     values: Callable[[], guess.Columns],
 ) -> tuple[int, ...]:
-    """The column of each role: the named one, or one with a usual name, by its values, or by its position."""
-    columns = {role.key: given_column(path, role.key, names, header, given[role.key]) for role in roles}
+    """The column of each role: configured, or found by a usual name, by values or by position."""
+    columns = {role.key: configured_column(path, role.key, names, header, configured[role.key]) for role in roles}
     for column in taken(columns):
-        if len(same := [role for role in roles if columns[role.key] == column]) > 1:
-            message = f"{in_words(same, ' and ', '')} are the same column ({names[column]!r})"
-            count = {2: "two", 3: "three"}.get(len(same), str(len(same)))
-            raise DataError(path, message, f"Name {count} with {keys_of(same)}", code="column-named-twice")
+        if len(sharing := [role for role in roles if columns[role.key] == column]) > 1:
+            message = f"{join_roles(sharing, ' and ', '')} are the same column ({names[column]!r})"
+            count = {2: "two", 3: "three"}.get(len(sharing), str(len(sharing)))
+            raise DataError(path, message, f"Name {count} with {config_keys(sharing)}", code="column-named-twice")
     columns = named_columns(names if header else (), roles, columns)
-    for role in sorted(roles, key=lambda role: role.guess != "label"):  # few distinct values are the clearest sign
+    for role in sorted(roles, key=lambda role: role.guess != "label"):  # labels are easiest to find
         if columns[role.key] is None:
             columns[role.key] = guess_column(path, role, roles.index(role), names, taken(columns), values)
     return tuple(index for role in roles if (index := columns[role.key]) is not None)
@@ -166,13 +166,13 @@ def taken(columns: Mapping[str, int | None]) -> set[int]:
 def guess_column(
     path: Path, role: Role, position: int, names: tuple[str, ...], taken: set[int], values: Callable[[], guess.Columns]
 ) -> int:
-    """The likeliest column of a role, of those that no other has; by order, the one at the role's own position."""
+    """The most likely column of a role among those not taken; without a guess by values, the one at its position."""
     if role.guess == "label":
         index = guess.label_column(values(), taken)
         if index is None:
             columns = shorten(names)
             message = f"no column looks like a {role.name}: the values of each hardly repeat (columns: {columns})"
-            raise DataError(path, message, f"Name the {role.name}'s with {key_of(role)}", code="no-label-column")
+            raise DataError(path, message, f"Name the {role.name}'s with {config_key(role)}", code="no-label-column")
     elif role.guess == "text":
         index = guess.text_column(values(), taken)
     else:
@@ -180,14 +180,14 @@ def guess_column(
         index = position if position in free else next(iter(free), None)
     if index is None:
         message = f"no column is left for the {role.name}"
-        raise DataError(path, message, f"Name it with {key_of(role)}", code="no-column-left")
+        raise DataError(path, message, f"Name it with {config_key(role)}", code="no-column-left")
     return index
 
 
 def named_columns(
     names: Sequence[str], roles: Sequence[Role], columns: Mapping[str, int | None]
 ) -> dict[str, int | None]:
-    """The columns that have a usual name of a role, or else one of a language."""
+    """Fill in missing columns: a column that has a usual name of a role, or else the name of a language."""
     columns = dict(columns)
     for role in sorted(roles, key=lambda role: role.guess != "label"):
         if columns[role.key] is None:
@@ -200,13 +200,13 @@ def named_columns(
 
 
 def guess_header(rows: list[list[str]], width: int, roles: Sequence[Role]) -> bool:
-    if by_content(roles):
+    if guessed_by_values(roles):
         full = [row for row in rows if len(row) == width]
         return rows[0] is full[0] and guess.has_header(full, [role.synonyms for role in roles])
     first, below = rows[0], rows[1:]
     if len(first) != width:
         return False
-    names = ["" if any(map(str.isspace, cell.strip())) else cell for cell in first]  # in "to bed", to is no name
+    names = ["" if any(map(str.isspace, cell.strip())) else cell for cell in first]  # several words are a text
     indices = named_columns(names, roles, {role.key: None for role in roles}).values()
     if guess.are_words([first[index] for index in indices if index is not None], below):
         return False
@@ -216,17 +216,17 @@ def guess_header(rows: list[list[str]], width: int, roles: Sequence[Role]) -> bo
 
 
 def row_width(path: Path, rows: list[list[str]], roles: Sequence[Role]) -> int:
-    """The number of fields that most rows have, if it is at least that of the roles."""
+    """The number of fields that most rows have; an error if there are fewer than roles."""
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width < min(2, len(roles)):
         mark = next((f"; the fields may be separated by {mark!r}" for mark in ";\t|" if mark in rows[0][0]), "")
-        advice = f"Rewrite it with commas (.csv) or tabs (.tsv) between {in_words(roles, ' and its ')}"
+        advice = f"Rewrite it with commas (.csv) or tabs (.tsv) between {join_roles(roles, ' and its ')}"
         raise DataError(path, f"there is only one column{mark}", advice, code="one-column")
     return width
 
 
 def column_names(path: Path, rows: list[list[str]], width: int, header: bool) -> tuple[str, ...]:
-    """The columns' names; without a header their numbers, from 1."""
+    """The names of the columns; without a header, their numbers from 1."""
     if header and len(rows[0]) != width and len(rows) > 1:
         message = f"the header has {counted(len(rows[0]), 'field')} and most rows have {width}"
         advice = f"Name every column once, or remove the header and pass {KeyName('data.header', False)}"
@@ -235,16 +235,16 @@ def column_names(path: Path, rows: list[list[str]], width: int, header: bool) ->
 
 
 def object_keys(path: Path, objects: Iterable[Mapping[str, object]], roles: Sequence[Role]) -> tuple[str, ...]:
-    """The keys of JSON objects in the order in which they appear, if they are at least as many as the roles."""
+    """The keys of JSON objects in the order in which they appear; an error if there are fewer than roles."""
     names = tuple(dict.fromkeys(key for record in objects for key in record))
     if len(names) < min(2, len(roles)):
         message = f"there is only one key ({names[0]!r})" if names else "the objects have no keys"
-        raise DataError(path, message, f"Give each object {in_words(roles, ' and its ')}", code="too-few-keys")
+        raise DataError(path, message, f"Give each object {join_roles(roles, ' and its ')}", code="too-few-keys")
     return names
 
 
-def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, value: str | None) -> int | None:
-    """The column that the config names: by its name in the header, or by its number from 1."""
+def configured_column(path: Path, key: str, names: tuple[str, ...], header: bool, value: str | None) -> int | None:
+    """The column that the config gives by name or by number from 1; None if it gives none."""
     if value is None:
         return None
     if header and names.count(value) == 1:
@@ -261,8 +261,8 @@ def given_column(path: Path, key: str, names: tuple[str, ...], header: bool, val
     if value in names:
         message = f"several columns are called {value!r}"
         raise DataError(path, message, f"Give a number, from 1, in {name}", code="ambiguous-column")
-    some = names[:MAX_KEYS]
-    nearest = get_close_matches(value, some, n=1) or get_close_matches(value.lower(), some, n=1)
+    candidates = names[:MAX_KEYS]
+    nearest = get_close_matches(value, candidates, n=1) or get_close_matches(value.lower(), candidates, n=1)
     advice = f"The nearest is {nearest[0]!r}; name it with {name}" if nearest else f"Name one of them with {name}"
     message, values = f"no column {value!r} (columns: {shorten(names)})", {"column": value, "columns": list(names)}
     raise DataError(Location(str(path), 1), message, advice, code="unknown-column", values=values)
@@ -296,7 +296,7 @@ def no_records(path: Path, form: Format, roles: Sequence[Role]) -> DataError:
     if form.keyed:
         advice = "Name a file with one JSON object per line"
         return DataError(path, "there is no line that can be read", advice, code="no-objects")
-    advice = f"Name a file with {in_words(roles, ' and its ')} in each row"
+    advice = f"Name a file with {join_roles(roles, ' and its ')} in each row"
     return DataError(path, "there is no row that can be read", advice, code="no-rows")
 
 
@@ -328,7 +328,7 @@ def wrong_width(fields: int, location: Location, form: Format, columns: Columns)
     advice = f"Remove a {separator}" if fields > width else f"Add the {separator} that is missing"
     if form.name == "csv":
         advice = 'Put quotes around a field that has a comma in it ("a, b")'
-    message = f"{counted(fields, 'field')}, expected {width} ({columns.shape(form.separator)})"
+    message = f"{counted(fields, 'field')}, expected {width} ({columns.describe_row(form.separator)})"
     code = "too-many-fields" if fields > width else "too-few-fields"
     return DataError(location, message, f"{advice}, {OR_SKIP}", code=code)
 
@@ -336,11 +336,11 @@ def wrong_width(fields: int, location: Location, form: Format, columns: Columns)
 # Words of messages ---------------------------------------------------------------------------------------------------
 
 
-def in_words(roles: Sequence[Role], between: str = " and ", article: str | None = None) -> str:
-    """The roles in a message.
+def join_roles(roles: Sequence[Role], between: str = " and ", article: str | None = None) -> str:
+    """The names of roles, for a message.
 
     >>> roles = Role("image", "source"), Role("caption", "target")
-    >>> in_words(roles, " and its "), in_words(roles, " and ", "")
+    >>> join_roles(roles, " and its "), join_roles(roles, " and ", "")
     ('an image and its caption', 'image and caption')
     """
     first, *others = (role.name for role in roles)
@@ -348,12 +348,12 @@ def in_words(roles: Sequence[Role], between: str = " and ", article: str | None 
     return between.join([f"{article}{first}", *others])
 
 
-def key_of(role: Role) -> str:
+def config_key(role: Role) -> str:
     return str(KeyName(f"data.{role.key}"))
 
 
-def keys_of(roles: Sequence[Role]) -> str:
-    return " and ".join(map(key_of, roles))
+def config_keys(roles: Sequence[Role]) -> str:
+    return " and ".join(map(config_key, roles))
 
 
 def shorten(names: Sequence[str]) -> str:

@@ -12,24 +12,24 @@ from seqloom.data.records import FILL_IN, Location
 from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 
-def pair_files(texts: Sequence[Path]) -> list[tuple[Path, Path]]:
-    """Text files in pairs of source and target.
+def pair_files(paths: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Pair text files as source and target.
 
-    Each source is followed by its target; or, if the files have two endings, those with the first file's are sources.
+    Each source is followed by its target. If the files have two endings, those with the first one are sources.
 
     >>> pairs = pair_files([Path(name) for name in ("a.en", "b.en", "a.de", "b.de")])
     >>> [f"{source} {target}" for source, target in pairs]
     ['a.en a.de', 'b.en b.de']
     """
-    if len(texts) % 2:
-        files = "one text file" if len(texts) == 1 else f"{len(texts)} text files"
+    if len(paths) % 2:
+        files = "one text file" if len(paths) == 1 else f"{len(paths)} text files"
         advice = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both"
-        raise DataError(texts[-1], f"{files}, and a translation needs two, line by line", advice, code="unpaired-text")
-    endings = [without_gz(path).suffix for path in texts]
-    sources = [path for path, ending in zip(texts, endings, strict=True) if ending == endings[0]]
-    if len(set(endings)) == 2 and 2 * len(sources) == len(texts):
-        return list(zip(sources, (path for path in texts if path not in sources), strict=True))
-    return list(zip(texts[::2], texts[1::2], strict=True))
+        raise DataError(paths[-1], f"{files}, and a translation needs two, line by line", advice, code="unpaired-text")
+    endings = [without_gz(path).suffix for path in paths]
+    sources = [path for path, ending in zip(paths, endings, strict=True) if ending == endings[0]]
+    if len(set(endings)) == 2 and 2 * len(sources) == len(paths):
+        return list(zip(sources, (path for path in paths if path not in sources), strict=True))
+    return list(zip(paths[::2], paths[1::2], strict=True))
 
 
 def read_parallel(
@@ -50,7 +50,7 @@ def read_parallel(
         closing(LineReader(paths[0], data, on_bad_line)) as source,
         closing(LineReader(paths[1], data, on_bad_line)) as target,
     ):
-        for number, source_text, target_text in align(source, target):
+        for number, source_text, target_text in align_lines(source, target):
             location = Location(str(source.path), number)
             if source_text and target_text:
                 empty = False
@@ -68,7 +68,7 @@ def read_parallel(
 
 
 class LineReader(Iterator[tuple[int, str]]):
-    """The lines of a file, and how many there were, those that can't be read included."""
+    """The lines of a file, and the number of lines read, unreadable ones included."""
 
     def __init__(self, path: Path, data: RowData, on_bad_line: OnBadLine) -> None:
         self.path, self.on_bad_line, self.count = path, on_bad_line, 0
@@ -87,13 +87,13 @@ class LineReader(Iterator[tuple[int, str]]):
         self.lines = iter(())
 
 
-def align(source: LineReader, target: LineReader) -> Iterator[tuple[int, str, str]]:
-    """The lines that both files have, with their number; both are read to their end."""
+def align_lines(source: LineReader, target: LineReader) -> Iterator[tuple[int, str, str]]:
+    """The lines that both files have, with their numbers; both files are read to the end."""
     left, right = next(source, None), next(target, None)
     while left and right:
         if left[0] == right[0]:
             yield *left, right[1]
-        ahead = left[0] - right[0]  # where a line of one could not be read, the other catches up
+        ahead = left[0] - right[0]  # not 0 if a line of one file could not be read: the other file skips it
         left, right = left if ahead > 0 else next(source, None), right if ahead < 0 else next(target, None)
     for _ in source:
         pass
@@ -104,5 +104,5 @@ def align(source: LineReader, target: LineReader) -> Iterator[tuple[int, str, st
 def unequal_lengths(short: LineReader, long: LineReader) -> DataError:
     counts = f"{counted(short.count, 'line')} there, {long.count:,} here"
     message = f"from here on {short.path} has no line to go with this one ({counts})"
-    advice = "Find where they part: line n of one file must be the translation of line n of the other"
+    advice = "Find where they diverge: line n of one file must be the translation of line n of the other"
     return DataError(Location(str(long.path), short.count + 1), message, advice, code="unequal-lengths")

@@ -1,4 +1,4 @@
-"""From paths and patterns to files."""
+"""Files from paths and glob patterns, and splits from file names."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from seqloom.core.problem import DataError
 from seqloom.data.text_io import cannot_read, refuse_pipe
 
-# Names of the splits of a dataset, which are not names of classes.
+# File and folder names that denote a split of a dataset, not a class.
 SPLIT_NAMES = {
     "train": ("train", "training"),
     "valid": ("valid", "validation", "val", "dev", "development"),
@@ -19,20 +19,19 @@ SPLIT_NAMES = {
 
 
 def expand(patterns: Iterable[str | Path]) -> list[Path]:
-    """The files that paths and globs name: in the order given, a glob's sorted, each file once.
+    """The distinct files that paths and globs name, in order; the matches of a glob are sorted.
 
-    A path that exists is not a pattern, whatever characters it has; a folder may be named, but a glob matches only
-    files.
+    A path that exists is not a pattern, even if it has a *. A path may be a folder; a glob matches only files.
     """
     files: dict[Path, Path] = {}
     for pattern in map(str, patterns):
-        for path in _match(pattern):
+        for path in _match_pattern(pattern):
             refuse_pipe(path)
             files.setdefault(path.absolute(), path)
     return list(files.values())
 
 
-def _match(pattern: str) -> list[Path]:
+def _match_pattern(pattern: str) -> list[Path]:
     if not pattern.strip() or "\0" in pattern:
         advice = "Name a file, or a pattern such as 'parts/*.txt'"
         raise DataError(repr(pattern), "this is not a file name", advice, code="not-a-file-name")
@@ -42,7 +41,7 @@ def _match(pattern: str) -> list[Path]:
         return [path]
     except (FileNotFoundError, NotADirectoryError):
         if not glob.has_magic(pattern):
-            raise DataError(pattern, "there is no such file", _nearest(path), code="no-such-file") from None
+            raise DataError(pattern, "there is no such file", _similar_names(path), code="no-such-file") from None
     except OSError as error:
         raise cannot_read(path, error) from None
     matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]  # noqa: PTH207 (absolute ones too)
@@ -51,11 +50,11 @@ def _match(pattern: str) -> list[Path]:
         advice = f"Name the files in them, for example '{path / '*.txt'}'"
         raise DataError(pattern, "only folders match", advice, code="only-folders-match")
     if not files:
-        raise DataError(pattern, "no file matches", _nearest(path), code="no-match")
+        raise DataError(pattern, "no file matches", _similar_names(path), code="no-match")
     return files
 
 
-def _nearest(path: Path) -> str:
+def _similar_names(path: Path) -> str:
     """Advice on a name that does not exist: the most similar names in its folder."""
     folder = path.parent
     if not folder.is_dir() and not glob.has_magic(str(folder)):
@@ -72,7 +71,7 @@ def _nearest(path: Path) -> str:
 
 
 def without_gz(path: Path) -> Path:
-    """The name of the file when unpacked.
+    """The path without .gz.
 
     >>> without_gz(Path("reviews.csv.gz")).name
     'reviews.csv'
@@ -81,7 +80,7 @@ def without_gz(path: Path) -> Path:
 
 
 def split_from_name(stem: str) -> str | None:
-    """The split (train, valid, test) that a file or folder is named after, if it is.
+    """The split (train, valid, test) that the name of a file or folder denotes, or None.
 
     >>> split_from_name("Dev"), split_from_name("English")
     ('valid', None)

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-ROUNDS = 4  # of a Feistel network: three make a pseudo-random permutation, one more costs little
+ROUNDS = 4  # of a Feistel network: three make a pseudo-random permutation; a fourth is cheap
 
 
 def stable_hash(*words: object) -> int:
@@ -24,7 +24,7 @@ def random_generator(*words: object) -> np.random.Generator:
 
 
 def shuffled_positions(positions: Integer[ndarray, " n"], size: int, *words: object) -> Integer[ndarray, " n"]:
-    """Where a shuffle of 0 .. size − 1, seeded by the words, puts these positions; the shuffle is not computed.
+    """The new positions of these positions in a shuffle of 0 .. size − 1 seeded by the words; the rest is not computed.
 
     A Feistel network over 2k bits permutes 0 .. 2^(2k) − 1. Applied again to values of at least `size` until they are
     smaller, it permutes 0 .. size − 1.

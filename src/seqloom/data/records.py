@@ -1,4 +1,4 @@
-"""What readers give: records with their locations, and the functions that turn a field into the value of an example."""
+"""Records as readers yield them, with locations, and functions that parse a field into the value of an example."""
 
 import math
 from typing import Any, NamedTuple, Protocol
@@ -9,7 +9,7 @@ OR_SKIP = f"or pass {KeyName('data.on_bad_line', 'skip')}"
 FILL_IN = f"Fill it in, remove the line, {OR_SKIP}"
 
 Value = Any
-"""Of an example: a text, labels, a number, an image, as the task's roles and the columns of its schema require."""
+"""One value of an example: a text, labels, a number or an image, as the task's roles require."""
 
 
 class Location(NamedTuple):
@@ -56,7 +56,7 @@ def parse_text(field: Field, _data: object = None) -> str:
 
 
 def parse_stripped_text(field: Field, data: object = None) -> str:
-    """The string of a field without white space at its ends."""
+    """The string without white space at its ends."""
     return parse_text(field, data).strip()
 
 
@@ -75,7 +75,7 @@ def parse_labels(field: Field, data: LabelData) -> tuple[str, ...]:
 
 
 def split_labels(cell: str, separator: str | None, location: Location) -> tuple[str, ...]:
-    """One label; with a separator the distinct labels in their order, or none from an empty cell.
+    """One label; with a separator, the distinct labels in order, or none for an empty cell.
 
     >>> split_labels("comedy|drama", "|", Location("films.csv", 2))
     ('comedy', 'drama')
@@ -94,7 +94,7 @@ def split_labels(cell: str, separator: str | None, location: Location) -> tuple[
 
 
 def parse_scalar(value: object, location: Location) -> str:
-    """A string, a number, true or false as text."""
+    """A string, number or boolean as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
@@ -105,7 +105,7 @@ def parse_scalar(value: object, location: Location) -> str:
 
 
 def json_kind(value: object) -> str:
-    """The kind of a JSON value.
+    """The kind of a JSON value, for a message.
 
     >>> json_kind(None), json_kind([1])
     ('null', 'an array')
@@ -115,7 +115,7 @@ def json_kind(value: object) -> str:
 
 
 def check_encodable(values: list[object], location: Location) -> None:
-    """JSON can write half of a surrogate pair, as \\ud800, which is no character and can't be saved as UTF-8."""
+    """Refuse half of a surrogate pair: JSON can write it, as \\ud800, but it can't be saved as UTF-8."""
     for value in values:
         for string in value if isinstance(value, list) else [value]:
             try:

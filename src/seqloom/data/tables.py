@@ -16,7 +16,7 @@ from seqloom.data.text_io import Lines, OnBadLine, raise_error, read_lines
 Row = tuple[Location, list[str]]
 JsonObject = dict[str, object]
 
-FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
+CSV_FIELD = re.compile(r'(?:"(?:[^"]++|"")*+"|(?!")[^,\n]*+)[,\n]')
 
 
 def tsv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = raise_error) -> Iterator[Row]:
@@ -44,12 +44,12 @@ def csv_rows(paths: Sequence[Path], data: RowData, on_bad_line: OnBadLine = rais
 
 
 class CsvReader:
-    """The records of one CSV file; lines of a record that is not well formed are read again."""
+    """The records of one CSV file; after a malformed record, reading continues at its second line."""
 
     def __init__(self, path: Path, max_characters: int, on_bad_line: OnBadLine) -> None:
         self.name, self.max_characters, self.on_bad_line = str(path), max_characters, on_bad_line
         self.lines: Lines = read_lines(path, max_characters, on_bad_line)
-        self.again: deque[tuple[int, str]] = deque()
+        self.pushed_back: deque[tuple[int, str]] = deque()
         self.record: list[tuple[int, str]] = []  # the lines of the record that is being read
 
     def __iter__(self) -> Iterator[Row]:
@@ -59,7 +59,7 @@ class CsvReader:
             try:
                 for row in csv.reader(self._record_lines(), strict=True):
                     first, last = self.record[0][0], self.record[-1][0]
-                    if row and last - first == len(self.record) - 1:  # else a line of it was bad, and has been reported
+                    if row and last - first == len(self.record) - 1:  # otherwise a line of it was bad, and was reported
                         yield Location(self.name, first), row
                     self.record.clear()
                 return
@@ -67,13 +67,13 @@ class CsvReader:
                 message = "a quote opens here that does not close at the end of a field"
                 advice = f'Close it, or write "" for a quote inside a quoted field, {OR_SKIP}'
                 self.on_bad_line(DataError(self._open_quote(), message, advice, code="open-quote"))
-                self.again.extendleft(reversed(self.record[1:]))
+                self.pushed_back.extendleft(reversed(self.record[1:]))
                 self.record.clear()
 
     def _record_lines(self) -> Iterator[str]:
-        """Lines for `csv.reader`, which takes more while a quote is open, up to `max_characters` in all."""
+        """Lines for `csv.reader`, which asks for more while a quote is open; at most `max_characters` per record."""
         size = 0
-        while numbered := self.again.popleft() if self.again else next(self.lines, None):
+        while numbered := self.pushed_back.popleft() if self.pushed_back else next(self.lines, None):
             line = numbered[1]
             size = size + 1 + len(line) if self.record else len(line)
             self.record.append(numbered)
@@ -82,10 +82,10 @@ class CsvReader:
             yield line + "\n"
 
     def _open_quote(self) -> Location:
-        """The line of the first field that is not well formed, which is where its quote opens."""
+        """The line of the first malformed field, where its quote opens."""
         text = "".join(line + "\n" for _, line in self.record)
         end = 0
-        while field := FIELD.match(text, end):
+        while field := CSV_FIELD.match(text, end):
             end = field.end()
         return Location(self.name, self.record[text.count("\n", 0, end)][0])
 

@@ -18,16 +18,16 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, ChunkReader, at_lines, batched
 from seqloom.data.tokenizers import Tokenizer
 
-CHUNK_CHARACTERS = 1 << 16  # characters that are encoded at a time
-CHUNKS_PER_BATCH = 16  # that are encoded together, on several threads
+CHUNK_CHARACTERS = 1 << 16
+CHUNKS_PER_BATCH = 16  # chunks that are encoded in one call, on several threads
 MIN_TOKENS = 2  # of a split: an input and a target
-PURPOSES = {TRAIN: "learn from", VALID: "choose by", TEST: "test on"}
+PURPOSES = {TRAIN: "training", VALID: "validation", TEST: "testing"}
 META, TOKENIZER_FILE = "meta.json", "source.json"
 
 
 @dataclass(frozen=True)
 class TokenStreams:
-    """The tokens of each split, and how many characters they were."""
+    """The tokens of each split, and the number of characters that they encode."""
 
     tokenizer: Tokenizer
     tokens: dict[str, Integer[ndarray, " n"]]
@@ -35,7 +35,7 @@ class TokenStreams:
 
 
 def prepare_stream(source: DataSource, learner: TokenizerLearner) -> TokenStreams:
-    """The prepared text of a source, from the cache or new; never from a file that changed meanwhile."""
+    """The token streams of a source, from the cache or computed; an error if a file changes meanwhile."""
 
     def fill(folder: Path) -> None:
         write_streams(source, learner, folder)
@@ -49,7 +49,7 @@ def prepare_stream(source: DataSource, learner: TokenizerLearner) -> TokenStream
 
 
 def prepare_test_stream(source: DataSource, tokenizer: Tokenizer, folder: Path) -> TokenStreams:
-    """The text of files to test on, in a run's tokens; `folder` is for the array."""
+    """The test files of a source in the tokens of a run's tokenizer; the array is stored in `folder`."""
     characters, tokens = write_stream(source.text(TEST), tokenizer, folder)
     if tokens < MIN_TOKENS:
         raise DataError(source.name, "less than two tokens", "Give a longer text", code="short-test")
@@ -73,24 +73,24 @@ def write_stream(text: Iterable[str], tokenizer: Tokenizer, folder: Path) -> tup
     """Write one row of tokens; return the numbers of characters and of tokens."""
     characters = 0
     with ArrayWriter(folder, {"tokens": smallest_type(len(tokenizer))}) as writer:
-        for pieces in batched(at_lines(text, CHUNK_CHARACTERS), CHUNKS_PER_BATCH):
-            characters += sum(map(len, pieces))
-            writer.append("tokens", np.concatenate(tokenizer.encode_batch(pieces)))
+        for chunks in batched(at_lines(text, CHUNK_CHARACTERS), CHUNKS_PER_BATCH):
+            characters += sum(map(len, chunks))
+            writer.append("tokens", np.concatenate(tokenizer.encode_batch(chunks)))
     return characters, writer.sizes["tokens"]
 
 
 def too_short(source: DataSource, origin: str, split: str, characters: int) -> DataError:
     """The error for a split of less than two tokens, cut from the text of the split `origin`."""
     name = (*source.files[origin], *source.names())[0]
-    message = f"only {counted(characters, 'character')} for the split to {PURPOSES[split]}"
+    message = f"only {counted(characters, 'character')} for {PURPOSES[split]}"
     own_files = f"files of their own with {KeyName('data.valid')} and {KeyName('data.test')}"
     return DataError(name, message, f"Give a longer text, or {own_files}", code="short-split")
 
 
 def split_spans(source: DataSource, length: Callable[[str], int]) -> dict[str, tuple[str, int, int]]:
-    """Of each split: the split whose files it is cut from, and its first and last character there.
+    """For each split: the split whose files contain it, and the start and stop of its characters there.
 
-    length: of the text of a split's files
+    length: the number of characters in the files of a split
     """
     total = length(TRAIN)
     valid_start = int(total * (1 - source.share(VALID) - source.share(TEST)))

@@ -68,7 +68,7 @@ def test_very_long_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_too_little_text(tmp_path: Path) -> None:
     found = check("language", train=write(tmp_path / "t.txt", "abababab" + "ab"))
-    assert only(found, "only 1 character for the split to choose by").kind == "error"
+    assert only(found, "only 1 character for validation").kind == "error"
     assert says(check("language", train=write(tmp_path / "u.txt", CLEAN[:5000])), "little to learn")
 
 

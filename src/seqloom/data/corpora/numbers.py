@@ -1,9 +1,10 @@
 """Numbers in words, as num2words writes them. Classify: in which language is this number written? By default one of
 twelve European ones (Czech, Danish, Dutch, English, Finnish, French, German, Italian, Polish, Portuguese, Spanish,
 Swedish); `--data.languages all` takes all 44. Translate: a number from one language into another, by default English
-and French (`--data.source-language`, `--data.target-language`). The length is the greatest number of digits (default:
-4, in translate 6), each as frequent as the others as far as there are enough numbers; the examples are texts (default:
-12,000, or as many as there are) or pairs (10,000). There are few short numbers: pairs repeat them.
+and French (`--data.source-language`, `--data.target-language`). The corpus length is the largest number of digits
+(default: 4; for translate 6); every number of digits is equally frequent, as far as there are enough numbers. The
+examples are texts (default: 12,000, or as many as there are) or pairs (10,000). Pairs of short numbers are repeated,
+since there are few.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,13 +20,14 @@ from seqloom.data.records import Location, Record
 DIGITS, MAX_DIGITS = 4, 9
 TEXTS, MAX_TEXTS = 12_000, 1_000_000
 PAIR_DIGITS, PAIRS = 6, 10_000
-COPIES = {1: 20, 2: 3}  # of a pair, by its digits: seen once among thousands of long ones, "six" becomes "six six"
+# How often a pair occurs, by its number of digits: a model that sees "six" only once translates it as "six six".
+COPIES = {1: 20, 2: 3}
 
 
 def labeled(
     seed: int, length: int | None, examples: int | None, languages: Sequence[str] = FAMILIAR
 ) -> Iterator[Record]:
-    """Numbers in words with the code of their language; each text once, and none that two languages share.
+    """Numbers in words, each with the code of its language; texts are distinct, and none belongs to two languages.
 
     >>> for (text, labels), _ in labeled(0, None, 3):
     ...     print(text, *labels)
@@ -36,7 +38,7 @@ def labeled(
     digits, count = length or DIGITS, examples or TEXTS
     check_limits(digits, count)
     random = Random(seed)
-    # A few numbers more make up for texts that two languages share, which are left out.
+    # More numbers than needed, since texts that two languages share are left out.
     numbers = sample_numbers(random, digits, ceil(1.02 * count / len(languages)) + 10)
     texts = list(distinct_texts(numbers, languages).items())
     random.shuffle(texts)
@@ -49,7 +51,7 @@ def labeled(
 def pairs(
     seed: int, length: int | None, examples: int | None, source_language: str = "en", target_language: str = "fr"
 ) -> Iterator[Record]:
-    """Numbers in two languages, short ones several times.
+    """Numbers in two languages; short ones are repeated.
 
     >>> for pair, _ in pairs(0, 4, 3):
     ...     print(*pair, sep=" | ")
@@ -88,7 +90,7 @@ def in_words(number: int, language: str) -> str:
 
 
 def distinct_texts(numbers: Sequence[int], languages: Sequence[str]) -> dict[str, str]:
-    """Every number in every language: text to language, without texts of two languages (tre, elf, six)."""
+    """The language of each text, for every number in every language; a text of two languages (six) is left out."""
     language_of: dict[str, str | None] = {}
     for number in numbers:
         for language in languages:
@@ -98,7 +100,7 @@ def distinct_texts(numbers: Sequence[int], languages: Sequence[str]) -> dict[str
 
 
 def sample_numbers(random: Random, digits: int, count: int) -> list[int]:
-    """So many different numbers, spread over 1 to `digits` digits as evenly as there are numbers.
+    """`count` distinct numbers, spread over 1 to `digits` digits as evenly as possible.
 
     >>> [len(str(number)) for number in sample_numbers(Random(0), digits=3, count=20)]
     [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3]

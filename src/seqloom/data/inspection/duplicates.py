@@ -1,8 +1,7 @@
 """Texts that occur more than once: within a split, across splits, and with different answers.
 
-Of each text an 8-byte hash is kept, with 8 bytes for its location and 4 for its split and answer: 20 bytes per text,
-and about as many more while they are compared. Ten million texts take some 400 MB, and 550 MB if most of them are
-duplicates.
+Each text takes 20 bytes of memory (8 for its hash, 8 for its location, 4 for its split and answer), and about 20 more
+while texts are compared. Ten million texts take about 400 MB, or 550 MB if most of them are duplicates.
 """
 
 import hashlib
@@ -23,13 +22,12 @@ from seqloom.data.split import SPLITS, TEST, TRAIN, VALID
 
 SEPARATOR = "\x1f"
 LINE_BITS = 40
-# Shares above which a finding is a warning: duplicates within a split, texts that another split has too, answers that
-# contradict others.
-REPEATED, LEAKED, CONTRADICTED = 0.05, 0.01, 0.01
+# Shares above which a finding is a warning: duplicates in a split, texts shared by splits, contradictory answers.
+MAX_REPEATED, MAX_LEAKED, MAX_CONTRADICTED = 0.05, 0.01, 0.01
 
 
 class TextIndex:
-    """Each text's hash, split, answer (what a model is to predict) and location, and the size of each split.
+    """The hash, split, answer (what a model should predict) and location of each text, and the size of each split.
 
     A location is one number, so that millions of them fit in memory.
     """
@@ -46,12 +44,12 @@ class TextIndex:
         self.locations.append(file << LINE_BITS | location.line)
         self.sizes[split] += 1
 
-    def tally(self, rows: Int[ndarray, " chosen"]) -> Tally:
-        """The number of some texts, and the first of their locations."""
-        few = np.sort(np.partition(rows, MAX_LOCATIONS)[:MAX_LOCATIONS] if len(rows) > MAX_LOCATIONS else rows)
-        files, locations = list(self.files), [self.locations[row] for row in few]
-        lines = [str(Location(files[each >> LINE_BITS], each & ((1 << LINE_BITS) - 1))) for each in locations]
-        return Tally(len(rows), lines)
+    def tally(self, rows: Int[ndarray, " texts"]) -> Tally:
+        """The number of these texts, and their first locations."""
+        first_rows = np.sort(np.partition(rows, MAX_LOCATIONS)[:MAX_LOCATIONS] if len(rows) > MAX_LOCATIONS else rows)
+        files, locations = list(self.files), [self.locations[row] for row in first_rows]
+        mask = (1 << LINE_BITS) - 1
+        return Tally(len(rows), [str(Location(files[code >> LINE_BITS], code & mask)) for code in locations])
 
     def duplicates(self) -> "Duplicates":
         hashes = np.frombuffer(self.hashes, dtype=np.uint64)
@@ -60,9 +58,9 @@ class TextIndex:
         repeats = np.zeros(len(order), dtype=bool)
         repeats[1:] = hashes[1:] == hashes[:-1]
         del hashes
-        chosen = repeats.copy()
-        chosen[:-1] |= repeats[1:]
-        row, group = order[chosen].astype(np.int32), np.cumsum(~repeats[chosen], dtype=np.int32) - 1
+        in_group = repeats.copy()
+        in_group[:-1] |= repeats[1:]
+        row, group = order[in_group].astype(np.int32), np.cumsum(~repeats[in_group], dtype=np.int32) - 1
         answers = np.frombuffer(self.answers, dtype=np.uint32)[row]
         return Duplicates(self, row, group, answers >> 2, (answers & 3).astype(np.uint8))
 
@@ -78,36 +76,36 @@ class Duplicates:
     split: UInt[ndarray, " rows"]
 
     def within(self, split: str) -> Tally:
-        """Texts of a split that repeat an earlier one of it."""
-        of_split = self.split == SPLITS.index(split)
-        group = self.group[of_split]
-        return self.index.tally(self.row[of_split][1:][group[1:] == group[:-1]])
+        """Texts that repeat an earlier text of their split."""
+        in_split = self.split == SPLITS.index(split)
+        group = self.group[in_split]
+        return self.index.tally(self.row[in_split][1:][group[1:] == group[:-1]])
 
     def shared(self, split: str, other: str) -> Tally:
-        """Texts of a split that another split has too."""
+        """Texts of a split that are also in another."""
         in_other = np.zeros(int(self.group[-1]) + 1 if len(self.group) else 0, dtype=bool)
         in_other[self.group[self.split == SPLITS.index(other)]] = True
         return self.index.tally(self.row[(self.split == SPLITS.index(split)) & in_other[self.group]])
 
     def contradictions(self) -> tuple[Tally, int]:
-        """Texts with different answers, at the locations of the first; and the least number of wrong answers."""
+        """Texts with different answers; and the least number of examples that a model gets wrong because of them."""
         starts = group_starts(self.group)
         if not len(starts):
             return Tally(), 0
-        several = np.minimum.reduceat(self.answer, starts) != np.maximum.reduceat(self.answer, starts)
-        rows = several[self.group]
+        contradictory = np.minimum.reduceat(self.answer, starts) != np.maximum.reduceat(self.answer, starts)
+        rows = contradictory[self.group]
         pairs, counts = np.unique(self.group[rows].astype(np.int64) << 30 | self.answer[rows], return_counts=True)
-        right = np.maximum.reduceat(counts, group_starts(pairs >> 30)).sum() if len(pairs) else 0
-        examples: list[int] = []  # of the first groups, a text and the first with another answer
-        disagreeing = starts[several]
-        for start in disagreeing[np.argsort(self.row[disagreeing])[: MAX_LOCATIONS // 2]]:
+        max_correct = np.maximum.reduceat(counts, group_starts(pairs >> 30)).sum() if len(pairs) else 0
+        examples: list[int] = []  # of each of the first groups, a text and the first one with another answer
+        contradictory_starts = starts[contradictory]
+        for start in contradictory_starts[np.argsort(self.row[contradictory_starts])[: MAX_LOCATIONS // 2]]:
             other = start + 1
             while self.answer[other] == self.answer[start]:
                 other += 1
             examples += [int(self.row[start]), int(self.row[other])]
         tally = self.index.tally(np.array(examples, dtype=np.int32))
-        tally.count = int(several.sum())
-        return tally, int(rows.sum() - right)
+        tally.count = int(contradictory.sum())
+        return tally, int(rows.sum() - max_correct)
 
 
 def group_starts(group: Int[ndarray, " rows"]) -> Int[ndarray, " groups"]:
@@ -131,13 +129,13 @@ def hash_answer(answer: tuple[str, ...]) -> int:
 
 
 def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection, which: str = "") -> None:
-    """Findings about texts that repeat an earlier one in the files of their split.
+    """Findings about texts that repeat an earlier one in the files of their split; `which` follows `noun` in messages.
 
-    Held-out examples count with the training files: a split by content has equal texts in one split anyway.
+    Held-out examples count as training examples, since a split by content keeps equal texts together.
     """
     for split in SPLITS:
         repeated, size = duplicates.within(split), duplicates.index.sizes[split]
-        are_many = repeated.count > REPEATED * size
+        are_many = repeated.count > MAX_REPEATED * size
         verb = "repeats" if repeated.count == 1 else "repeat"
         texts = f"{counted(repeated.count, noun)}{which} of {split} ({percent(repeated.count, size)})"
         advice = "Remove them, unless they should count more" if are_many else "Nothing to do, if they are meant"
@@ -152,13 +150,13 @@ def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, wh
         texts = f"{counted(shared.count, noun)}{which} of {split} ({percent(shared.count, size)})"
         advice = f"Remove from {other} what {split} has, or scores on {split} will be too good"
         problem = Problem("shared", f"{texts} {verb} in {other} too", advice)
-        inspection.add("warning" if shared.count > LEAKED * size else "note", shared, problem)
+        inspection.add("warning" if shared.count > MAX_LEAKED * size else "note", shared, problem)
 
 
 def report_contradictions(
     duplicates: Duplicates, noun: str, answers: str, inspection: Inspection, which: str = ""
 ) -> None:
-    """A finding about texts with several answers, which no model can all predict; `answers` are called so."""
+    """A finding about texts with several answers, which no model can all predict; `answers` is the word for them."""
     contradictions, wrong = duplicates.contradictions()
     total = sum(duplicates.index.sizes.values())
     verb = "has" if contradictions.count == 1 else "have"
@@ -167,4 +165,4 @@ def report_contradictions(
         f"{wrong:,} of {total:,} ({percent(wrong, total)}) can't be predicted correctly"
     )
     problem = Problem("contradictions", message, f"Check which of the {answers} are meant")
-    inspection.add("warning" if wrong > CONTRADICTED * total else "note", contradictions, problem)
+    inspection.add("warning" if wrong > MAX_CONTRADICTED * total else "note", contradictions, problem)

@@ -1,4 +1,4 @@
-"""Tokenizers that the `tokenizers` library can express, saved in its file format."""
+"""Tokenizers built on the `tokenizers` library, saved in its file format."""
 
 import json
 from abc import abstractmethod

@@ -1,4 +1,4 @@
-"""The interface of every tokenizer: text to ids and back, and a file that holds what was parameters."""
+"""The interface of tokenizers: text to ids and back, and a file with all that was learned."""
 
 import json
 from abc import ABC, abstractmethod
@@ -18,13 +18,13 @@ State = dict[str, Any]
 
 
 class Tokenizer(ABC):
-    """Text to ids and back. A user-defined tokenizer writes the abstract methods, and sets these:
+    """Text to ids and back. A user-defined tokenizer implements the abstract methods, and sets these:
 
     kind: the name under which it is registered, which registration sets
     unknown: the id of everything that was not learned; None if nothing is unknown
     lowercase: whether it converts capitals
-    lossless: whether the ids hold all of a text, so that bits per character are of that text; a token for what is
-        unknown then stands for one character
+    lossless: whether the ids determine the text, so that bits per character can be computed; an unknown token then
+        stands for one character
     """
 
     kind: ClassVar[str] = ""
@@ -35,7 +35,7 @@ class Tokenizer(ABC):
     @classmethod
     @abstractmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
-        """Learn at most `vocabulary_size` tokens from the texts, each of which occurs `min_count` times."""
+        """Learn at most `vocabulary_size` tokens, each of which occurs at least `min_count` times in the texts."""
 
     @abstractmethod
     def ids(self, text: str) -> Sequence[int] | Ids:
@@ -43,11 +43,11 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode(self, ids: Sequence[int] | Ids) -> str:
-        """The text of these ids. What an id adds to it depends on no other than the one before."""
+        """The text of these ids. What an id adds may depend only on the id before it."""
 
     @abstractmethod
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
-        """Each id as a person would read it; white space is not escaped."""
+        """The readable form of each id; white space is not escaped."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -55,12 +55,12 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """All that was parameters."""
+        """All that was learned."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, state: State) -> Self:
-        """The reverse of `state`; an error for anything else, since a run may come from a stranger."""
+        """The tokenizer of a `state`; an error for any other object, since a run may come from a stranger."""
 
     def encode(self, text: str) -> Ids:
         return self.encode_batch([text])[0]
@@ -80,7 +80,7 @@ class Tokenizer(ABC):
         return array.astype(np.int32)
 
     def respace(self, text: str) -> str:
-        """The text with the spaces that `decode` would give it, if every word of it were known."""
+        """The text with the spaces that `decode` would write if every word were known."""
         return text
 
     def unknown_in(self, text: str) -> list[str]:
@@ -102,14 +102,14 @@ class Tokenizer(ABC):
 
     @classmethod
     def from_json(cls, text: str, location: object = "tokenizer.json") -> "Tokenizer":
-        """The reverse of `to_json`, for any kind; a `DataError` with this location for anything else."""
+        """The tokenizer of any kind that `to_json` wrote; a `DataError` with this location for any other text."""
         from seqloom.data.tokenizers.registry import read  # imports this module
 
         return read(text, location)
 
 
 def refuse_surrogates(text: str) -> None:
-    """Refuse half of a surrogate pair, which no UTF-8 file has, but an argument of a command may have."""
+    """Refuse half of a surrogate pair: no UTF-8 file has one, but a command-line argument can."""
     try:
         if not text.isascii():
             text.encode()
