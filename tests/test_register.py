@@ -169,8 +169,8 @@ def test_a_part_trains_under_its_name_and_its_run_opens(kind: str) -> None:
     assert add("mine", part) is part
     run = train_little(task, model, "run")
     config = seqloom.load("run").experiment
-    [(used, name, origin)] = used_parts(config)
-    assert (used, name, origin.file) == (kind.partition(" ")[0], "mine", HERE)
+    [part] = used_parts(config)
+    assert (part.kind, part.name, part.origin.file) == (kind.partition(" ")[0], "mine", HERE)
     assert run.predict(["one"])
     assert train_little(task, model, "again").manifest.model == run.manifest.model
 
@@ -317,8 +317,8 @@ def test_a_function_that_builds_trains_resumes_and_opens(task: str) -> None:
     assert run.predict(["one"])
     assert seqloom.load("run", model=gru).predict(["one"]) == run.predict(["one"])
     assert seqloom.resume("run", model=gru).manifest.model == run.manifest.model
-    [(kind, name, origin)] = used_parts(run.experiment)
-    assert (kind, name, origin.file) == ("model", "gru", HERE)
+    [part] = used_parts(run.experiment)
+    assert (part.kind, part.name, part.origin.file) == ("model", "gru", HERE)
     with pytest.raises(RunError, match=r"run: its layers were built by the function .* of test_register\.py\. Pass"):
         seqloom.load("run").predict(["one"])
 

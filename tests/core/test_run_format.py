@@ -21,7 +21,7 @@ from seqloom.core.run_format import (
     MAX_BYTES,
     MAX_PARTS,
     Manifest,
-    Part,
+    RecordedPart,
     package_versions,
     read_json,
     read_manifest,
@@ -146,7 +146,7 @@ OF_MODULE = {"kind": "score", "name": "near", "module": "__main__"}
 
 
 def test_parts_are_written_and_read(run: Path) -> None:
-    parts = (Part("cell", "mine", "my_parts.py", "0" * 64), Part("score", "near", module="__main__"))
+    parts = (RecordedPart("cell", "mine", "my_parts.py", "0" * 64), RecordedPart("score", "near", module="__main__"))
     write_manifest(run, replace(verify(run), parts=parts))
     assert json.loads((run / MANIFEST).read_text())["parts"] == [OF_FILE, OF_MODULE]
     assert verify(run).parts == parts

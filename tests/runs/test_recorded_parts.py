@@ -10,11 +10,12 @@ import seqloom
 from seqloom.cli.main import main
 from seqloom.core.names import ACTIVATIONS as NAMES
 from seqloom.core.names import SCORES
+from seqloom.core.part import Part
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartWarning, RunError
-from seqloom.core.run_format import MANIFEST, Manifest, Part, read_manifest, write_manifest
+from seqloom.core.run_format import MANIFEST, Manifest, RecordedPart, read_manifest, write_manifest
 from seqloom.runs.folder import create_run
-from seqloom.runs.recorded_parts import open_manifest, parts_to_record, recorded_part
+from seqloom.runs.recorded_parts import open_manifest, parts_to_record, record
 from seqloom.tasks.registry import experiment
 
 pytestmark = pytest.mark.usefixtures("forget_parts")
@@ -30,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def made_with(*parts: Part) -> Path:
+def made_with(*parts: RecordedPart) -> Path:
     """A run, as far as it matters here."""
     Path("run").mkdir()
     write_manifest(Path("run"), Manifest("tag", "2026-01-31", parts=parts))
@@ -66,14 +67,14 @@ def uses_activation(name: str) -> Path:
 def test_a_run_records_the_parts_that_it_uses() -> None:
     NAMES.add("mine", HERE)
     NAMES.add("other", HERE)
-    assert read_manifest(uses_activation("mine")).parts == (Part("activation", "mine", "my_parts.py", ONE),)
+    assert read_manifest(uses_activation("mine")).parts == (RecordedPart("activation", "mine", "my_parts.py", ONE),)
     [written] = json.loads(Path("run", MANIFEST).read_text(encoding="utf-8"))["parts"]
     assert written == {"kind": "activation", "name": "mine", "file": "my_parts.py", "sha256": ONE}
 
 
 def test_a_part_without_a_file_is_recorded_by_its_module() -> None:
     NAMES.add("mine", NOTEBOOK)
-    assert read_manifest(uses_activation("mine")).parts == (Part("activation", "mine", module="__main__"),)
+    assert read_manifest(uses_activation("mine")).parts == (RecordedPart("activation", "mine", module="__main__"),)
 
 
 def test_a_run_of_built_in_parts_records_none() -> None:
@@ -85,7 +86,7 @@ def test_a_run_of_built_in_parts_records_none() -> None:
 
 
 def test_a_missing_part_is_named_with_its_file() -> None:
-    run = made_with(Part("activation", "mine", "my_parts.py", ONE))
+    run = made_with(RecordedPart("activation", "mine", "my_parts.py", ONE))
     advice = "Pass --code my_parts.py (in Python, import the module that registers it)"
     assert refused(run) == f"run: made with the activation 'mine' of my_parts.py, which is not registered. {advice}."
 
@@ -93,11 +94,11 @@ def test_a_missing_part_is_named_with_its_file() -> None:
 def test_all_missing_parts_are_named_in_one_sentence() -> None:
     NAMES.add("there", HERE)
     run = made_with(
-        Part("activation", "mine", "my_parts.py", ONE),
-        Part("activation", "there", "my_parts.py", ONE),
-        Part("score", "near", "my scores.py", OTHER),
-        Part("family", "pairs", "my_parts.py", ONE),
-        Part("task", "count", module="__main__"),
+        RecordedPart("activation", "mine", "my_parts.py", ONE),
+        RecordedPart("activation", "there", "my_parts.py", ONE),
+        RecordedPart("score", "near", "my scores.py", OTHER),
+        RecordedPart("family", "pairs", "my_parts.py", ONE),
+        RecordedPart("task", "count", module="__main__"),
     )
     what = (
         "made with the activation 'mine' and the family 'pairs' of my_parts.py, the score 'near' of my scores.py and "
@@ -111,14 +112,14 @@ def test_all_missing_parts_are_named_in_one_sentence() -> None:
 
 
 def test_a_missing_part_of_a_module_without_a_file() -> None:
-    run = made_with(Part("score", "near", module="__main__"))
+    run = made_with(RecordedPart("score", "near", module="__main__"))
     advice = "Register it first (on the command line, from a file that --code names)"
     sentence = "run: made with the score 'near' of the module __main__, which is not registered"
     assert refused(run) == f"{sentence}. {advice}."
 
 
 def test_a_part_of_a_kind_that_is_not_known_is_missing() -> None:
-    assert "made with the gizmo 'mine' of" in refused(made_with(Part("gizmo", "mine", "my_parts.py", ONE)))
+    assert "made with the gizmo 'mine' of" in refused(made_with(RecordedPart("gizmo", "mine", "my_parts.py", ONE)))
 
 
 def test_missing_parts_come_before_a_missing_task_and_the_config() -> None:
@@ -161,7 +162,7 @@ CHANGED = (
 
 def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
     NAMES.add("mine", HERE)
-    run = made_with(Part("activation", "mine", "my_parts.py", OTHER))
+    run = made_with(RecordedPart("activation", "mine", "my_parts.py", OTHER))
     assert warning(run) == f"{CHANGED}. Its results may differ."
     with pytest.raises(RunError) as caught:
         open_manifest(run, resume=True)
@@ -174,9 +175,9 @@ def test_all_changed_parts_are_one_warning() -> None:
     SCORES.add("near", HERE)
     NAMES.add("third", NOTEBOOK)
     run = made_with(
-        Part("activation", "mine", "my_parts.py", OTHER),
-        Part("score", "near", "my_parts.py", OTHER),
-        Part("activation", "third", module="cells"),
+        RecordedPart("activation", "mine", "my_parts.py", OTHER),
+        RecordedPart("score", "near", "my_parts.py", OTHER),
+        RecordedPart("activation", "third", module="cells"),
     )
     sentence = CHANGED.replace("'mine'", "'mine' and the score 'near'")
     more = "the activation 'third' of the module cells, now of the module __main__"
@@ -193,7 +194,7 @@ def test_all_changed_parts_are_one_warning() -> None:
 )
 def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Origin) -> None:
     NAMES.add("mine", now)
-    run = made_with(recorded_part("activation", "mine", then))
+    run = made_with(record(Part("activation", "mine", then)))
     assert "the activation 'mine' of " in warning(run)
     with pytest.raises(RunError, match="begin a new run"):
         open_manifest(run, resume=True)
@@ -202,13 +203,13 @@ def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Orig
 @pytest.mark.parametrize("now", [HERE, Origin("parts", "moved.py", ONE)])
 def test_the_same_content_is_the_same_part_wherever_it_lies(now: Origin) -> None:
     NAMES.add("mine", now)
-    run = made_with(Part("activation", "mine", "my_parts.py", ONE))
+    run = made_with(RecordedPart("activation", "mine", "my_parts.py", ONE))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
 def test_a_part_of_a_notebook_is_the_same_there() -> None:
     NAMES.add("mine", NOTEBOOK)
-    run = made_with(Part("activation", "mine", module="__main__"))
+    run = made_with(RecordedPart("activation", "mine", module="__main__"))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
@@ -216,7 +217,7 @@ def test_a_part_of_a_notebook_is_the_same_there() -> None:
     ("kind", "name"), [("activation", "tanh"), ("cell", "lstm"), ("family", "conv"), ("task", "tag")]
 )
 def test_a_part_that_is_built_in_by_now_is_what_it_was(kind: str, name: str) -> None:
-    run = made_with(Part(kind, name, "my_parts.py", ONE))
+    run = made_with(RecordedPart(kind, name, "my_parts.py", ONE))
     assert open_manifest(run) == open_manifest(run, resume=True)
 
 
@@ -225,8 +226,8 @@ def build() -> None: ...
 
 def test_the_function_that_builds_a_model_is_given() -> None:
     NAMES.add("mine", HERE)
-    then = recorded_part("model", "build", Origin.of(build))
-    run = made_with(then, Part("activation", "mine", "my_parts.py", ONE))
+    then = record(Part("model", "build", Origin.of(build)))
+    run = made_with(then, RecordedPart("activation", "mine", "my_parts.py", ONE))
     assert open_manifest(run, build) == open_manifest(run, build, resume=True)
     advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
     assert refused(run) == f"run: its layers were built by the function build of test_recorded_parts.py. {advice}."

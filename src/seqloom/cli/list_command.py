@@ -82,7 +82,7 @@ def corpora() -> tuple[Row, list[Row]]:
 def parts() -> tuple[Row, list[Row]]:
     from seqloom.tasks.user_defined_parts import registered_parts
 
-    rows = [(name, kind, origin.location) for kind, name, origin in registered_parts()]
+    rows = [(part.name, part.kind, part.origin.location) for part in registered_parts()]
     return ("part", "kind", "defined in"), rows
 
 

@@ -12,7 +12,7 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from seqloom.core.part_checks import last_line_in
+from seqloom.core.part import last_line_in
 from seqloom.core.part_origin import EXECUTED, code_hash
 from seqloom.core.problem import PartError, SeqloomError, UserError, describe_exception
 from seqloom.core.registry import Names, undo_on_error, user_defined_parts
@@ -39,8 +39,7 @@ def load_code(file: str | Path) -> None:
     if is_loaded(digest):
         return
     refuse_other_module(path)
-    code = compile_source(path, source)
-    before = user_defined_parts()
+    code, before = compile_source(path, source), user_defined_parts()
     with undo_on_error(), new_module(path) as module:
         setattr(module, EXECUTED, digest)
         run_module(code, module, path)
@@ -111,12 +110,10 @@ def refuse_other_module(path: Path) -> None:
 def compile_source(path: Path, source: bytes) -> CodeType:
     try:
         return compile(source, str(path.absolute()), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        location, reason = f"{path}:{error.lineno}" if error.lineno else str(path), error.msg
-    except (ValueError, RecursionError, MemoryError) as error:  # null bytes, too many brackets
-        location, reason = str(path), str(error) or "too deeply nested"
-    message = f"does not parse as Python ({reason})"
-    raise UserError(message, "Correct it", location=location, code="code-syntax") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes, too many brackets
+        line, reason = getattr(error, "lineno", None), getattr(error, "msg", str(error)) or "too deeply nested"
+        location, message = f"{path}:{line}" if line else path, f"does not parse as Python ({reason})"
+        raise UserError(message, "Correct it", location=location, code="code-syntax") from None
 
 
 @contextmanager
@@ -134,7 +131,8 @@ def new_module(path: Path) -> Iterator[ModuleType]:
     try:
         yield module
     except BaseException:
-        for imported in neighbors(file.parent, sys.modules.keys() - before.keys()) | {name}:
+        new = {imported for imported in sys.modules.keys() - before.keys() if is_in_folder(imported, file.parent)}
+        for imported in new | {name}:
             sys.modules.pop(imported, None)
         sys.modules.update({name: before[name]} if name in before else {})
         raise
@@ -143,11 +141,10 @@ def new_module(path: Path) -> Iterator[ModuleType]:
             sys.path.remove(folder)
 
 
-def neighbors(folder: Path, modules: set[str]) -> set[str]:
-    """Those of these modules that are in the folder, or in a package in it."""
-    files = {name: getattr(sys.modules[name], "__file__", None) for name in modules if "." not in name}
-    tops = {name for name, file in files.items() if file and folder in (Path(file).parent, Path(file).parent.parent)}
-    return {name for name in modules if name.partition(".")[0] in tops}
+def is_in_folder(name: str, folder: Path) -> bool:
+    """Whether a module, or its topmost package, is in a folder."""
+    file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None)
+    return file is not None and folder in list(Path(file).parents)[:2]
 
 
 def run_module(code: CodeType, module: ModuleType, path: Path) -> None:

@@ -43,22 +43,21 @@ class Origin:
         module, name = defined.__module__ or "__main__", defined.__qualname__ if defined is part else ""
         path = file_of(defined)
         if path is None:
-            return Origin(module, "", source_hash(defined), module, name=name)
+            return Origin(module, "", source_hash(defined), location_of(part), name=name)
         digest = vars(sys.modules.get(module, sys)).get(EXECUTED) or code_hash(path, module=module)
         return Origin(module, path.name, digest, location_of(part), str(path), name)
 
     @staticmethod
     def registered(part: object) -> "Origin":
         """The origin of a part that is being registered, with the module and file of the caller."""
-        origin, caller = Origin.of(part), calling_frame()
-        module, path = str(caller.f_globals.get("__name__")), caller.f_globals.get("__file__")
+        origin, caller = Origin.of(part), calling_frame().f_globals
+        module, path = str(caller.get("__name__")), caller.get("__file__")
         if path is None or not Path(path).is_file():
             return replace(origin, module=module, file="" if is_library(origin.path) else origin.file)
-        registering = replace(origin, module=module, file=Path(path).name)
+        digest = origin.sha256
         if isinstance(part, partial) or is_library(origin.path):
-            digest = caller.f_globals.get(EXECUTED) or code_hash(Path(path), module=module)
-            return replace(registering, sha256=digest)
-        return registering
+            digest = caller.get(EXECUTED) or code_hash(Path(path), module=module)
+        return replace(origin, module=module, file=Path(path).name, sha256=digest)
 
     def is_redefined_by(self, other: "Origin") -> bool:
         """Whether `other` is the same definition, run again in a notebook or in a reloaded module."""
@@ -67,26 +66,27 @@ class Origin:
 
 
 def location_of(part: object) -> str:
-    """File and line of a definition; of the calling code, for a part that the user does not define."""
+    """File and line of a definition; of the calling code, for an object and for what a library defines."""
     defined = definition(part)
     path = file_of(defined)
-    if not has_line(part):
+    is_foreign = defined.__module__ == "builtins" if path is None else is_library(str(path))
+    if is_foreign or defined is type(part):
         caller = calling_frame()
         return f"{short_path(caller.f_code.co_filename)}:{caller.f_lineno}"
     if path is None:
-        return defined.__module__
+        return defined.__module__ or "__main__"
     try:
         return f"{short_path(path)}:{inspect.getsourcelines(defined)[1]}"
     except (OSError, TypeError):
         return short_path(path)
 
 
-def has_line(part: object) -> bool:
-    """Whether a part is a class or function that the user defines, not an object nor a library's."""
-    defined = definition(part)
-    path = file_of(defined)
-    own = defined.__module__ != "builtins" if path is None else not is_library(str(path))
-    return own and (isinstance(part, partial) or defined is not type(part))
+def definition(part: object) -> type | FunctionType:
+    """The class or function behind a decorated or partial function; the class of an object."""
+    while isinstance(part, partial):
+        part = part.func
+    part = inspect.unwrap(part) if callable(part) else part
+    return part if isinstance(part, type | FunctionType) else type(part)
 
 
 def file_of(defined: type | FunctionType) -> Path | None:
@@ -104,13 +104,11 @@ def is_library(path: str) -> bool:
 
 @cache
 def library_folders() -> tuple[str, ...]:
-    """The folders of seqloom, Python and installed packages."""
     from sysconfig import get_paths  # slow to import, and --help does not need it
 
     paths = get_paths()
     python = (Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    folders = (Path(__file__).parents[1], *python)
-    return tuple({f"{folder.resolve()}{os.sep}" for folder in folders})
+    return tuple({f"{folder.resolve()}{os.sep}" for folder in (Path(__file__).parents[1], *python)})
 
 
 def short_path(path: str | Path) -> str:
@@ -127,12 +125,7 @@ def calling_frame() -> FrameType:
     return frame
 
 
-def definition(part: object) -> type | FunctionType:
-    """The class or function behind a decorated or partial function; the class of an object."""
-    while isinstance(part, partial):
-        part = part.func
-    part = inspect.unwrap(part) if callable(part) else part
-    return part if isinstance(part, type | FunctionType) else type(part)
+# Hashes --------------------------------------------------------------------------------------------------------------
 
 
 def source_hash(defined: type | FunctionType) -> str:
@@ -159,9 +152,9 @@ def code_hash(path: Path, source: bytes | None = None, module: str = "") -> str:
             if neighbor not in contents and neighbor.is_file() and not is_library(str(neighbor)):
                 contents[neighbor] = neighbor.read_bytes()
                 queue.append(neighbor)
-    hashes = [sha256(contents.pop(path)).hexdigest()]
-    hashes += sorted(f"{os.path.relpath(file, path.parent)} {sha256(contents[file]).hexdigest()}" for file in contents)
-    return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
+    first = sha256(contents.pop(path)).hexdigest()
+    hashes = sorted(f"{os.path.relpath(file, path.parent)} {sha256(contents[file]).hexdigest()}" for file in contents)
+    return sha256("\n".join([first, *hashes]).encode()).hexdigest() if hashes else first
 
 
 def import_folders(path: Path, module: str) -> tuple[Path, ...]:

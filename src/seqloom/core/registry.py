@@ -54,16 +54,13 @@ class Names(Collection[str]):
 
         kind: the part's kind in messages, if not the names'
         """
-        kind, location = kind or self.kind, origin.location
-        if not isinstance(name, str) or NAME.fullmatch(name) is None:
+        kind, location, current = kind or self.kind, origin.location, self._origins.get(name)
+        if NAME.fullmatch(name) is None:
             advice = "A name has at most 60 lower-case letters, digits, '.', '_' and '-', and begins with a letter"
             raise PartError(f"the {kind} is named {short_repr(name)}", advice, location=location, code="part-name")
-        current = self._origins.get(name)
-        if current is not None and current.is_redefined_by(origin):
-            return
-        if name in self._origins or name in RESERVED:
-            reason = "taken" if name in self._origins else "a word that a config gives another meaning"
-            message = f"the {kind} {name!r} is {reason}"
+        is_taken = name in self._origins and not (current is not None and current.is_redefined_by(origin))
+        if is_taken or name in RESERVED:
+            message = f"the {kind} {name!r} is {'taken' if is_taken else 'a word that a config gives another meaning'}"
             raise PartError(message, "Give it another name", location=location, code="part-taken")
 
     def origin(self, name: str) -> Origin | None:

@@ -52,7 +52,7 @@ def is_inside(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and "\\" not in name and bool(path.parts)
 
 
-def are_unique(parts: tuple["Part", ...]) -> bool:
+def are_unique(parts: tuple["RecordedPart", ...]) -> bool:
     return len({(part.kind, part.name) for part in parts}) == len(parts)
 
 
@@ -63,7 +63,7 @@ Count = Annotated[int, Field(strict=True, ge=0, le=MAX_PARAMETERS)]
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordedPart:
     """A user-defined part of a run, defined in a file, or in a module without one, such as a notebook."""
 
     kind: Name
@@ -85,7 +85,9 @@ def require_source(part: object) -> object:
 
 
 Parts = Annotated[
-    tuple[Annotated[Part, BeforeValidator(require_source)], ...], Field(max_length=MAX_PARTS), Predicate(are_unique)
+    tuple[Annotated[RecordedPart, BeforeValidator(require_source)], ...],
+    Field(max_length=MAX_PARTS),
+    Predicate(are_unique),
 ]
 
 
@@ -115,10 +117,10 @@ def type_adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def read_parts(value: object) -> tuple[Part, ...] | None:
+def read_parts(value: object) -> tuple[RecordedPart, ...] | None:
     """The user-defined parts that a manifest lists; None if the list is damaged."""
     try:
-        parts: tuple[Part, ...] = type_adapter(Parts).validate_python(value)
+        parts: tuple[RecordedPart, ...] = type_adapter(Parts).validate_python(value)
         return parts
     except ValidationError:
         return None

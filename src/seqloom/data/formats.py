@@ -10,8 +10,7 @@ from typing import Any
 
 from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.config.section import key
-from seqloom.core.part_checks import as_function, iterate, misfit
-from seqloom.core.part_origin import Origin
+from seqloom.core.part import Part
 from seqloom.core.problem import DataError, KeyName
 from seqloom.core.registry import Registry, short_repr
 from seqloom.data.class_folder import read_classes
@@ -186,39 +185,39 @@ def refuse_twice(patterns: Sequence[str], spec: DataSpec, data: DataSection) -> 
 
 
 def register(
-    name: str, part: object, suffixes: Sequence[str], kind: str, kinds: Collection[str], separator: str, keyed: bool
+    part: Part, suffixes: Sequence[str], kind: str, kinds: Collection[str], separator: str, keyed: bool
 ) -> None:
     """Add a user-defined `Reader` of one of the kinds that tasks read (`kinds`)."""
-    function = as_function("reader", name, part, "paths", "data", "on_bad_line")
+    function = part.as_function("paths, data, on_bad_line")
     readable = sorted(set(kinds) - {"text"})
     if kind not in readable:
         reason = f"is of the kind {kind!r}, which no task reads from records"
-        raise misfit("reader", name, part, reason, f"Give one of {', '.join(readable)}")
-    FORMATS.names.check(name, Origin.registered(part))
-    taken = {suffix: form.name for form in FORMATS.values() for suffix in form.suffixes if form.name != name}
+        raise part.misfit(reason, f"Give one of {', '.join(readable)}")
+    FORMATS.names.check(part.name, part.origin)
+    taken = {suffix: form.name for form in FORMATS.values() for suffix in form.suffixes if form.name != part.name}
     taken |= {".txt": "text", ".gz": "gzip"}
     for suffix in suffixes:
         if not re.fullmatch(r"\.[a-z0-9]+", suffix):
             advice = "Write a dot, then lower-case letters and digits: .abc"
-            raise misfit("reader", name, part, f"has the suffix {suffix!r}", advice)
+            raise part.misfit(f"has the suffix {suffix!r}", advice)
         if suffix in taken:
             reason = f"has the suffix {suffix!r}, which {taken[suffix]} has"
-            raise misfit("reader", name, part, reason, "Give it another, or none: data.format then names it")
+            raise part.misfit(reason, "Give it another, or none: data.format then names it")
 
     @wraps(function)
     def read(paths: Sequence[Path], data: object, on_bad_line: OnBadLine) -> Records:
-        for record in iterate("reader", name, part, lambda: function(paths, data, on_bad_line)):
+        for record in part.iterate(function, paths, data, on_bad_line):
             match record:
                 case (Location(file=str(), line=int()) as location, Mapping() as values) if keyed:
                     yield location, values
                 case (Location(file=str(), line=int()) as location, list() | tuple() as cells) if not keyed:
                     if (expected := expected_values(kind, cells)) is not None:
                         reason = f"gave {short_repr(cells)}, and examples of the kind {kind} are {expected}"
-                        raise misfit("reader", name, part, reason, "Give that")
+                        raise part.misfit(reason, "Give that")
                     yield location, cells
                 case _:
                     expected = "a mapping" if keyed else "a list of cells"
                     reason = f"gave {short_repr(record)}, not (Location(file, line), {expected})"
-                    raise misfit("reader", name, part, reason, "Give that for each record")
+                    raise part.misfit(reason, "Give that for each record")
 
-    FORMATS.register(name, Format(name, kind, read, tuple(suffixes), separator, keyed), Origin.registered(part))
+    FORMATS.register(part.name, Format(part.name, kind, read, tuple(suffixes), separator, keyed), part.origin)

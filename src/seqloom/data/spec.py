@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from seqloom.core.config.data import DataSection
 from seqloom.core.names import TOKENIZERS
-from seqloom.core.part_checks import as_function, iterate, misfit
-from seqloom.core.part_origin import Origin
+from seqloom.core.part import Part
 from seqloom.core.problem import UserError
 from seqloom.core.registry import Registry, short_repr
 from seqloom.data.records import Field, Location, Record, parse_stripped_text, parse_text
@@ -121,30 +120,28 @@ class DataSpec:
 # User-defined corpora ------------------------------------------------------------------------------------------------
 
 
-def register_corpus(name: str, part: object, specs: Sequence[DataSpec], tokenizer: str | None) -> None:
-    function = as_function("corpus", name, part, "seed", "length", "examples")
+def register_corpus(part: Part, specs: Sequence[DataSpec], tokenizer: str | None) -> None:
     if tokenizer is not None and tokenizer not in TOKENIZERS:
         advice = f"Give one of {', '.join(TOKENIZERS)}, or register it first"
-        raise misfit("corpus", name, part, f"has the tokenizer {tokenizer!r}, which is not registered", advice)
-    for spec in sorted(specs, key=lambda spec: name not in spec.corpora):  # a name that is taken fails first
-        corpus = EmbeddedCorpus(_checked(name, function, spec), tokenizer=tokenizer)
-        spec.corpora.register(name, corpus, Origin.registered(part))
+        raise part.misfit(f"has the tokenizer {tokenizer!r}, which is not registered", advice)
+    for spec in specs:
+        spec.corpora.register(part.name, EmbeddedCorpus(_checked(part, spec), tokenizer=tokenizer), part.origin)
 
 
-def _checked(name: str, function: Callable[..., object], spec: DataSpec) -> CorpusFunction:
+def _checked(part: Part, spec: DataSpec) -> CorpusFunction:
     """A corpus whose examples are checked: an example that the task can't read is an error."""
+    function = part.as_function("seed, length, examples")
 
     @wraps(function)
     def checked(seed: int, length: int | None, examples: int | None) -> Iterator[object]:
         empty = True
-        for example in iterate("corpus", name, function, lambda: function(seed, length, examples)):
+        for example in part.iterate(function, seed, length, examples):
             if (expected := expected_example(example, spec)) is not None:
-                reason = f"gave {short_repr(example)}, and {spec.task} reads {expected}"
-                raise misfit("corpus", name, function, reason, "Give that")
+                raise part.misfit(f"gave {short_repr(example)}, and {spec.task} reads {expected}", "Give that")
             empty = False
             yield example
         if empty:
-            raise misfit("corpus", name, function, "gave no examples", "Yield some")
+            raise part.misfit("gave no examples", "Yield some")
 
     return checked
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 from pydantic import create_model
 
 from seqloom.core.config.section import Values
-from seqloom.core.part_checks import describe_type
+from seqloom.core.part import describe_type
 from seqloom.core.part_origin import location_of
 from seqloom.core.problem import PartError, Problem, describe_exception
 from seqloom.models.family import Family, Use, cannot_generate
@@ -38,12 +38,12 @@ class Custom(Family):
         return self.arch
 
     @property
-    def output_width(self) -> int:
+    def hidden_width(self) -> int:
         return self.output_width_over(self.dim)
 
     @property
-    def hidden_width(self) -> int:
-        return self.output_width_over(self.dim)
+    def output_width(self) -> int:
+        return self.hidden_width
 
     @property
     def output_is_hidden(self) -> bool:
@@ -56,12 +56,12 @@ class Custom(Family):
     def output_width_over(self, width: int) -> int:
         """The width of the output over vectors of this width."""
         for _ in range(self.depth):
-            width = probe(type(self).builder, width, causal=type(self).generates).output_size
+            width = probe(type(self).builder, width, causal=self.generates).output_size
         return width
 
     @property
     def length_limit(self) -> int | None:
-        return type(self).max_input
+        return self.max_input
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE and not self.generates:
@@ -143,23 +143,25 @@ def as_build(build: object) -> Build:
 
     from seqloom.nn.cells import Cell
 
-    location = location_of(build)
+    message, code = "", "invalid-part"
     if isinstance(build, type) and issubclass(build, Cell):
         name = build.__name__
+        message = f"{name} is a cell, and no function that builds layers"
         advice = f'Register it with seqloom.register.cell("{name.lower()}", {name}), and give model="{name.lower()}"'
-        raise PartError(f"{name} is a cell, and no function that builds layers", advice, location=location)
-    if isinstance(build, type) and issubclass(build, Family):
+    elif isinstance(build, type) and issubclass(build, Family):
+        message = f"{build.__name__} is a model family, and no function that builds layers"
         advice = "Register it with seqloom.register.family, and give its name"
-        raise PartError(f"{build.__name__} is a model family, and no function that builds layers", advice)
-    if isinstance(build, nn.Module) or not callable(build):
+    elif isinstance(build, nn.Module) or not callable(build):
         message = f"{describe_type(build)} is no function that builds layers"
-        raise PartError(message, "Give a function build(input_size, *, causal) that returns a layer", location=location)
-    try:
-        inspect.signature(build).bind(32, causal=True)
-    except (TypeError, ValueError) as error:
-        message = f"{name_of(build)} can't be called as build(input_size, causal=True): {error}"
-        raise PartError(message, "Give it these two parameters", location=location, code="part-signature") from None
-    return build
+        advice = "Give a function build(input_size, *, causal) that returns a layer"
+    else:
+        try:
+            inspect.signature(build).bind(32, causal=True)
+            return build
+        except (TypeError, ValueError) as error:
+            message = f"{name_of(build)} can't be called as build(input_size, causal=True): {error}"
+            advice, code = "Give it these two parameters", "part-signature"
+    raise PartError(message, advice, location=location_of(build), code=code)
 
 
 def probe_usual_widths(build: Build, *, causal: bool) -> Probe:
@@ -198,14 +200,16 @@ def build_layer(build: Build, width: int, *, causal: bool) -> "Layer":
     except Exception as error:
         advice = "It must build a layer over vectors of any width that model.dim may have"
         raise PartError(f"{call} raised {describe_exception(error)}", advice, location=location) from error
-    if not isinstance(layer, Layer):
-        advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equivalent"
-        raise PartError(f"{call} returned {describe_type(layer)}, not a layer", advice, location=location)
     input_size, output_size = (getattr(layer, name, None) for name in ("input_size", "output_size"))
-    if input_size != width:
-        message = f"{call} returned a layer of input_size {input_size}"
-        raise PartError(message, f"Return one that reads vectors of {width}", location=location)
-    if not isinstance(output_size, int) or output_size < 1:
-        message = f"{call} returned a layer of output_size {output_size}"
-        raise PartError(message, "Set output_size to the width of what it gives", location=location)
-    return layer
+    if not isinstance(layer, Layer):
+        returned = f"{describe_type(layer)}, not a layer"
+        advice = "Return a seqloom.nn.Layer; seqloom.nn.from_torch converts those of torch.nn that have an equivalent"
+    elif input_size != width:
+        returned = f"a layer of input_size {input_size}"
+        advice = f"Return one that reads vectors of {width}"
+    elif not isinstance(output_size, int) or output_size < 1:
+        returned = f"a layer of output_size {output_size}"
+        advice = "Set output_size to the width of what it gives"
+    else:
+        return layer
+    raise PartError(f"{call} returned {returned}", advice, location=location)

@@ -17,7 +17,7 @@ from seqloom.core.run_format import (
     MANIFEST,
     VOCABULARY,
     Manifest,
-    Part,
+    RecordedPart,
     package_versions,
     read_manifest,
     sha256,
@@ -79,7 +79,7 @@ def create_run(
     experiment: Experiment,
     vocabulary: Mapping[str, str],
     local: Mapping[str, object],
-    parts: tuple[Part, ...] = (),
+    parts: tuple[RecordedPart, ...] = (),
 ) -> None:
     """Create a run without weights: its config, its vocabulary and where its data is."""
     refuse_existing(path)

@@ -6,31 +6,33 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from seqloom.core.part import Part
 from seqloom.core.part_origin import Origin
 from seqloom.core.plurals import join_words
 from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
 from seqloom.core.registry import Names
-from seqloom.core.run_format import Manifest, Part, verify
+from seqloom.core.run_format import Manifest, RecordedPart, verify
 from seqloom.data.source import DataSource
 from seqloom.models.layer_builder import Build, name_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import task_of
-from seqloom.tasks.user_defined_parts import kind_of, used_parts
+from seqloom.tasks.user_defined_parts import MODEL, kind_of, used_parts
 
-MODEL = "model"  # the kind of the function of `model=build`, which is passed and not registered
 PASS_ORIGINAL = "Pass the function that it was made with, as it was, or begin a new run"
 REGISTER_ORIGINAL = "Register what it was made with (--code names its file), or begin a new run"
+PASS_BUILD = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
 
 
-def parts_to_record(experiment: Experiment, source: DataSource | None = None) -> tuple[Part, ...]:
+def parts_to_record(experiment: Experiment, source: DataSource | None = None) -> tuple[RecordedPart, ...]:
     """The user-defined parts that an experiment and its data use, for the manifest."""
-    return tuple(recorded_part(kind, name, origin) for kind, name, origin in used_parts(experiment, source))
+    return tuple(map(record, used_parts(experiment, source)))
 
 
-def recorded_part(kind: str, name: str, origin: Origin) -> Part:
+def record(part: Part) -> RecordedPart:
+    origin = part.origin
     if origin.file:
-        return Part(kind, name, file=origin.file, sha256=origin.sha256)
-    return Part(kind, name, module=origin.module)
+        return RecordedPart(part.kind, part.name, file=origin.file, sha256=origin.sha256)
+    return RecordedPart(part.kind, part.name, module=origin.module)
 
 
 def open_manifest(folder: Path, build: Build | None = None, *, resume: bool = False) -> Manifest:
@@ -59,74 +61,68 @@ def warn(problem: Problem) -> str:
     return text
 
 
-def missing_parts(parts: Iterable[Part], folder: Path) -> Problem | None:
+def missing_parts(parts: Iterable[RecordedPart], folder: Path) -> Problem | None:
     """The parts of a run that are not registered."""
     missing = [part for part in parts if part.kind != MODEL and not names_with(part)]
     if not missing:
         return None
     verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
     files = dict.fromkeys(part.file for part in missing if part.file)
+    advice = f"Register {them} first (on the command line, from a file that --code names)"
     if files:
         code = " ".join(f"--code {shlex.quote(file)}" for file in files)
         module = "module that registers" if len(files) == 1 else "modules that register"
-        advice = f"Pass {code} (in Python, import the {module} {them})"
-        advice += "" if all(part.file for part in missing) else ", and register those of modules first"
-    else:
-        advice = f"Register {them} first (on the command line, from a file that --code names)"
+        others = "" if all(part.file for part in missing) else ", and register those of modules first"
+        advice = f"Pass {code} (in Python, import the {module} {them}){others}"
     message = f"made with {join_words(group_by_source(missing, source))}, which {verb} not registered"
     return Problem("parts-missing", message, advice, str(folder), values={"parts": [part.name for part in missing]})
 
 
-def missing_build(parts: Iterable[Part], folder: Path, build: Build | None) -> Problem | None:
+def missing_build(parts: Iterable[RecordedPart], folder: Path, build: Build | None) -> Problem | None:
     """The function that built the layers of a run, if it has to be passed and is not."""
-    for part in parts:
-        if part.kind == MODEL and build is None:
-            message = f"its layers were built by the function {part.name} of {source(part)}"
-            advice = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
-            return Problem("build-missing", message, advice, str(folder))
-    return None
+    model = next((part for part in parts if part.kind == MODEL), None)
+    if model is None or build is not None:
+        return None
+    message = f"its layers were built by the function {model.name} of {source(model)}"
+    return Problem("build-missing", message, PASS_BUILD, str(folder))
 
 
-def changed_parts(parts: Iterable[Part], folder: Path, build: Build | None = None) -> Problem | None:
+def changed_parts(parts: Iterable[RecordedPart], folder: Path, build: Build | None = None) -> Problem | None:
     """The parts whose content has changed since the run was made or, without a file, that are of another module."""
-    changed: dict[Part, Part] = {}
-    for part in parts:
-        current = current_part(part, build)
-        if (part.name, part.sha256, part.module) != (current.name, current.sha256, current.module):
-            changed[part] = current
+    current = {part: current_part(part, build) for part in parts}
+    changed = [part for part, now in current.items() if replace(part, file=now.file) != now]
     if not changed:
         return None
 
-    def sources(part: Part) -> str:
-        current = changed[part]
-        name = "" if current.name == part.name else f"{current.name!r} "
-        return f"{exact_source(part)}, now {name}of {exact_source(current)}"
+    def sources(part: RecordedPart) -> str:
+        now = current[part]
+        name = "" if now.name == part.name else f"{now.name!r} "
+        return f"{exact_source(part)}, now {name}of {exact_source(now)}"
 
     message = f"made with {', and '.join(group_by_source(changed, sources))}"
     values = {"parts": [part.name for part in changed]}
     return Problem("parts-changed", message, "Its results may differ", str(folder), values=values)
 
 
-def current_part(part: Part, build: Build | None) -> Part:
+def current_part(part: RecordedPart, build: Build | None) -> RecordedPart:
     """The part that now has this kind and name; the recorded one, if seqloom has it built in by now."""
     if part.kind == MODEL:
-        return part if build is None else recorded_part(MODEL, name_of(build), Origin.of(build))
+        return part if build is None else record(Part(MODEL, name_of(build), Origin.of(build)))
     origins = (names.origin(part.name) for names in names_with(part))
     origin = next((origin for origin in origins if origin is not None), None)
-    return part if origin is None else recorded_part(part.kind, part.name, origin)
+    return part if origin is None else record(Part(part.kind, part.name, origin))
 
 
-def names_with(part: Part) -> list[Names]:
+def names_with(part: RecordedPart) -> list[Names]:
     """The `Names` that contain the part: two for a cell, which is an architecture too."""
     return [names for names in Names.all if part.name in names and kind_of(names, part.name) == part.kind]
 
 
-def group_by_source(parts: Iterable[Part], source: Callable[[Part], str]) -> list[str]:
+def group_by_source(parts: Iterable[RecordedPart], source: Callable[[RecordedPart], str]) -> list[str]:
     """Descriptions of parts, one for each source.
 
-    >>> group_by_source(
-    ...     [Part("cell", "mine", "a.py"), Part("score", "near", "a.py"), Part("task", "count", module="m")], source
-    ... )
+    >>> mine, near = RecordedPart("cell", "mine", "a.py"), RecordedPart("score", "near", "a.py")
+    >>> group_by_source([mine, near, RecordedPart("task", "count", module="m")], source)
     ["the cell 'mine' and the score 'near' of a.py", "the task 'count' of the module m"]
     """
     groups: dict[str, list[str]] = {}
@@ -135,9 +131,9 @@ def group_by_source(parts: Iterable[Part], source: Callable[[Part], str]) -> lis
     return [f"{join_words(descriptions)} of {origin}" for origin, descriptions in groups.items()]
 
 
-def source(part: Part) -> str:
+def source(part: RecordedPart) -> str:
     return part.file or f"the module {part.module}"
 
 
-def exact_source(part: Part) -> str:
+def exact_source(part: RecordedPart) -> str:
     return f"{part.file} (SHA-256 {part.sha256[:8]}…)" if part.file else source(part)

@@ -15,7 +15,7 @@ from seqloom.core.run_format import (
     RESTORE,
     SCORES,
     Manifest,
-    Part,
+    RecordedPart,
     read_json,
     read_manifest,
 )
@@ -41,7 +41,7 @@ class RunSummary:
     parameters: int = 0
     size: int = 0
     created: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RecordedPart, ...] = ()
     finished: bool = False
     step: int | None = None
     problem: Problem | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, get_args, get_origin
 
 from seqloom.core import names
 from seqloom.core.config.section import OneOf, Section
-from seqloom.core.part_checks import last_line_in
+from seqloom.core.part import Part, last_line_in
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import PartError, SeqloomError, describe_exception, is_out_of_memory
 from seqloom.core.registry import Names, user_defined_parts
@@ -17,37 +17,40 @@ from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 
-UsedPart = tuple[str, str, Origin]
-"""Kind, name, origin."""
+MODEL = "model"  # the kind of the function of `model=build`, which is passed and not registered
 DATA_KINDS = ("reader", "corpus", "tokenizer", "task")
 
 
-def used_parts(experiment: Experiment, source: DataSource | None = None) -> list[UsedPart]:
+def used_parts(experiment: Experiment, source: DataSource | None = None) -> list[Part]:
     """Each user-defined part that the experiment uses, once; the function of `model=build` is one of kind model.
 
     source: its data; without them, a reader that is found by the names of files is not among the parts
     """
-    origins: dict[tuple[str, str], Origin] = {}
-    for registry, name in names_used(experiment, source):
-        if (origin := registry.origin(name)) is not None:
-            origins.setdefault((kind_of(registry, name), name), origin)
+    parts = [part_named(registry, name) for registry, name in names_used(experiment, source)]
     if (build := builder_of(experiment.model)) is not None:
-        origins["model", name_of(build)] = Origin.of(build)
-    return [(kind, name, origin) for (kind, name), origin in origins.items()]
+        parts.append(Part(MODEL, name_of(build), Origin.of(build)))
+    return list(dict.fromkeys(part for part in parts if part is not None))
 
 
-def registered_parts() -> list[UsedPart]:
-    parts = {
-        (kind_of(registry, name), name, origin)
-        for registry, name in user_defined_parts()
-        if (origin := registry.origin(name)) is not None
-    }
-    return sorted(parts, key=lambda part: part[:2])
+def registered_parts() -> list[Part]:
+    parts = {part for registry, name in user_defined_parts() if (part := part_named(registry, name)) is not None}
+    return sorted(parts, key=lambda part: (part.kind, part.name))
+
+
+def part_named(registry: Names, name: str) -> Part | None:
+    """The user-defined part of this name; None for a built-in one."""
+    origin = registry.origin(name)
+    return None if origin is None else Part(kind_of(registry, name), name, origin)
+
+
+def kind_of(registry: Names, name: str) -> str:
+    """What `seqloom.register` calls a part: an architecture is a cell, a layer or a family."""
+    return ARCHITECTURES[name].kind if registry is ARCHITECTURES.names else registry.kind
 
 
 def data_code(experiment: Experiment, source: DataSource) -> list[str]:
     """The hashes of the user-defined parts that decide how the data are read."""
-    return [origin.sha256 for kind, _, origin in used_parts(experiment, source) if kind in DATA_KINDS]
+    return [part.origin.sha256 for part in used_parts(experiment, source) if part.kind in DATA_KINDS]
 
 
 @contextmanager
@@ -58,10 +61,8 @@ def part_errors(experiment: Experiment) -> Iterator[None]:
     except SeqloomError:
         raise
     except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        location = last_line_in({origin.path for _, _, origin in used_parts(experiment)}, error)
-        if location is None:
+        location = last_line_in({part.origin.path for part in used_parts(experiment)}, error)
+        if location is None or is_out_of_memory(error):
             raise
         raise PartError(describe_exception(error), "Correct it", location=location, code="part-error") from error
 
@@ -96,8 +97,3 @@ def registry_of(annotation: object, metadata: Sequence[object] = ()) -> Names | 
         inside, *metadata = get_args(annotation)
         return registry_of(inside, metadata)
     return next((registry for arg in get_args(annotation) if (registry := registry_of(arg)) is not None), None)
-
-
-def kind_of(registry: Names, name: str) -> str:
-    """What `seqloom.register` calls a part: an architecture is a cell, a layer or a family."""
-    return ARCHITECTURES[name].kind if registry is ARCHITECTURES.names else registry.kind

@@ -11,8 +11,8 @@ from torch.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 from seqloom.core import names
 from seqloom.core.config.train import Train
-from seqloom.core.part_checks import as_function, call_part, misfit
-from seqloom.core.part_origin import Origin
+from seqloom.core.part import Part, register_function
+from seqloom.core.part_origin import location_of
 from seqloom.core.problem import PartError
 from seqloom.core.registry import Registry, short_repr
 from seqloom.nn.heads.head import Loss
@@ -67,24 +67,31 @@ def learning_rate(state: ScheduleState, train: Train) -> float:
     return train.lr * warmup * SCHEDULES[train.schedule](state, train)
 
 
-def register_schedule(name: str, part: object) -> None:
-    """Add a user-defined schedule: a function of (state, train) that returns a factor of `train.lr`."""
-    function = as_function("schedule", name, part, "state", "train")
+@register_function("schedule")
+def register_schedule(part: Part) -> None:
+    """A learning rate schedule, for `train.schedule`: a function of (state, train) that returns a factor of `train.lr`.
+
+    state: a `seqloom.training.optimization.ScheduleState`: step, total_steps, epoch, plateaus
+
+    @seqloom.register.schedule("linear")
+    def linear(state, train):
+        return 1 - state.step / state.total_steps
+    """
+    function = part.as_function("state, train")
 
     def schedule(state: ScheduleState, train: Train) -> float:
-        value = call_part("schedule", name, part, lambda: function(state, train))
+        value = part.call(function, state, train)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             reason = f"is {short_repr(value)} at step {state.step} of {state.total_steps}"
-            raise misfit("schedule", name, part, reason, "Return a finite factor of train.lr, 0 or more")
+            raise part.misfit(reason, "Return a finite factor of train.lr, 0 or more")
         return float(value)
 
     for trial in ((0, 1, 0, 0), (0, 100, 0, 0), (50, 100, 2, 1), (100, 100, 5, 3)):
         state = ScheduleState(*trial)
         if schedule(state, TRIAL_CONFIG) != schedule(state, TRIAL_CONFIG):
             reason = f"gave two results for step {state.step} of {state.total_steps}"
-            advice = "Compute the factor from `state` alone, so that a run can resume"
-            raise misfit("schedule", name, part, reason, advice)
-    SCHEDULES.register(name, schedule, Origin.registered(part))
+            raise part.misfit(reason, "Compute the factor from `state` alone, so that a run can resume")
+    SCHEDULES.register(part.name, schedule, part.origin)
 
 
 # Gradients -----------------------------------------------------------------------------------------------------------
@@ -161,34 +168,37 @@ def build_optimizer(model: nn.Module, train: Train) -> Optimizer:
     return OPTIMIZERS[train.optimizer]([group for group in (matrices, vectors) if group["params"]], train)
 
 
-def register_optimizer(name: str, part: object) -> None:
-    """Add a user-defined optimizer: a class, called as `part(groups, lr=train.lr)`, or a function of (groups, train).
+@register_function("optimizer")
+def register_optimizer(part: Part) -> None:
+    """An optimizer, for `train.optimizer`: a `torch.optim.Optimizer`, called as `part(groups, lr=train.lr)`, or a
+    function of (groups, train) that returns one. Registration tries a step.
 
-    A function may read any other key of `train`.
+    seqloom.register.optimizer("adamax", torch.optim.Adamax)
     """
-    if isinstance(part, type) and not issubclass(part, Optimizer):
+    optimizer_class: Callable[..., object] | None = part.value if isinstance(part.value, type) else None
+    if isinstance(part.value, type) and not issubclass(part.value, Optimizer):
         advice = "Derive it from torch.optim.Optimizer, or write a function of (groups, train)"
-        raise misfit("optimizer", name, part, "is not a torch.optim.Optimizer", advice)
-    function = part if isinstance(part, type) else as_function("optimizer", name, part, "groups", "train")
+        raise part.misfit("is not a torch.optim.Optimizer", advice)
+    function = optimizer_class or part.as_function("groups, train")
 
     def build(groups: ParamGroups, train: Train) -> Optimizer:
-        arguments, options = ((groups,), {"lr": train.lr}) if isinstance(part, type) else ((groups, train), {})
-        optimizer = call_part("optimizer", name, part, lambda: function(*arguments, **options))
+        with part.errors():
+            optimizer = function(groups, lr=train.lr) if optimizer_class else function(groups, train)
         if not isinstance(optimizer, Optimizer):
             reason = f"returned {short_repr(optimizer)}, not a torch.optim.Optimizer"
-            raise misfit("optimizer", name, part, reason, "Return the optimizer of the groups")
+            raise part.misfit(reason, "Return the optimizer of the groups")
         return optimizer
 
     try:
-        check_resumes(name, part, build, "cpu")
+        check_resumes(part, build, "cpu")
     except PartError:
         if not torch.cuda.is_available():
             raise
-        check_resumes(name, part, build, "cuda")  # some run on a GPU only
-    OPTIMIZERS.register(name, build, Origin.registered(part))
+        check_resumes(part, build, "cuda")  # some run on a GPU only
+    OPTIMIZERS.register(part.name, build, part.origin)
 
 
-def check_resumes(name: str, part: object, build: OptimizerBuilder, device: str) -> None:
+def check_resumes(part: Part, build: OptimizerBuilder, device: str) -> None:
     """Check that steps with a checkpoint between them end where steps without one do."""
 
     def take_steps(weight: nn.Parameter, optimizer: Optimizer, steps: range) -> None:
@@ -196,25 +206,24 @@ def check_resumes(name: str, part: object, build: OptimizerBuilder, device: str)
             for step in steps:
                 torch.default_generator.manual_seed(step)  # an optimizer may draw noise
                 weight.grad = torch.full_like(weight, 1 + step)
-                call_part("optimizer", name, part, optimizer.step)
+                optimizer.step()
 
     weight, copy = (nn.Parameter(torch.ones(2, 3, device=device)) for _ in range(2))
     optimizer = build([{"params": [weight]}], TRIAL_CONFIG)
     if [id(w) for group in optimizer.param_groups for w in group["params"]] != [id(weight)]:
-        raise misfit("optimizer", name, part, "has other weights than it was given", "Give it the groups")
-    take_steps(weight, optimizer, range(TRIAL_STEPS))
-    state = call_part("optimizer", name, part, lambda: state_tensors(optimizer))
-    saved = {key: value.clone() for key, value in state.items()}
-    resumed = build([{"params": [copy]}], TRIAL_CONFIG)
-    with torch.no_grad():
-        copy.copy_(weight)
-    call_part("optimizer", name, part, lambda: restore_state(resumed, saved))
-    take_steps(weight, optimizer, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
-    take_steps(copy, resumed, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
+        raise part.misfit("has other weights than it was given", "Give it the groups")
+    with part.errors():
+        take_steps(weight, optimizer, range(TRIAL_STEPS))
+        saved = {key: value.clone() for key, value in state_tensors(optimizer).items()}
+        resumed = build([{"params": [copy]}], TRIAL_CONFIG)
+        copy.data.copy_(weight)
+        restore_state(resumed, saved)
+        take_steps(weight, optimizer, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
+        take_steps(copy, resumed, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
     if not torch.equal(weight, copy):
         reason = "goes on differently after its state was saved and restored"
         advice = "Keep what changes from step to step in `self.state` or in its groups, as tensors and numbers"
-        raise misfit("optimizer", name, part, reason, advice)
+        raise part.misfit(reason, advice)
 
 
 # Optimizer state -----------------------------------------------------------------------------------------------------
@@ -229,7 +238,7 @@ def state_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
     def error(name: str, value: object) -> PartError:
         kind = type(optimizer).__name__
         message = f"{kind} keeps {short_repr(value)} as {name!r} in its state, which a checkpoint can't hold"
-        return PartError(message, "Keep tensors and numbers", location=Origin.of(optimizer).location, code="part-state")
+        return PartError(message, "Keep tensors and numbers", location=location_of(optimizer), code="part-state")
 
     def as_tensor(name: str, value: object) -> Tensor:
         if isinstance(value, Tensor):

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from seqloom.core import names
-from seqloom.core.part_checks import call_part, misfit, require_class, require_signature
-from seqloom.core.part_origin import Origin
-from seqloom.core.problem import DataError, PartError, SeqloomError
+from seqloom.core.part import Part, register_function
+from seqloom.core.problem import DataError, SeqloomError
 from seqloom.core.registry import Registry, short_repr
 from seqloom.data.tokenizers.byte_level import BPE, Byte
 from seqloom.data.tokenizers.character import Character
@@ -34,14 +33,12 @@ def train_tokenizer(
     'to �� o� �ot to ��'
     """
     tokenizer_class, texts = TOKENIZERS[kind], first_characters(texts, sample)
-    if TOKENIZERS.names.origin(kind) is None:
+    if (part := tokenizer_class.part) is None:
         return tokenizer_class.train(texts, vocabulary_size, min_count, lowercase)
     beginning = next(texts, "")
     texts = chain([beginning], texts)
-    trained = call_part(
-        "tokenizer", kind, tokenizer_class, lambda: tokenizer_class.train(texts, vocabulary_size, min_count, lowercase)
-    )
-    return check_trained(kind, trained, beginning[:TRIAL])
+    trained = part.call(tokenizer_class.train, texts, vocabulary_size, min_count, lowercase)
+    return check_trained(part, trained, beginning[:TRIAL])
 
 
 def first_characters(texts: Iterable[str], characters: int) -> Iterator[str]:
@@ -85,11 +82,10 @@ def damaged(location: object, message: str) -> DataError:
 
 
 def read_user_defined(name: object, state: object, location: object) -> Tokenizer:
-    origin = TOKENIZERS.names.origin(name) if isinstance(name, str) else None
-    if origin is None:
+    kind = TOKENIZERS[name] if isinstance(name, str) and name in TOKENIZERS else None
+    if kind is None or kind.part is None:
         message = f"a tokenizer of the kind {short_repr(name)}, which is not registered"
         raise DataError(location, message, "Register it, as when the run was made", code="tokenizer-missing")
-    kind = TOKENIZERS[str(name)]
     if not isinstance(state, dict):
         raise damaged(location, f"a {name} tokenizer without a state")
     try:
@@ -100,51 +96,58 @@ def read_user_defined(name: object, state: object, location: object) -> Tokenize
         message = f"a {name} tokenizer that can't be read ({type(error).__name__}: {error})"
         raise damaged(location, message.replace(".)", ")")) from None
     if not isinstance(tokenizer, kind):
-        reason = f"made {short_repr(tokenizer)} from its state"
-        raise misfit("tokenizer", kind.kind, kind, reason, "Return the tokenizer from `from_state`")
+        raise kind.part.misfit(f"made {short_repr(tokenizer)} from its state", "Return the tokenizer from `from_state`")
     return tokenizer
 
 
-def register(name: str, part: object) -> None:
-    kind = require_class("tokenizer", name, part, Tokenizer, "Derive a class from seqloom.data.tokenizers.Tokenizer")
+@register_function("tokenizer")
+def register_tokenizer(part: Part) -> None:
+    """A tokenizer, for `data.tokenizer`: a class derived from `seqloom.data.tokenizers.Tokenizer`.
+
+    A run has its name and its state, as JSON: to open the run, register it again.
+
+    @seqloom.register.tokenizer("blanks")
+    class Blanks(Tokenizer): ...
+    """
+    kind = part.as_class(Tokenizer, "seqloom.data.tokenizers.Tokenizer")
     if issubclass(kind, LibraryTokenizer):
         reason = "derives from a built-in one, whose file names its own kind"
-        raise misfit("tokenizer", name, kind, reason, "Derive it from Tokenizer, and use the built-in one inside")
-    require_signature("tokenizer", name, kind, kind.train, ("texts", "vocabulary_size", "min_count", "lowercase"))
-    require_signature("tokenizer", name, kind, kind.from_state, ("state",))
-    for method, parameter in ((kind.ids, "text"), (kind.decode, "ids"), (kind.tokens, "ids"), (kind.state, None)):
-        require_signature("tokenizer", name, kind, method, ("self",) if parameter is None else ("self", parameter))
-    if kind in TOKENIZERS.values() and kind.kind != name:
-        reason = f"is registered already, as {kind.kind!r}"
-        raise misfit("tokenizer", name, kind, reason, "Derive another class from it")
-    TOKENIZERS.register(name, kind, Origin.registered(kind))
-    kind.kind = name
+        raise part.misfit(reason, "Derive it from Tokenizer, and use the built-in one inside")
+    for method, parameters in (
+        (kind.train, "texts, vocabulary_size, min_count, lowercase"), (kind.from_state, "state"),
+        (kind.ids, "self, text"), (kind.decode, "self, ids"), (kind.tokens, "self, ids"), (kind.state, "self"),
+    ):  # fmt: skip
+        part.check_signature(method, parameters)
+    if kind in TOKENIZERS.values() and kind.kind != part.name:
+        raise part.misfit(f"is registered already, as {kind.kind!r}", "Derive another class from it")
+    TOKENIZERS.register(part.name, kind, part.origin)
+    kind.kind, kind.part = part.name, part
 
 
-def check_trained(name: str, made: object, text: str) -> Tokenizer:
+def check_trained(part: Part, tokenizer: object, text: str) -> Tokenizer:
     """A user-defined tokenizer that has been trained, if it does what a tokenizer does, tried on a text."""
-    kind = TOKENIZERS[name]
-
-    def unfit(reason: str, advice: str) -> PartError:
-        return misfit("tokenizer", name, kind, reason, advice)
-
-    if not isinstance(made, kind):
-        raise unfit(f"returned {short_repr(made)} from `train`", "Return the tokenizer")
-    size = call_part("tokenizer", name, kind, lambda: len(made))
-    if not size or not (made.unknown is None or 0 <= made.unknown < size):
-        raise unfit(f"has {size} ids, and {made.unknown} for what is unknown", "Have one id at least")
-    ids = made.encode(text)
-    back: object = call_part("tokenizer", name, kind, lambda: made.decode(ids.tolist()))
-    if not isinstance(back, str):
-        raise unfit(f"decodes to {short_repr(back)}", "Return a text from `decode`")
-    tokens: object = call_part("tokenizer", name, kind, lambda: made.tokens(ids.tolist()))
-    if not isinstance(tokens, list) or len(tokens) != len(ids):
-        raise unfit(f"has {short_repr(tokens)} for {len(ids)} ids", "Return a list with a text for each from `tokens`")
-    file = call_part("tokenizer", name, kind, made.to_json)
-    try:
-        again = read(file, "its file")
-    except DataError as error:
-        raise unfit(f"is not read again: {error.template.message}", "Match `state` and `from_state`") from None
-    if len(again) != size or again.encode(text).tolist() != ids.tolist():
-        raise unfit("encodes a text differently once it was saved and read", "Keep all that it learned in `state`")
-    return made
+    if not isinstance(tokenizer, TOKENIZERS[part.name]):
+        raise part.misfit(f"returned {short_repr(tokenizer)} from `train`", "Return the tokenizer")
+    with part.errors():
+        size = len(tokenizer)
+        if not size or not (tokenizer.unknown is None or 0 <= tokenizer.unknown < size):
+            reason = f"has {size} ids, and {tokenizer.unknown} for what is unknown"
+            raise part.misfit(reason, "Have one id at least")
+        ids = tokenizer.encode(text)
+        decoded: object = tokenizer.decode(ids.tolist())
+        if not isinstance(decoded, str):
+            raise part.misfit(f"decodes to {short_repr(decoded)}", "Return a text from `decode`")
+        tokens: object = tokenizer.tokens(ids.tolist())
+        if not isinstance(tokens, list) or len(tokens) != len(ids):
+            reason = f"has {short_repr(tokens)} for {len(ids)} ids"
+            raise part.misfit(reason, "Return a list with a text for each from `tokens`")
+        try:
+            restored = read(tokenizer.to_json(), "its file")
+        except DataError as error:
+            reason = f"is not read again: {error.template.message}"
+            raise part.misfit(reason, "Match `state` and `from_state`") from None
+        if len(restored) != size or restored.encode(text).tolist() != ids.tolist():
+            raise part.misfit(
+                "encodes a text differently once it was saved and read", "Keep all that it learned in `state`"
+            )
+    return tokenizer

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from seqloom.core.part_checks import call_part, misfit
+from seqloom.core.part import Part
 from seqloom.core.problem import UserError
 from seqloom.core.registry import short_repr
 
@@ -18,9 +18,9 @@ State = dict[str, Any]
 
 
 class Tokenizer(ABC):
-    """Text to ids and back. A user-defined tokenizer implements the abstract methods, and sets these:
+    """Text to ids and back. A user-defined tokenizer implements the abstract methods, and sets these attributes:
 
-    kind: the name under which it is registered, which registration sets
+    kind, part: the name under which it is registered, and the part, which registration sets
     unknown: the id of everything that was not learned; None if nothing is unknown
     lowercase: whether it converts capitals
     lossless: whether the ids determine the text, so that bits per character can be computed; an unknown token then
@@ -28,6 +28,7 @@ class Tokenizer(ABC):
     """
 
     kind: ClassVar[str] = ""
+    part: ClassVar[Part | None] = None
     unknown: int | None = None
     lowercase: bool = False
     lossless: bool = False
@@ -71,12 +72,12 @@ class Tokenizer(ABC):
         return [self._checked_ids(text) for text in texts]
 
     def _checked_ids(self, text: str) -> Ids:
-        ids = call_part("tokenizer", self.kind, type(self), lambda: self.ids(text))
+        part = self.part
+        ids = self.ids(text) if part is None else part.call(self.ids, text)
         array = np.asarray(ids)
         is_valid = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
-        if not is_valid or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
-            reason = f"gave {short_repr(ids)}, not ids from 0 to {len(self) - 1}"
-            raise misfit("tokenizer", self.kind, type(self), reason, "Give a list of those")
+        if part is not None and (not is_valid or (len(array) and not 0 <= array.min() <= array.max() < len(self))):
+            raise part.misfit(f"gave {short_repr(ids)}, not ids from 0 to {len(self) - 1}", "Give a list of those")
         return array.astype(np.int32)
 
     def respace(self, text: str) -> str:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
 from typing import SupportsFloat
 
 from seqloom.core import names
-from seqloom.core.part_checks import as_function, call_part, misfit
-from seqloom.core.part_origin import Origin
+from seqloom.core.part import Part, register_function
 from seqloom.core.registry import Registry, short_repr
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
@@ -36,7 +36,7 @@ class Metric:
     input: what it compares: labels, tags or texts (`Experiment.metric_input`); any of them if it is empty
     """
 
-    function: Callable[..., object]
+    function: Callable[..., float]
     higher_is_better: bool = True
     input: str = ""
 
@@ -56,9 +56,31 @@ METRICS: Registry[Metric] = Registry(
 )
 
 
-def register(name: str, part: object, *, higher_is_better: bool) -> None:
-    function = as_function("metric", name, part, "answers", "references")
-    METRICS.register(name, Metric(function, higher_is_better), Origin.registered(part))
+@register_function("metric")
+def register_metric(part: Part, *, higher_is_better: bool = True) -> None:
+    """A metric, for `train.metrics`: a function of (answers, references) that returns a number for a whole split.
+
+    It is called with two lists, an item of each for each example:
+
+    classify: a label and a label; where a text may have several, a tuple of them
+    tag: a list of tags and a list of tags
+    translate, caption: a text and a list of the texts that would be right, one in translation
+
+    @seqloom.register.metric("first-word")
+    def first_word(answers, references):
+        return sum(a.split()[:1] == r[0].split()[:1] for a, r in zip(answers, references)) / len(answers)
+    """
+    function = part.as_function("answers, references")
+
+    @wraps(function)
+    def checked(answers: list[object], references: list[object]) -> float:
+        value = part.call(function, answers, references)
+        if isinstance(value, SupportsFloat) and not isinstance(value, bool):
+            with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array with several values
+                return float(value)
+        raise part.misfit(f"returned {short_repr(value)}, not a number", "Return a float")
+
+    METRICS.register(part.name, Metric(checked, higher_is_better), part.origin)
 
 
 class MetricInputs:
@@ -83,12 +105,4 @@ class MetricInputs:
 
     def scores(self) -> dict[str, float]:
         """The value of each metric; an error in a user-defined one names the line that raised it."""
-        return {name: self._score(name) for name in self.names}
-
-    def _score(self, name: str) -> float:
-        function = METRICS[name].function
-        value = call_part("metric", name, function, lambda: function(list(self.answers), list(self.references)))
-        if isinstance(value, SupportsFloat) and not isinstance(value, bool):
-            with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # of an array with several values
-                return float(value)
-        raise misfit("metric", name, function, f"returned {short_repr(value)}, not a number", "Return a float")
+        return {name: METRICS[name].function(list(self.answers), list(self.references)) for name in self.names}
