@@ -129,7 +129,7 @@ class Section(BaseModel):
         return choices_of(fields[name].annotation, fields[name].metadata) if name in fields else ()
 
     @classmethod
-    def filled(cls, raw: Mapping[str, object]) -> Values:
+    def fill(cls, raw: Mapping[str, object]) -> Values:
         """The values with the defaults that depend on other values."""
         return dict(raw)
 

@@ -106,7 +106,7 @@ def to_toml(experiment: Section, *, comments: bool = False) -> str:
     sections = {name: section for name, section in experiment if isinstance(section, Section)}
     plain = {name: item for name, item in experiment if name not in sections and item is not None}
     lines = [f"{name} = {toml_value(item)}" for name, item in plain.items()]
-    defaults = experiment.filled(experiment.model_dump(exclude_none=True))
+    defaults = experiment.fill(experiment.model_dump(exclude_none=True))
     unused = {key.key for key in unused_keys(experiment)}
     for name, section in sections.items():
         used = [key for key in type(section).model_fields if f"{name}.{key}" not in unused]
