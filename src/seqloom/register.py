@@ -12,24 +12,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    pass
+    from seqloom.data.tokenizers.registry import register_tokenizer as tokenizer
+    from seqloom.models.register_model_parts import register_activation as activation
+    from seqloom.models.register_model_parts import register_cell as cell
+    from seqloom.models.register_model_parts import register_family as family
+    from seqloom.models.register_model_parts import register_head as head
+    from seqloom.models.register_model_parts import register_layer as layer
+    from seqloom.models.register_model_parts import register_norm as norm
+    from seqloom.models.register_model_parts import register_score as score
+    from seqloom.tasks.metrics.registry import register_metric as metric
+    from seqloom.tasks.register_task import register_corpus as corpus
+    from seqloom.tasks.register_task import register_reader as reader
+    from seqloom.tasks.register_task import register_task as task
+    from seqloom.training.optimization import register_optimizer as optimizer
+    from seqloom.training.optimization import register_schedule as schedule
 
+__all__ = [
+    "activation", "cell", "corpus", "family", "head", "layer", "metric", "norm", "optimizer", "reader", "schedule",
+    "score", "task", "tokenizer",
+]  # fmt: skip
 MODULES = {
-    "seqloom.models.register_model_parts": ("cell", "layer", "family", "score", "activation", "norm", "head"),
-    "seqloom.training.optimization": ("optimizer", "schedule"),
-    "seqloom.tasks.metrics.registry": ("metric",),
-    "seqloom.data.tokenizers.registry": ("tokenizer",),
-    "seqloom.tasks.register_task": ("reader", "corpus", "task"),
-}
-KINDS = {kind: module for module, kinds in MODULES.items() for kind in kinds}
-__all__ = list(KINDS)
+    "metric": "tasks.metrics.registry", "optimizer": "training.optimization", "schedule": "training.optimization",
+    "tokenizer": "data.tokenizers.registry", **dict.fromkeys(("reader", "corpus", "task"), "tasks.register_task"),
+}  # fmt: skip
 
 
 def __getattr__(kind: str) -> object:
-    if kind not in KINDS:
+    """The function that registers parts of a kind, from its module; the modules of models, and torch, are slow."""
+    if kind not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    return getattr(import_module(KINDS[kind]), f"register_{kind}")
+    module = MODULES.get(kind, "models.register_model_parts")
+    return getattr(import_module(f"seqloom.{module}"), f"register_{kind}")
 
 
 def __dir__() -> list[str]:
-    return list(KINDS)
+    return __all__
