@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from seqloom.data.permutation import random_generator, shuffled_positions, stable_hash
 
-POOL = 1 << 16  # examples that are sorted by length together: enough that a batch's lengths are nearly equal
+POOL = 1 << 16  # rows that are sorted by length together; large, so that the rows of a batch have nearly equal lengths
 
 
 def batches_by_length(
@@ -45,10 +45,10 @@ def batches_by_length(
 
 
 def length_order(lengths: Integer[ndarray, "rows sides"]) -> Integer[ndarray, " rows"]:
-    """The order in which adjacent rows have nearly equal lengths on all sides.
+    """An order in which adjacent rows have nearly equal lengths on all sides.
 
-    By the first side, and where that is equal by the others, ascending and descending in turn, so that these do not
-    jump back where the first grows.
+    Rows are sorted by the first side. Rows with the same first side are sorted by the others, in descending order for
+    odd lengths and in ascending order for even ones, so that the others do not jump at the next first length.
 
     >>> lengths = np.array([[1, 1], [1, 5], [2, 1], [2, 5]])
     >>> lengths[length_order(lengths)].tolist()
@@ -60,7 +60,7 @@ def length_order(lengths: Integer[ndarray, "rows sides"]) -> Integer[ndarray, " 
 
 
 def batch_bounds(lengths: Integer[ndarray, "rows sides"], max_tokens: int | None, max_rows: int | None) -> list[int]:
-    """The starts of all batches and the end of the last: a batch ends before the next row would exceed a limit."""
+    """The starts of all batches and the end of the last. A batch ends where one more row would exceed a limit."""
     bounds, longest = [0], [0] * lengths.shape[1]
     for end, row in enumerate(lengths.tolist()):
         longest = list(map(max, longest, row))
@@ -74,7 +74,12 @@ def batch_bounds(lengths: Integer[ndarray, "rows sides"], max_tokens: int | None
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive tokens in each row of a batch: their starts and number, and whether a state is carried into them."""
+    """Consecutive tokens for each row of a batch.
+
+    starts: the position of each row's first token
+    steps: the number of tokens of a row
+    continues: whether the rows continue those of the previous chunk, so that the state is carried over
+    """
 
     starts: Integer[ndarray, " rows"]
     steps: int
@@ -82,15 +87,15 @@ class Chunk:
 
 
 class StreamEpoch(Sequence[Chunk]):
-    """One long row of tokens as `rows` parallel streams, each read from its start to its end, k tokens at a time.
+    """A sequence of tokens as `rows` parallel streams, read k tokens at a time.
 
-    With `random_lengths`, k varies from batch to batch (Merity et al. 2017): k̃ = k or, one time in twenty, k/2, then
-    N(k̃, 5).
+    With `random_lengths`, the length of each chunk is drawn from N(k̃, 5), where k̃ is k, or k/2 with probability 0.05
+    (Merity et al. 2017).
     """
 
     def __init__(self, tokens: int, rows: int, k: int, *, random_lengths: bool, seed: int, epoch: int) -> None:
         self.rows = min(rows, max(1, tokens - 1))
-        self.length = (tokens - 1) // self.rows  # of a stream; each token but the last has a next one
+        self.length = (tokens - 1) // self.rows  # of a stream; the last token has no next token to predict
         if random_lengths:
             generator = random_generator("bptt", seed, epoch)
             max_chunks = self.length // max(1, k // 4) + 1
@@ -111,7 +116,7 @@ class StreamEpoch(Sequence[Chunk]):
 
 
 class ShuffledEpoch(Sequence[Chunk]):
-    """One long row of tokens in chunks of k, from another offset in each epoch, in shuffled order."""
+    """A sequence of tokens in chunks of k, in shuffled order, with another offset in each epoch."""
 
     def __init__(self, tokens: int, rows: int, k: int, *, seed: int, epoch: int) -> None:
         self.k = min(k, max(1, tokens - 1))
@@ -127,6 +132,6 @@ class ShuffledEpoch(Sequence[Chunk]):
     def __getitem__(self, i: int) -> Chunk:  # type: ignore[override]
         i = range(len(self))[i]
         positions = np.arange(i * self.rows, min((i + 1) * self.rows, self.chunks))
-        # The word is part of the seed: another one would change the order of chunks in every run that is resumed.
+        # "stretches" is part of the seed: another word would change the order of chunks in resumed runs.
         chunks = shuffled_positions(positions, self.chunks, "stretches", self.seed, self.epoch)
         return Chunk(self.offset + chunks * self.k, self.k, False)

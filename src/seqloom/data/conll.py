@@ -14,12 +14,12 @@ from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 WORD_ID = re.compile(r"[1-9][0-9]*")
-OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")  # 1-2 is two words written as one, 1.1 a word that is not written
+OTHER_ID = re.compile(r"[0-9]+(-|\.)[0-9]+")  # a multiword token (1-2) or an empty node (1.1)
 
 TaggedWord = tuple[str, str]
 Sentence = tuple[Location, tuple[tuple[str, ...], tuple[str, ...]]]
 LineParser = Callable[[str, bool], TaggedWord | None]
-"""From a line, and whether a sentence has begun, to a word and its tag, if the line has one."""
+"""From a line, and whether it is inside a sentence, to a word and its tag; None if the line has no word."""
 
 
 def read_conllu(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine = raise_error) -> Iterator[Sentence]:
@@ -27,8 +27,8 @@ def read_conllu(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLin
 
     `data.tag` names the column of the tags: upos by default, xpos, feats, deprel, lemma, or a number from 1.
 
-    Comments, ranges (1-2) and empty nodes (1.1) are left out. A tag `_`, which CoNLL-U writes for nothing, is a tag. A
-    row that can't be read goes to `on_bad_line`, and its sentence is left out.
+    Comments, multiword tokens (1-2) and empty nodes (1.1) are left out. The empty value `_` counts as a tag. An invalid
+    row is passed to `on_bad_line`, and its sentence is left out.
 
     >>> path = getfixture("tmp_path") / "one.conllu"
     >>> _ = path.write_text("# text = Go on\\n1\\tGo\\tgo\\tVERB" + "\\t_" * 6 + "\\n2\\ton\\ton\\tADP" + "\\t_" * 6)
@@ -37,7 +37,7 @@ def read_conllu(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLin
     """
     tag = conllu_column(data.tag)
 
-    def parse(line: str, begun: bool) -> TaggedWord | None:
+    def parse(line: str, in_sentence: bool) -> TaggedWord | None:
         if line.startswith("#"):
             return None
         fields = line.split("\t")
@@ -71,7 +71,7 @@ def read_conll(paths: Sequence[Path], data: TaggedColumn, on_bad_line: OnBadLine
     """Words and tags of the sentences of CoNLL files: the word first, its tag last or in the column `data.tag`, from 1.
 
     The first row decides whether tabs or spaces separate columns, and how many there are. Rows of -DOCSTART- are left
-    out; so are comments: lines before a sentence that begin with # and have another number of columns.
+    out, and so are comments, which are lines before a sentence that begin with # and have another number of columns.
 
     >>> path = getfixture("tmp_path") / "one.conll"
     >>> _ = path.write_text("-DOCSTART- -X- O\\n\\nU.N. NNP I-ORG\\nofficial NN O\\n")
@@ -91,10 +91,10 @@ def conll_parser(column: str | None) -> LineParser:
     width = 0
 
     def split(line: str, separator: str) -> list[str]:
-        # Spaces may be repeated, but other white space does not separate: a word may hold it.
+        # Spaces may be repeated. Other white space does not separate columns, since a word may contain it.
         return line.split("\t") if separator == "\t" else [field for field in line.split(" ") if field]
 
-    def parse(line: str, begun: bool) -> TaggedWord | None:
+    def parse(line: str, in_sentence: bool) -> TaggedWord | None:
         nonlocal separator, width
         if line.startswith("-DOCSTART-"):
             return None
@@ -113,7 +113,7 @@ def conll_parser(column: str | None) -> LineParser:
         fields = split(line, separator)
         if len(fields) == width:
             return fields[0], fields[tag]
-        if line.startswith("#") and not begun:
+        if line.startswith("#") and not in_sentence:
             return None
         message = f"{counted(len(fields), 'column')}, expected {width} as in the first row"
         raise UserError(message, code="conll-columns", values={"columns": len(fields), "expected": width})
@@ -122,12 +122,12 @@ def conll_parser(column: str | None) -> LineParser:
 
 
 def read_sentences(path: Path, parse: LineParser, max_characters: int, on_bad_line: OnBadLine) -> Iterator[Sentence]:
-    """Sentences out of lines; a sentence with a bad line is left out."""
+    """The sentences of a file; a sentence with a bad line is left out."""
     words: list[TaggedWord] = []
     first = size = previous = 0
     is_bad, empty = False, True
     for number, line in chain(read_lines(path, max_characters, on_bad_line), [(0, "")]):
-        if number and number != previous + 1:  # a line was bad, and has been reported
+        if number and number != previous + 1:  # `read_lines` has reported a bad line
             is_bad = True
         previous = number
         if not line.strip(" \t"):
@@ -160,8 +160,8 @@ def read_sentences(path: Path, parse: LineParser, max_characters: int, on_bad_li
         raise DataError(path, "there is no sentence that can be read", advice, code="no-sentences")
 
 
-def parse_word(line: str, parse: LineParser, begun: bool) -> TaggedWord | None:
-    word = parse(line, begun)
+def parse_word(line: str, parse: LineParser, in_sentence: bool) -> TaggedWord | None:
+    word = parse(line, in_sentence)
     for text, name in zip(word or (), ("word", "tag"), strict=False):
         if not text.strip():
             raise UserError(f"the {name} is empty", code=f"empty-{name}")

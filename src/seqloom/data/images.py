@@ -1,6 +1,6 @@
-"""Image files as arrays: the central square, resized, in bytes; and vectors of image regions from .npy files.
+"""Images as uint8 arrays of their central square, resized; vectors of image regions from .npy files.
 
-Files may come from strangers, so bytes, pixels and formats are limited.
+Files may be untrusted, so bytes, pixels and formats are limited.
 """
 
 import warnings
@@ -23,8 +23,16 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
-FEATURES = ".npy"
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", FEATURES)  # usual names; an image is known by its content
+FEATURES_SUFFIX = ".npy"
+SUFFIXES = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".webp",
+    ".bmp",
+    ".gif",
+    FEATURES_SUFFIX,
+)  # images are recognized by content
 MAX_BYTES = 100_000_000  # of a file
 MAX_PIXELS = 64_000_000  # of an image: more than a phone's 48 million
 MAX_VALUES = 1 << 24  # of a file of features
@@ -33,21 +41,21 @@ SAVE_AGAIN = "Save it again, or name another file"
 
 
 def read_image_or_features(path: str | Path, size: int) -> Shaped[ndarray, "first second third"]:
-    """uint8 [3, size, size] of an image; of a .npy file float32 [rows, columns, features]."""
+    """An image as uint8 [3, size, size], or a .npy file as float32 [rows, columns, features]."""
     return read_features(path) if is_features(path) else read_image(path, size)
 
 
 def is_features(path: str | Path) -> bool:
-    """Whether the name is that of a file of region vectors, not of an image.
+    """Whether the name is that of a file of region vectors.
 
     >>> is_features("photo.npy"), is_features("photo.jpg")
     (True, False)
     """
-    return Path(path).suffix.lower() == FEATURES
+    return Path(path).suffix.lower() == FEATURES_SUFFIX
 
 
 def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
-    """An image upright, in red, green and blue, cut to its central square and resized with antialiasing.
+    """The central square of an image in RGB, upright, resized with antialiasing.
 
     JPEG, PNG, WebP, BMP or GIF; the first frame of an animation. Transparency becomes white.
 
@@ -60,7 +68,7 @@ def read_image(path: str | Path, size: int) -> UInt8[ndarray, "3 size size"]:
     path, pillow = Path(path), import_pillow()
     check_file(path)
     with warnings.catch_warnings(), decoding_errors(path, "is not an image that can be read"):
-        warnings.simplefilter("ignore")  # about what does not matter, or is refused below
+        warnings.simplefilter("ignore")  # of Pillow, about harmless metadata and about sizes that are errors below
         try:
             opened = pillow.open(path, formats=FORMATS)
         except pillow.UnidentifiedImageError:
@@ -78,9 +86,9 @@ def central_square(image: "Image", size: int) -> "Image":
     """The central square of an opened image, upright, in RGB, resized."""
     from PIL import Image, ImageOps
 
-    image.draft("RGB", (2 * size, 2 * size))  # decodes a large JPEG at a lower resolution, but not below this one
+    image.draft("RGB", (2 * size, 2 * size))  # decodes a large JPEG at a lower resolution, at least this one
     ImageOps.exif_transpose(image, in_place=True)
-    if image.mode.startswith("I"):  # gray in two bytes per pixel, of which the upper one is enough
+    if image.mode.startswith("I"):  # 16-bit gray: keep the upper byte
         image = Image.fromarray((np.asarray(image) >> 8).clip(0, 255).astype(np.uint8))
     color = image.convert("RGBA" if image.has_transparency_data else "RGB")
     color = ImageOps.fit(color, (size, size), method=Image.Resampling.BICUBIC)
@@ -103,7 +111,7 @@ def normalize_images(images: UInt8[ndarray, "*batch 3 height width"]) -> Float32
 
 
 def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]:
-    """Vectors of an image's regions, from a .npy file: [rows, columns, features]; [regions, features] is one row.
+    """Vectors of image regions from a .npy file of shape [rows, columns, features], or [regions, features] as one row.
 
     >>> path = getfixture("tmp_path") / "seven.npy"
     >>> np.save(path, np.ones((7, 512), dtype=np.float16))
@@ -113,13 +121,13 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
     path = Path(path)
     check_file(path)
     with decoding_errors(path, "is not a NumPy array that can be read"):
-        array = np.lib.format.open_memmap(path, mode="r")  # reads only the shape, and never objects
+        array = np.lib.format.open_memmap(path, mode="r")  # reads only the header, and never unpickles
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or not array.size:
         message = f"has shape {list(array.shape)} of {array.dtype}, not [rows, columns, features] of real numbers"
         raise DataError(printable(path), message, SAVE_AGAIN, code="feature-shape")
     if array.size > MAX_VALUES:
         raise too_large(path, f"{array.size:,} values", MAX_VALUES)
-    with np.errstate(over="ignore"):  # an overflow is refused below
+    with np.errstate(over="ignore"):  # infinite values are an error below
         features = array.astype(np.float32)
     if not np.isfinite(features).all():
         raise DataError(
@@ -129,7 +137,7 @@ def read_features(path: str | Path) -> Float32[ndarray, "rows columns features"]
 
 
 def check_file(path: Path) -> None:
-    """Refuse what does not exist, is no file, or is too large, before it is opened: a pipe has no end."""
+    """Refuse a path that is not a regular file, or too large a file, before it is opened: reading a pipe may block."""
     try:
         stat = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -138,7 +146,7 @@ def check_file(path: Path) -> None:
         ) from None
     except OSError as error:
         raise cannot_read(path, error) from None
-    except ValueError:  # a NUL in it
+    except ValueError:  # the path has a NUL
         raise DataError(printable(path), "is not a file name", NAME_ANOTHER, code="image-name") from None
     if not S_ISREG(stat.st_mode):
         raise DataError(printable(path), "is not a file", NAME_ANOTHER, code="image-not-a-file")
@@ -148,7 +156,7 @@ def check_file(path: Path) -> None:
 
 @contextmanager
 def decoding_errors(path: Path, message: str) -> Iterator[None]:
-    """Turn any error about a file's content into a `DataError`."""
+    """Turn any error of a decoder into a `DataError`."""
     try:
         yield
     except DataError:
@@ -160,9 +168,9 @@ def decoding_errors(path: Path, message: str) -> Iterator[None]:
         raise DataError(printable(path), f"{message} ({reason})", NAME_ANOTHER, code="broken-image") from None
 
 
-def too_large(path: Path, size: str, most: int) -> DataError:
+def too_large(path: Path, size: str, limit: int) -> DataError:
     return DataError(
-        printable(path), f"has {size}, and at most {most:,} are read", "Make it smaller", code="image-size"
+        printable(path), f"has {size}, and at most {limit:,} are read", "Make it smaller", code="image-size"
     )
 
 

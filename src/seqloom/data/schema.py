@@ -1,4 +1,4 @@
-"""How the values of examples become arrays: a column for each array, a learner for each vocabulary."""
+"""How examples become arrays: a column for each array, a learner for each tokenizer or vocabulary."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from seqloom.data.source import DataSource
 
 Counts = dict[str, Counter[str]]
-"""Of each answer (a label, a tag), how often it is in each split."""
-SAMPLE = 20_000_000  # characters that a tokenizer is trained on at most
+"""For each answer (a label or a tag), how often it occurs in each split."""
+SAMPLE = 20_000_000  # characters on which a tokenizer is trained at most
 Encoder = TypeVar("Encoder")
 Encoders = Mapping[str, Any]
 """Tokenizers and vocabularies, by the names of their files."""
 Notes = dict[str, Any]
-"""Counts from the preparation of data, as JSON can hold them."""
+"""Counts from the preparation of data, as JSON values."""
 
 
 # Learners ------------------------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ class Learner(ABC, Generic[Encoder]):
 
     @abstractmethod
     def learn(self, values: Iterable[Value], counts: Counts) -> Encoder:
-        """From these values of all training examples, or from the counts of all answers."""
+        """Learn from these values of all training examples, or from the counts of all answers."""
 
     @abstractmethod
     def save(self, encoder: Encoder) -> str:
@@ -54,7 +54,7 @@ class Learner(ABC, Generic[Encoder]):
 
     @abstractmethod
     def load(self, text: str, file: str) -> Encoder:
-        """The reverse of `save`; an error about anything else names the file."""
+        """The inverse of `save`; `file` is the name for error messages."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,13 @@ class TokenizerLearner(Learner[Tokenizer]):
     sample: int
 
     def learn(self, values: Iterable[str], counts: Counts) -> Tokenizer:
-        size, min_count, lowercase, sample = self.vocabulary_size, self.min_count, self.lowercase, self.sample
         return train_tokenizer(
-            self.kind, values, vocabulary_size=size, min_count=min_count, lowercase=lowercase, sample=sample
+            self.kind,
+            values,
+            vocabulary_size=self.vocabulary_size,
+            min_count=self.min_count,
+            lowercase=self.lowercase,
+            sample=self.sample,
         )
 
     def save(self, encoder: Tokenizer) -> str:
@@ -112,8 +116,8 @@ class ColumnEncoder:
     """Encodes the values of one column.
 
     dtype: of the array
-    encode: from values and their locations to a row of numbers for each
-    close: called with the folder of the data once all rows are written, to save what else is needed
+    encode: from values and their locations to a row of numbers for each value
+    close: called with the folder of the prepared data after the last row, to save other files
     """
 
     dtype: str
@@ -127,7 +131,7 @@ class Column(ABC):
 
     name: of the array
     role: which value of an example it encodes
-    max_length: the most numbers of a row; the rest of a longer one is cut off
+    max_length: a longer row is cut to this length
     """
 
     name: str
@@ -151,7 +155,7 @@ class TokenColumn(Column):
 
 @dataclass(frozen=True)
 class TextColumn(Column):
-    """A text as it was written, in UTF-8."""
+    """A text as UTF-8 bytes."""
 
     def open(self, encoders: Encoders) -> ColumnEncoder:
         return ColumnEncoder(
@@ -161,7 +165,7 @@ class TextColumn(Column):
 
 @dataclass(frozen=True)
 class NumberColumn(Column):
-    """One number, whole or real."""
+    """One number per example."""
 
     dtype: str = "float32"
 
@@ -179,10 +183,10 @@ class NumberColumn(Column):
 
 @dataclass(frozen=True)
 class AnswerColumn(Column):
-    """Answers by their numbers: labels of a text, tags of words.
+    """The ids of answers: labels of a text, tags of words.
 
     encoder: the file of their vocabulary
-    noun, example: what an answer, and what has it, are called in messages
+    noun, example: the words for an answer and for an example in messages
     """
 
     encoder: str = ""
@@ -209,11 +213,11 @@ class AnswerColumn(Column):
 
 
 class RowFilter(ABC):
-    """Decides which rows are left out, and counts what is unusual."""
+    """Leaves rows out, and counts unusual ones."""
 
     @abstractmethod
     def keeps(self, split: str, location: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
-        """Whether a row is kept; its columns are not cut yet."""
+        """Whether a row is kept; called before columns are cut to their `max_length`."""
 
     @abstractmethod
     def notes(self) -> Notes:
@@ -221,7 +225,7 @@ class RowFilter(ABC):
 
 
 def content_text(value: object) -> str:
-    """A value as the text by which examples are split.
+    """A value as the text whose hash decides the split of an example.
 
     >>> content_text("a text"), content_text(("two", "words")), content_text(2.5)
     ('a text', 'two words', '2.5')
@@ -234,8 +238,8 @@ class Schema:
     """All columns of a task's rows, and their learners. Its `repr` is a part of the cache's key.
 
     learners: by the names of the files that they save
-    content: which value an example is split by: equal ones are in one split
-    answers: which value holds answers of a closed set, all of which must be in training; None if none does
+    content: the value by which examples are split; examples with equal values are in the same split
+    answers: the value with answers of a closed set, all of which must occur in training; None if there is none
     """
 
     columns: tuple[Column, ...]
@@ -245,16 +249,16 @@ class Schema:
 
     def __post_init__(self) -> None:
         for member in (*self.columns, *self.learners.values()):
-            if not is_dataclass(member):  # its repr, and so the cache's key, would differ in each process
+            if not is_dataclass(member):  # its repr, which is in the cache's key, would differ in each process
                 raise ArgumentError("Schema", type(member).__name__, "a plain class", "a frozen dataclass", "is")
 
     def content_of(self, values: Sequence[Value]) -> str:
         return content_text(values[self.content])
 
     def check_answers(self, examples: "SplitExamples", counts: Counts, single: bool) -> Collection[str]:
-        """Refuse answers that can't be learned; return those that are left out, with their examples.
+        """Refuse answers that can't be learned; return the answers whose examples are left out.
 
-        single: whether every example has exactly one
+        single: whether every example has exactly one answer
         """
         return ()
 

@@ -1,4 +1,4 @@
-"""Where the examples of a run come from: files, formats, columns and splits, resolved once."""
+"""The source of a run's examples: files, formats, columns and splits, resolved once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,11 @@ from seqloom.data.split import SPLITS, TEST, TRAIN, VALID, split_by_content
 from seqloom.data.text_io import OnBadLine, SkipBadLines, raise_error, read_text
 
 OnProblem = Callable[[UserError], None]
-"""A handler of a problem with a whole file: it raises the error, or notes it and returns, which leaves the file out."""
+"""A handler of a problem with a whole file. If it returns instead of raising, the file is left out."""
 
 
 class Input(NamedTuple):
-    """What a reader reads at once: one file or folder, or the two files of a parallel text."""
+    """What one call of a reader reads: a file or folder, or the two files of a parallel text."""
 
     split: str
     paths: tuple[Path, ...]
@@ -38,13 +38,13 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True)
 class DataSource:
-    """The files of each split, or a corpus; each reading starts from the beginning.
+    """The files of each split, or a corpus.
 
-    data: the section of the config, with the columns that are read named in it
-    hashes: SHA-256 of each file; none where nothing is prepared from them
+    data: the section of the config, with the names of the columns that are read
+    hashes: SHA-256 of each file; empty before `hashed`
     states: of each file, before its content was read
-    referenced: SHA-256 of what files refer to (all images), once that is read
-    code: hashes of the user-defined parts that read these data
+    referenced: SHA-256 of the files that the data refers to (all images), known once they are read
+    code: hashes of the user-defined parts that read the data
     """
 
     data_spec: DataSpec
@@ -71,16 +71,16 @@ class DataSource:
     @staticmethod
     def _of(data: DataSection, data_spec: DataSpec, corpus: str | None, on_problem: OnProblem) -> "DataSource":
         files = {split: find_files(split, data, data_spec, on_problem) for split in SPLITS}
-        states = {path: file_states(path) for found in files.values() for path, _ in found}
+        states = {path: file_states(path) for paths in files.values() for path, _ in paths}
         inputs: list[Input] = []
         for split in SPLITS:
             split_inputs, data = find_inputs(split, files[split], data, data_spec, on_problem)
             inputs += split_inputs
-        paths = {split: tuple(path for path, _ in found) for split, found in files.items()}
-        return DataSource(data_spec, data, paths, corpus, tuple(inputs), states=states)
+        split_paths = {split: tuple(path for path, _ in paths) for split, paths in files.items()}
+        return DataSource(data_spec, data, split_paths, corpus, tuple(inputs), states=states)
 
     def hashed(self, code: Sequence[str] = ()) -> "DataSource":
-        """The source with the SHA-256 of each file; no content may be in two splits, since training would see it."""
+        """The source with the SHA-256 of each file. A file of two splits is an error: it leaks into training."""
         if self.hashes:
             return self
         hashes = {split: tuple(fingerprints(paths)) for split, paths in self.files.items()}
@@ -97,7 +97,7 @@ class DataSource:
     # Properties ------------------------------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Of the corpus and all files, train first; a prepared example refers to its file by the position here."""
+        """The names of the corpus and all files, train first; prepared examples refer to a file by its index."""
         files = [str(path) for split in SPLITS for path in self.files[split]]
         return [self.corpus, *files] if self.corpus else files
 
@@ -109,10 +109,12 @@ class DataSource:
     @property
     def columns(self) -> Columns | None:
         """The columns of the first training file that is a table, if one is."""
-        return next((each.columns for each in self.inputs if each.split == TRAIN and each.columns is not None), None)
+        return next(
+            (entry.columns for entry in self.inputs if entry.split == TRAIN and entry.columns is not None), None
+        )
 
     def has(self, split: str) -> bool:
-        """Whether files are named for this split, even if none of them can be read; or a corpus, for training."""
+        """Whether files are named for this split, readable or not; or for training, whether there is a corpus."""
         return bool(getattr(self.data, split)) or (split == TRAIN and self.corpus is not None)
 
     def share(self, split: str) -> float:
@@ -126,7 +128,7 @@ class DataSource:
         return split_by_content(content, self.data.seed, self.share(VALID), self.share(TEST))
 
     def on_bad_line(self) -> OnBadLine:
-        """A new handler of bad lines, as `data.on_bad_line` says."""
+        """A new handler of bad lines, chosen by `data.on_bad_line`."""
         return SkipBadLines() if isinstance(self.data, RowData) and self.data.on_bad_line == "skip" else raise_error
 
     # Reading ---------------------------------------------------------------------------------------------------------
@@ -134,52 +136,52 @@ class DataSource:
     def examples(
         self, on_bad_line: OnBadLine = raise_error, on_problem: OnProblem = raise_error
     ) -> Iterator[tuple[str, Record]]:
-        """All examples with the split of their file; an error that ends a whole file goes to `on_problem`."""
+        """All examples with the split of their file; an error that ends a file is passed to `on_problem`."""
         if self.corpus:
             try:
                 for example in self.generate():
                     yield TRAIN, example
             except UserError as problem:
                 on_problem(problem)
-        for each in self.inputs:
+        for entry in self.inputs:
             try:
-                for example in self.read(each, on_bad_line) if each.readable else ():
-                    yield each.split, example
+                for example in self.read(entry, on_bad_line) if entry.readable else ():
+                    yield entry.split, example
             except UserError as problem:
                 on_problem(problem)
 
     def generate(self) -> Iterator[Value]:
-        """The examples of the embedded corpus; of text, its chunks."""
+        """The examples of the embedded corpus, or its chunks of text."""
         assert self.corpus is not None
         return self.data_spec.corpora[self.corpus].generate(self.data)
 
-    def read(self, each: Input, on_bad_line: OnBadLine = raise_error) -> Iterator[Record]:
-        if each.columns is not None:
+    def read(self, entry: Input, on_bad_line: OnBadLine = raise_error) -> Iterator[Record]:
+        if entry.columns is not None:
             assert isinstance(self.data, TableData)
-            yield from read_rows(each.path, each.format, each.columns, self.data, on_bad_line)
+            yield from read_rows(entry.path, entry.format, entry.columns, self.data, on_bad_line)
             return
-        assert each.format.read is not None
-        for location, values in each.format.read(each.paths, self.data, on_bad_line):
+        assert entry.format.read is not None
+        for location, values in entry.format.read(entry.paths, self.data, on_bad_line):
             yield Record(tuple(values), location)
 
     def first_examples(self) -> Iterator[Record]:
-        """About the first thousand training examples that can be read, without opening a table again."""
+        """The first training examples that can be read (at most about a thousand), without opening a table again."""
 
-        def head(each: Input) -> Iterator[Record]:
-            if each.columns is None or not each.columns.head:
-                return self.read(each, SkipBadLines())
+        def head(entry: Input) -> Iterator[Record]:
+            if entry.columns is None or not entry.columns.head:
+                return self.read(entry, SkipBadLines())
             assert isinstance(self.data, TableData)
-            return each.columns.examples(each.format, self.data)
+            return entry.columns.examples(entry.format, self.data)
 
         generated = self.generate() if self.corpus else ()
-        training = (each for each in self.inputs if each.split == TRAIN and each.readable)
+        training = (entry for entry in self.inputs if entry.split == TRAIN and entry.readable)
         return islice(chain(generated, chain.from_iterable(map(head, training))), HEAD_RECORDS)
 
     def clear_heads(self) -> None:
-        """Free the first records of tables, once nobody needs them any more."""
-        for each in self.inputs:
-            if each.columns is not None:
-                each.columns.head.clear()
+        """Free the first records of tables."""
+        for entry in self.inputs:
+            if entry.columns is not None:
+                entry.columns.head.clear()
 
     def text(self, split: str) -> Iterator[str]:
         return self.generate() if split == TRAIN and self.corpus else read_text(self.files[split])
@@ -187,7 +189,7 @@ class DataSource:
     # Identity --------------------------------------------------------------------------------------------------------
 
     def check_unchanged(self) -> None:
-        """Refuse a file that changed between its hashing and now, after it was read."""
+        """Refuse a file that changed after it was hashed; called after it was read."""
         for split, paths in self.files.items():
             for path, sha256 in zip(paths, self.hashes[split], strict=True):
                 if file_states(path) != self.states[path] and fingerprints([path]) != [sha256]:
@@ -199,20 +201,20 @@ class DataSource:
         key["data"] = self.data.model_dump(exclude={"train", "valid", "test", "seed"})
         key["inputs"] = {split: self._formats(split) for split in SPLITS}
         if self.corpus is not None or ("text" not in self.data_spec.kinds and (self.share(VALID) or self.share(TEST))):
-            key["seed"] = self.data.seed  # else no example is generated, and none held out by content
+            key["seed"] = self.data.seed  # otherwise nothing depends on the seed
         if self.corpus:
             key |= {"corpus": self.corpus, "made_with": self.data_spec.corpus_versions(self.corpus)}
-        key["code"] = sorted(self.code)  # the package's own is counted by `cache.FORMAT`
+        key["code"] = sorted(self.code)  # of user-defined parts; `cache.FORMAT` covers the package's own
         return key
 
     def _formats(self, split: str) -> list[str]:
-        """The format of each input, with the position of its files; of a file that is a class, also the class."""
+        """The format of each input and the indices of its files; the class of a file that is all of one class."""
         paths, formats = self.files[split], []
-        for each in self.inputs:
-            if each.split == split:
-                is_class = each.format.kind == "folder" and not each.path.is_dir()
-                name = f"class {without_gz(each.path).stem}" if is_class else each.format.name
-                formats.append(f"{[name]} of {[paths.index(path) for path in each.paths]}")
+        for entry in self.inputs:
+            if entry.split == split:
+                is_class = entry.format.kind == "folder" and not entry.path.is_dir()
+                name = f"class {without_gz(entry.path).stem}" if is_class else entry.format.name
+                formats.append(f"{[name]} of {[paths.index(path) for path in entry.paths]}")
         return formats
 
     def local(self) -> dict[str, object]:
@@ -228,7 +230,7 @@ class DataSource:
 
 
 def find_files(split: str, data: DataSection, data_spec: DataSpec, on_problem: OnProblem) -> list[tuple[Path, Format]]:
-    """The files of a split with their formats, each once; a file that can't be found or read is a problem."""
+    """The distinct files of a split with their formats; a file that can't be read is passed to `on_problem`."""
     patterns: tuple[str, ...] = getattr(data, split)
     paths: dict[Path, Path] = {}
     try:
@@ -247,10 +249,9 @@ def find_files(split: str, data: DataSection, data_spec: DataSpec, on_problem: O
 def find_inputs(
     split: str, files: Sequence[tuple[Path, Format]], data: DataSection, data_spec: DataSpec, on_problem: OnProblem
 ) -> tuple[list[Input], DataSection]:
-    """The inputs of a split: tables with their columns, and folders, in order; then parallel texts in pairs.
+    """The inputs of a split, and the config: tables and folders in order, then the pairs of parallel texts.
 
-    The columns of the first training table are named in the config that is returned, so that later files are read like
-    it.
+    The returned config names the columns of the first training table, so that later tables are read like it.
     """
     inputs: list[Input] = []
     is_named = False

@@ -17,9 +17,9 @@ from seqloom.data.records import Field, Location, Record, parse_stripped_text, p
 
 CorpusFunction = Callable[..., Iterator[Any]]
 Parse = Callable[[Field, Any], object]
-"""From a field of a record and the data section of the config to the value of an example."""
+"""From a field of a record, and the data section of the config, to a value of an example."""
 
-EDITIONS = {"numbers": 2}  # of an embedded corpus; raise it whenever the same seed gives other examples
+EDITIONS = {"numbers": 2}  # of embedded corpora; increase it when the same seed gives other examples
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Role:
     """A column that a task reads from tables.
 
     name: in messages
-    key: of the data section, by which a person names the column; data.text
+    key: the config key that names the column, such as data.text
     synonyms: names of such columns in public datasets, the likeliest first
-    guess: how the column is found where no name tells: by its values ("text": the longest, "label": the fewest
-        distinct ones), or by its position among the columns that are left ("order")
+    guess: how the column is found if no name matches: by its values ("text": the longest, "label": the fewest distinct
+        ones), or by its position among the remaining columns ("order")
     languages: whether the column may be named after a language
     parse: from a field to a value
     required: whether an empty text is refused
@@ -47,12 +47,12 @@ class Role:
 
 @dataclass(frozen=True)
 class EmbeddedCorpus:
-    """A corpus that needs no file: the function that generates it, and its extra config keys.
+    """A corpus that needs no file: a function that generates it, and the config keys of its own.
 
     The function is called with data.seed, data.corpus_length, data.examples and the values of `keys`.
 
     function: as `module:function`; for a user-defined corpus the function itself
-    tokenizer: the kind that suits it, where the task leaves that to the data
+    tokenizer: the default kind for this corpus, if the task has no default of its own
     """
 
     function: str | CorpusFunction
@@ -73,7 +73,7 @@ class EmbeddedCorpus:
         return function
 
     def generate(self, data: DataSection) -> Iterator[Any]:
-        """Its examples (for language models: its text in chunks)."""
+        """The examples; for language models, the text in chunks."""
         return self.load()(data.seed, data.corpus_length, data.examples, *(getattr(data, key) for key in self.keys))
 
 
@@ -104,7 +104,7 @@ class DataSpec:
         return next(iter(self.corpora))
 
     def corpus_versions(self, corpus: str | None) -> dict[str, str]:
-        """What decides the content of a corpus besides its seed: versions, or the file of a user-defined one."""
+        """What determines a corpus besides its seed: versions, or the source file of a user-defined corpus."""
         if corpus is None:
             return {}
         if (origin := self.corpora.names.origin(corpus)) is not None:
@@ -147,7 +147,7 @@ def _checked(part: Part, spec: DataSpec) -> CorpusFunction:
 
 
 def expected_example(example: object, spec: DataSpec) -> str | None:
-    """A description of the examples that a task reads, if this is none; None if it is one."""
+    """A description of the examples that a task reads; None if this is such an example."""
     if "text" in spec.kinds:
         return None if are_texts([example]) else "texts, chunk by chunk"
     match example:
@@ -173,11 +173,11 @@ VALUES = {
     "folder": "a text and a tuple of labels",
     "parallel": "two texts",
 }
-"""Of an example, by the kind of its file."""
+"""The values of an example, by the kind of its file."""
 
 
 def expected_values(kind: str, values: Sequence[object]) -> str | None:
-    """A description of the values that a kind of file has, if these are none; None if they are."""
+    """A description of the values that a kind of file has; None if these are such values."""
     match kind, tuple(values):
         case "conll", (list() | tuple() as words, list() | tuple() as tags):
             valid = are_texts([*words, *tags]) and len(words) == len(tags) > 0
@@ -191,7 +191,7 @@ def expected_values(kind: str, values: Sequence[object]) -> str | None:
 
 
 def are_texts(values: Sequence[object]) -> bool:
-    """Whether all are strings that UTF-8 can hold: without halves of surrogate pairs."""
+    """Whether all are strings without lone surrogates, which UTF-8 can't encode."""
     try:
         return all(isinstance(value, str) and value.encode() is not None for value in values)
     except UnicodeEncodeError:

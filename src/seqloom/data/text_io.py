@@ -1,4 +1,4 @@
-"""Text out of files, line by line or in chunks: plain or gzip, UTF-8, any line ending, in bounded memory."""
+"""Read text files line by line or in chunks: plain or gzip, UTF-8, any line ending, in bounded memory."""
 
 import codecs
 import gzip
@@ -26,18 +26,18 @@ LINE_LENGTH = "line-length"  # the code of a line that is too long
 MAX_CHARACTERS = 1_000_000  # of a line
 
 OnBadLine = Callable[[DataError], None]
-"""A handler of a line that can't be read: it raises the error, or notes it and returns, which leaves the line out."""
+"""A handler of a line that can't be read. If it returns instead of raising, the line is left out."""
 Lines = Iterator[tuple[int, str]]
 """Lines with their numbers, from 1."""
 
 
 def raise_error(error: UserError) -> None:
-    """The strict handler of bad lines and other problems."""
+    """A handler of bad lines and other problems that raises them."""
     raise error
 
 
 class SkipBadLines:
-    """The lenient handler of bad lines: counts them, and keeps the first errors.
+    """A handler of bad lines that counts them and keeps the first errors.
 
     >>> skipped = SkipBadLines()
     >>> skipped(DataError("train.tsv:7366", "3 fields, expected 2", "Remove the tab", code="field-count"))
@@ -67,10 +67,10 @@ class EmptyFile(DataError):
 
 
 def read_lines(path: str | Path, max_characters: int = MAX_CHARACTERS, on_bad_line: OnBadLine = raise_error) -> Lines:
-    r"""Each line with its number from 1, without its ending: \n, \r\n or \r, also mixed, and no other separator.
+    r"""Lines without their endings, and their numbers from 1. Only \n, \r\n and \r end a line.
 
-    A line that is not UTF-8, holds a NUL or has more than `max_characters` goes to `on_bad_line`. Of a line that is
-    too long, only as much is read as shows that.
+    A line that is not UTF-8, holds a NUL or has more than `max_characters` is passed to `on_bad_line`. The rest of a
+    line that is too long is skipped, not stored.
 
     >>> path = getfixture("tmp_path") / "two.txt"
     >>> _ = path.write_bytes(b"one\r\ntwo")
@@ -93,7 +93,7 @@ def stream_lines(stream: BufferedReader, name: str, max_characters: int = MAX_CH
 
 def _decode_lines(name: object, blocks: Iterable[bytes], max_characters: int, on_bad_line: OnBadLine) -> Lines:
     for number, raw in enumerate(_split_lines(_normalize_newlines(name, blocks), 4 * max_characters), 1):
-        if len(raw) > 4 * max_characters:  # before decoding: it may be cut inside a character
+        if len(raw) > 4 * max_characters:  # checked before decoding, since the line may be cut inside a character
             on_bad_line(_too_long(name, number, max_characters))
             continue
         try:
@@ -112,7 +112,7 @@ def _decode_lines(name: object, blocks: Iterable[bytes], max_characters: int, on
 def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
     r"""The text in chunks of `characters` (the last may be shorter), with \n for every line ending.
 
-    A line may have any length; what can't be read is an error.
+    A line may have any length; invalid text is an error.
 
     >>> path = getfixture("tmp_path") / "two.txt"
     >>> _ = path.write_bytes(b"one\r\ntwo")
@@ -142,7 +142,7 @@ def read_chunks(path: str | Path, characters: int = 1 << 20) -> Iterator[str]:
 def read_text(paths: Sequence[str | Path], characters: int = 1 << 20) -> Iterator[str]:
     r"""The text of all files in chunks of at most `characters`; each file but the last ends with a newline.
 
-    Of several files some may be empty (a glob over source code finds such), but not all.
+    Some files may be empty (a glob over source code matches such files), but not all.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "a.txt").write_text("one"), (folder / "b.txt").write_text("two\n")
@@ -178,7 +178,7 @@ def _read_blocks(path: Path) -> Iterator[bytes]:
 
 
 def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
-    """The bytes of a stream, unpacked if it is gzip; each block as soon as it arrives, since someone may be typing."""
+    """The bytes of a stream, decompressed if it is gzip. A block is yielded as soon as it arrives: it may be typed."""
     try:
         source = gzip.GzipFile(fileobj=stream) if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC) else stream
         while block := source.read1(BLOCK_SIZE):
@@ -190,7 +190,7 @@ def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
 
 def _normalize_newlines(name: object, blocks: Iterable[bytes]) -> Iterator[bytes]:
     r"""The bytes without a BOM, with \n for every line ending."""
-    held, empty = b"", True  # a \r at the end of a block waits for the \n that may follow
+    held, empty = b"", True  # a \r at the end of a block is held back, since a \n may follow
     for number, block in enumerate(blocks):
         if number == 0:
             check_text(name, block)
@@ -210,8 +210,8 @@ def _normalize_newlines(name: object, blocks: Iterable[bytes]) -> Iterator[bytes
 
 
 def _split_lines(blocks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
-    """Lines as bytes. A line longer than `max_bytes` is cut somewhere beyond that, and yielded without delay."""
-    line, is_cut = bytearray(), False  # the line that continues in the next block; whether it was yielded, cut
+    """Lines as bytes. A line longer than `max_bytes` is yielded as soon as that is known, and its rest is dropped."""
+    line, is_cut = bytearray(), False  # the line that continues in the next block; whether it was cut and yielded
     for block in blocks:
         first, *others = block.split(b"\n")
         if not is_cut:
@@ -232,7 +232,7 @@ def _split_lines(blocks: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse what is neither a file nor a folder before it is opened, since opening a pipe may block."""
+    """Refuse a path that is neither a file nor a folder before it is opened, since opening a pipe may block."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next((kind for is_kind, kind in SPECIAL_FILES if is_kind(mode)), "is not a regular file")
@@ -245,7 +245,7 @@ def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
 
 
 def cannot_read(path: Path, error: OSError) -> DataError:
-    """The error for a file or folder that the system does not open."""
+    """The error for a file or folder that can't be opened."""
     name = printable(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():

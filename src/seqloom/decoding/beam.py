@@ -3,8 +3,8 @@
     total(y) = Σ_t log p(y_t | source, y_1 … y_{t−1})
     score(y) = total(y) / steps^penalty                             steps includes the end
 
-Each source has a number of beams. A hypothesis that ends keeps its beam, so the search is over when all have ended, and
-one beam is greedy search.
+Each source has a number of beams. A hypothesis that ends keeps its beam, so the search ends when all hypotheses have
+ended. One beam is greedy search.
 """
 
 import math
@@ -21,19 +21,19 @@ from torch import Tensor
 BLOCK = 256  # tokens
 
 LogProbs = Float[Tensor, "rows vocabulary"]
-Values = Float[ndarray, "rows found"]
-Tokens = Integer[ndarray, "rows found"]
+Values = Float[ndarray, "rows k"]
+Tokens = Integer[ndarray, "rows k"]
 
 
 @dataclass(eq=False, slots=True)
 class PartialHypothesis:
     """One token of a hypothesis in progress, linked to the token before it.
 
-    sample: the sample's number, for sampling
-    rank: the position among its source's hypotheses, ordered by their tokens; it breaks ties independently of rows
+    sample: the number of the sample, which seeds its noise
+    rank: its index among the hypotheses of its source, ordered by tokens; breaks ties independently of the batch
     row: its row in the model call that scored it
     tokens_read: the number of tokens in the state that it continues
-    candidate: its index in the search tree, if there is one
+    candidate: its index in the search tree, if a tree is recorded
     """
 
     source: int
@@ -66,7 +66,7 @@ class Beams:
 
     size: the number of beams
     n_best: the number of results
-    max_steps: the most steps, the end included
+    max_steps: the limit of steps, the end included
     """
 
     size: int
@@ -96,15 +96,15 @@ class Beams:
         return all(hypothesis.total / math.pow(self.max_steps, self.penalty) <= worst for hypothesis in live)
 
     def best(self) -> list[PartialHypothesis]:
-        """The n best by score, ended ones before cut ones; of equal scores, the first found."""
+        """The n best by score, ended ones before cut ones; of equal scores, the one that was added first."""
         ended, cut = (sorted(group, key=self.score, reverse=True) for group in (self.ended, self.cut))
         return [*ended, *cut][: self.n_best]
 
 
 def top_tokens(log_p: LogProbs, count: int) -> tuple[Values, Tokens]:
-    """log p and ids of the `count` most likely tokens of each row, on the host; of equals, the first tokens."""
+    """log p and ids of the `count` most likely tokens of each row, on the host; of equals, the lowest ids."""
     count = min(count, log_p.shape[1])
-    more = min(count + 1, log_p.shape[1])  # one more shows whether the last has an equal that was left out
+    more = min(count + 1, log_p.shape[1])  # one more, to detect a tie at the last place
     values, tokens = to_host(*blockwise_topk(log_p, more))
     tied = (values[:, count - 1] == values[:, more - 1]) & (values[:, count - 1] > -np.inf)
     if more > count and tied.any():
@@ -115,7 +115,7 @@ def top_tokens(log_p: LogProbs, count: int) -> tuple[Values, Tokens]:
 
 
 def blockwise_topk(scores: LogProbs, count: int) -> tuple[Float[Tensor, "rows count"], Integer[Tensor, "rows count"]]:
-    """`topk`, over only those blocks of the vocabulary that have the largest maxima and so hold the best tokens."""
+    """`topk`, over only the blocks of the vocabulary with the largest maxima, which contain the best tokens."""
     rows, vocabulary = scores.shape
     full_blocks = vocabulary // BLOCK
     if full_blocks <= 2 * count:
@@ -130,14 +130,14 @@ def blockwise_topk(scores: LogProbs, count: int) -> tuple[Float[Tensor, "rows co
     return values, tokens.gather(1, indices)
 
 
-def to_host(values: Float[Tensor, "rows found"], tokens: Integer[Tensor, "rows found"]) -> tuple[Values, Tokens]:
-    """Both as arrays, in one transfer: a token id is exact in float32 too. Rounding above log p = 0 is clipped."""
+def to_host(values: Float[Tensor, "rows k"], tokens: Integer[Tensor, "rows k"]) -> tuple[Values, Tokens]:
+    """Both as arrays, in one transfer, since float32 holds token ids exactly. A log p rounded above 0 becomes 0."""
     both = torch.stack([values, tokens.to(values.dtype)]).cpu().double().numpy()
     return np.minimum(both[0], 0.0), both[1].astype(np.int64)
 
 
 class Extension(NamedTuple):
-    """A row's hypothesis extended by one token, and whether it has a beam."""
+    """The hypothesis of a row extended by one token; `kept` if it gets a beam."""
 
     row: int
     token: int
@@ -155,8 +155,8 @@ def rank_extensions(
 ) -> list[Extension]:
     """For each source the best extensions, as many as it has free beams, and the best `pruned` others.
 
-    Of equal totals, the first hypothesis and the lowest token; rows, and so the other sources of a batch, make no
-    difference. The result is ordered by source, hypothesis and token.
+    Of equal totals, the first hypothesis and the lowest token win, whatever the other sources of the batch. The result
+    is ordered by source, hypothesis and token.
     """
     totals = (np.array([hypothesis.total for hypothesis in live])[:, None] + values).ravel()
     rows = np.repeat(np.arange(len(live)), values.shape[1])
@@ -165,10 +165,10 @@ def rank_extensions(
     order = np.lexsort((tokens.ravel(), ranks, -totals, sources))
     ordered_sources = sources[order]
     position = np.arange(len(order)) - np.searchsorted(ordered_sources, ordered_sources)
-    listed = (position < free[ordered_sources] + pruned) & (totals[order] > -np.inf)
+    reported = (position < free[ordered_sources] + pruned) & (totals[order] > -np.inf)
     kept = np.zeros(len(order), bool)
     kept[order] = position < free[ordered_sources]
-    chosen = order[listed]
+    chosen = order[reported]
     chosen = chosen[np.lexsort((tokens.ravel()[chosen], ranks[chosen], sources[chosen]))]
     columns = (rows, tokens.ravel(), values.ravel(), totals, kept)
     return [Extension(*fields) for fields in zip(*(column[chosen].tolist() for column in columns), strict=True)]

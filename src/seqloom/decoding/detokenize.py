@@ -16,7 +16,7 @@ def detokenizer(tokenizer: Tokenizer) -> Detokenizer:
     """The incremental detokenizer for this tokenizer.
 
     >>> from seqloom.data.tokenizers.byte_level import Byte
-    >>> tokenizer = Byte.train([], vocabulary=256, min_count=1, lowercase=False)
+    >>> tokenizer = Byte.train([], vocabulary_size=256, min_count=1, lowercase=False)
     >>> stream = detokenizer(tokenizer)
     >>> [stream.add(token) for token in tokenizer.encode("né!").tolist()]
     ['n', '', 'é', '!']

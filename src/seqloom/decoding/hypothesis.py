@@ -1,4 +1,4 @@
-"""The results of a search: hypotheses, and the tree of candidates that it kept or pruned."""
+"""The results of a search: hypotheses, and the tree of kept and pruned candidates."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -54,10 +54,10 @@ class Hypothesis:
     """Generated tokens, without the prompt and the end.
 
     log_probs: log p of each token, and of the end if there is one
-    ended: whether the model generated the end; otherwise the hypothesis was cut at the most steps
+    ended: whether the model generated the end; otherwise the hypothesis was cut at the step limit
     score: total / len(log_probs)^penalty, by which hypotheses are ranked
-    attention: for each layer that attends to the source (named as in `record`), the weights [heads, steps, source] with
-        which each token and the end were chosen; None if not recorded
+    attention: for each layer that attends to the source (named as in `record`), the weights [heads, steps, source] at
+        each step; None if not recorded
 
     >>> hypothesis = Hypothesis([7, 3], [-0.5, -0.25, -0.125], ended=True, score=-0.875)
     >>> hypothesis.total

@@ -24,7 +24,7 @@ class Search:
 
     With options.temperature above 0 each source has options.answers samples, otherwise options.beam_size beams.
 
-    limits: the most steps of each source, the end included
+    limits: the step limit of each source, the end included
     prefixes: for each source, tokens that its hypotheses start with
     sample_numbers: the number of the first sample of each source; the others follow it
     trees: the kept and pruned candidates of each source, if `trees` is true
@@ -80,8 +80,7 @@ class Search:
     def extend(
         self, live: Sequence[PartialHypothesis], logits: Logits
     ) -> tuple[list[PartialHypothesis], list[PartialHypothesis]]:
-        """The hypotheses extended by one token, and those of them that continue; the others ended, were cut or lost
-        their beam."""
+        """The hypotheses that gained a token other than the end, and those of them that continue."""
         step = live[0].steps
         values, tokens = self.top_extensions(live, logits, step)
         check_finite("decode", values[:, 0].tolist())
@@ -108,8 +107,8 @@ class Search:
 
     def top_extensions(
         self, live: Sequence[PartialHypothesis], logits: Logits, step: int
-    ) -> tuple[Float[ndarray, "rows found"], Integer[ndarray, "rows found"]]:
-        """log p and ids of each hypothesis's most likely next tokens; when sampling, of the sampled token."""
+    ) -> tuple[Float[ndarray, "rows k"], Integer[ndarray, "rows k"]]:
+        """log p and ids of the most likely next tokens of each hypothesis; when sampling, of the sampled token."""
         log_p = logits.log_softmax(dim=1)  # the model's own, before tokens are excluded
         options = self.options
         generated = (
@@ -158,36 +157,38 @@ class Search:
         return child
 
     def results(self, lengths: Sequence[int | None]) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, of which `lengths` are the lengths."""
+        """The best hypotheses of each source. lengths: of the sources"""
         return [
-            [self.hypothesis(found, beams.score(found), length) for found in beams.best()]
+            [self.hypothesis(best, beams.score(best), length) for best in beams.best()]
             for beams, length in zip(self.beams, lengths, strict=True)
         ]
 
-    def hypothesis(self, found: PartialHypothesis, score: float, length: int | None) -> Hypothesis:
-        path, ended = found.path(), found.token == self.end
+    def hypothesis(self, last: PartialHypothesis, score: float, length: int | None) -> Hypothesis:
+        path, ended = last.path(), last.token == self.end
         tokens = [step.token for step in path[: len(path) - ended]]
         attention = self.stepper.path_attention(path, length)
         return Hypothesis(tokens, [step.log_prob for step in path], ended, score, attention)
 
     def _check_prefixes(self, vocabulary: int) -> None:
-        """Each prefix fits in the most steps, with tokens of the vocabulary, and none after the end."""
+        """Refuse a prefix that exceeds the step limit, has an unknown token, or continues after the end."""
         for i, (prefix, beams) in enumerate(zip(self.prefixes, self.beams, strict=True)):
-            where = f"prefixes[{i}]"
+            name = f"prefixes[{i}]"
             if len(prefix) > beams.max_steps:
                 expected = f"at most {beams.max_steps}, the most steps of a text"
-                raise ArgumentError("decode", where, f"{len(prefix)} tokens", expected)
+                raise ArgumentError("decode", name, f"{len(prefix)} tokens", expected)
             for token in prefix:
                 if not 0 <= token < vocabulary:
-                    raise ArgumentError("decode", where, f"the token {token}", f"0 to {vocabulary - 1}")
+                    raise ArgumentError("decode", name, f"the token {token}", f"0 to {vocabulary - 1}")
             if self.end is not None and self.end in prefix[:-1]:
-                found = f"the end, {self.end}, before its last token"
-                raise ArgumentError("decode", where, found, "nothing after the end")
+                actual = f"the end, {self.end}, before its last token"
+                raise ArgumentError("decode", name, actual, "nothing after the end")
 
 
 def keep_rows(hypotheses: Sequence[PartialHypothesis], first: int) -> list[PartialHypothesis]:
-    """The hypotheses of one source, for the rows from `first`, ordered so that as many as possible keep the row of the
-    hypothesis that they extend: then little of the state is copied."""
+    """The hypotheses of one source in the order of the rows from `first`.
+
+    As many as possible keep the row of the hypothesis that they extend, so that little of the state is copied.
+    """
     by_row: dict[int, PartialHypothesis | None] = dict.fromkeys(range(first, first + len(hypotheses)))
     moved = []
     for hypothesis in hypotheses:

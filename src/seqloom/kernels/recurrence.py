@@ -1,4 +1,4 @@
-"""A recurrence, which is one cell in one direction over all steps, and the loop that every backend must equal."""
+"""A recurrence (one cell in one direction over all steps), and the reference loop that every backend must match."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from seqloom.kernels.masks import readable_without_sync
 
 
 class Operands(NamedTuple):
-    """The weights of a cell as matrices. Their rows are its parts in order, hidden_size rows each."""
+    """The weights of a cell as matrices. Their rows are the cell's parts in order, hidden_size rows for each part."""
 
     input_weight: Float[Tensor, "parts*hidden input"]
     recurrent_weight: Float[Tensor, "parts*hidden hidden"]
@@ -21,7 +21,7 @@ class Operands(NamedTuple):
 
 
 class NamedTensors(Protocol):
-    """What kernels use of a state."""
+    """The part of the interface of `State` that kernels use."""
 
     def __getitem__(self, name: str, /) -> Tensor: ...
 
@@ -40,7 +40,7 @@ class Recurrence(Generic[StateT]):
     equation: the name of the cell's equation; None if only the cell itself can compute it
     project, step: the methods of the cell
     initial: the state before the first step
-    lengths: a row's state is constant from its length on
+    lengths: the state of a row is constant from its length on
     """
 
     equation: str | None
@@ -62,7 +62,7 @@ class Backend(Protocol):
     def run(
         self, recurrence: Recurrence[StateT]
     ) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Shaped[Tensor, "batch hidden"]]]:
-        """The outputs at all steps, and the tensors of the state at the end of each row."""
+        """The outputs at all steps, and the final state of each row."""
         ...
 
 
@@ -76,11 +76,11 @@ class Reference:
 
     def run(self, recurrence: Recurrence[StateT]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         state, lengths = recurrence.initial, recurrence.lengths
-        # until the shortest row ends, no state has to be kept; 0 where reading would wait for a device
+        # Before the shortest row ends, no row has padding; 0 if reading it would wait for a device.
         shortest = int(lengths.min()) if lengths is not None and len(lengths) and readable_without_sync(lengths) else 0
         outputs = []
         for t, projected in enumerate(recurrence.project(recurrence.x).unbind(1)):
-            y, after = recurrence.step(projected, state)
-            state = after if lengths is None or t < shortest else after.where(t < lengths, state)
+            y, next_state = recurrence.step(projected, state)
+            state = next_state if lengths is None or t < shortest else next_state.where(t < lengths, state)
             outputs.append(y)
         return torch.stack(outputs, dim=1), dict(state)

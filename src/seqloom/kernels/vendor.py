@@ -1,4 +1,4 @@
-"""The kernels that come with torch (oneDNN, cuDNN), for cells with the same equation; the choice of a backend."""
+"""The kernels of torch (oneDNN, cuDNN) for cells with the same equation, and the choice of a backend."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from seqloom.core.registry import Registry
 from seqloom.kernels.masks import last_step, sequence_mask
 from seqloom.kernels.recurrence import Backend, Operands, Recurrence, Reference, StateT
 
-# What a step of padding adds to each part. σ(1e4) is exactly 1 and σ(−1e4) exactly 0, in every precision.
+# The input of each part at padding. σ(1e4) is exactly 1 and σ(−1e4) exactly 0, in every precision.
 _PADDING_WEIGHTS = {
     "lstm": (-1e4, 1e4, 0.0, 0.0),  # input gate closed, forget gate open: c' = 1·c + 0·g = c
     "rnn-relu": (-math.inf,),  # h' = 0; otherwise it may grow to infinity, and a gradient of 0 times infinity is NaN
@@ -42,7 +42,7 @@ class Vendor:
     def run(self, recurrence: Recurrence[StateT]) -> tuple[Float[Tensor, "batch time hidden"], dict[str, Tensor]]:
         x, lengths, operands = recurrence.x, recurrence.lengths, recurrence.operands()
         equation = recurrence.equation or ""
-        hidden = recurrence.initial["hidden"].contiguous()  # a learned one is expanded, which cuDNN does not accept
+        hidden = recurrence.initial["hidden"].contiguous()  # cuDNN does not accept an expanded tensor
         if lengths is not None and equation in _PADDING_WEIGHTS:
             x, operands = _add_padding_input(x, lengths, operands, _PADDING_WEIGHTS[equation])
         if equation == "lstm":
@@ -69,7 +69,7 @@ def _arguments(operands: Operands) -> tuple[list[Tensor], bool, int, float, bool
     """
     weights, on_gpu = [operands.input_weight, operands.recurrent_weight], operands.input_weight.is_cuda
     biases = [operands.input_bias, operands.recurrent_bias]
-    if on_gpu or any(bias is not None for bias in biases):  # cuDNN's block always holds two biases
+    if on_gpu or any(bias is not None for bias in biases):  # cuDNN always expects two biases
         zeros = weights[0].new_zeros(weights[0].shape[0])
         weights += [zeros if bias is None else bias for bias in biases]
     has_biases = len(weights) == 4
@@ -86,7 +86,7 @@ def _add_padding_input(
     operands: Operands,
     part_weights: tuple[float, ...],
 ) -> tuple[Float[Tensor, "batch time input+1"], Operands]:
-    """One more input, 1 at padding and 0 elsewhere, with the given weight into each part."""
+    """Add an input that is 1 at padding and 0 elsewhere, with a weight for each part."""
     weight, hidden_size = operands.input_weight, operands.recurrent_weight.shape[1]
     lowest = torch.finfo(weight.dtype).min / 2  # finite, so that a gradient of zero stays zero
     column = torch.cat([weight.new_full((hidden_size, 1), max(value, lowest)) for value in part_weights])
@@ -105,7 +105,7 @@ _requested: ContextVar[str | None] = ContextVar("backend", default=None)
 
 @contextmanager
 def use(name: str) -> Iterator[None]:
-    """Run recurrences on this backend within the block; an error where it can't run one.
+    """Run recurrences within the block on this backend; an error if it can't run one.
 
     >>> from seqloom.nn import LSTM, Recurrent
     >>> layer, x = Recurrent(LSTM(3, 4)), torch.randn(2, 5, 3)
@@ -114,7 +114,7 @@ def use(name: str) -> Iterator[None]:
     >>> torch.allclose(y, layer(x)[0], atol=1e-6)
     True
     """
-    BACKENDS[name]  # an unknown name is an error here, not at the first use
+    BACKENDS[name]  # raises for an unknown name
     token = _requested.set(name)
     try:
         yield
@@ -134,5 +134,5 @@ def choose_backend(recurrence: Recurrence[StateT]) -> Backend:
             raise UnavailableBackend(f"backend {requested!r} can't run this recurrence: {reason}")
         return BACKENDS[requested]
     if recurrence.x.shape[1] == 1:
-        return REFERENCE  # one step leaves nothing to fuse over time, and the loop copies no weights
+        return REFERENCE  # one step has nothing to fuse over time, and the loop copies no weights
     return next(backend for backend in BACKENDS.values() if backend.unsupported_reason(recurrence) is None)

@@ -1,6 +1,6 @@
-"""Encoder-decoders: any encoder and any causal decoder; `model.arch` names the decoder.
+"""Encoder-decoders: any encoder with any causal decoder; `model.arch` names the decoder.
 
-A decoder whose family has no attention to a source is given it (Bahdanau et al. 2014; Luong et al. 2015).
+Decoders without cross-attention get an attention to the source (Bahdanau et al. 2014; Luong et al. 2015).
 """
 
 from collections.abc import Iterator
@@ -25,55 +25,55 @@ NO_ENCODER = "none"
 
 
 class EncoderDecoderKeys(Section):
-    """The keys of every encoder-decoder, besides those of its decoder's family."""
+    """The keys of every encoder-decoder, in addition to those of its decoder's family."""
 
     tied: bool = key(
-        description="Whether the output layer shares its matrix with the embedding; with a shared vocabulary, the "
-        "source's embedding is the same one too."
+        description="Whether the output layer shares the matrix of the embedding; with a shared vocabulary, the "
+        "source's embedding shares it too."
     )
-    head: names.Head = key("softmax", description="What gives each token its probability, and the loss.")
+    head: names.Head = key("softmax", description="The output layer: probabilities of tokens, and the loss.")
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER,))] = key(
-        description="What reads the source; the same kind as the decoder, unless given."
+        description="The architecture of the encoder. Default: that of the decoder."
     )
     encoder_depth: Depth = key(
-        description="The number of layers of the encoder; as many as `depth`, unless given.",
+        description="The number of encoder layers. Default: `depth`.",
         only_with={"model.encoder": AllBut((NO_ENCODER,))},
     )
 
 
 class AttentionDecoderKeys(EncoderDecoderKeys):
-    """The keys of a decoder that is given attention to the source."""
+    """The keys of a decoder without cross-attention of its own, which gets an attention to the source."""
 
     attention: names.Attention = key(
-        "additive", description="The score by which the decoder chooses where to look, or none."
+        "additive", description="The score of the decoder's attention to the source, or none."
     )
     attend: Literal["before", "after"] = key(
         "before",
-        description="Whether the decoder looks at the source before its step (Bahdanau 2014) or after it (Luong 2015).",
+        description="Whether the decoder attends before its step (Bahdanau 2014) or after it (Luong 2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
     context_pool: names.Summary = key(
         "none",
-        description="With attention none, which one vector of the source every step sees besides the state that the "
-        "decoder begins in.",
+        description="Without attention, how the source is pooled to one vector for every step, in addition to the "
+        "decoder's initial state.",
         only_with={"model.attention": ("none",)},
     )
     combine: Literal["concatenation", "tanh"] = key(
-        description="How what was looked at joins the decoder's state for the output layer."
+        description="How the context vector is combined with the decoder's state for the output layer."
     )
     context_input: Literal["every", "first"] = key(
-        "every", description="Whether every step reads what was looked at, or only the first."
+        "every", description="Whether every step reads the context vector, or only the first."
     )
     bridge: Literal["source", "none"] = key(
         "source",
-        description="Whether the decoder begins in a state that the source gives it, or knows nothing but what it "
-        "looks at.",
+        description="Whether the source sets the decoder's initial state; with none, the decoder knows the source only "
+        "through the context vector.",
     )
-    input_feeding: bool = key(False, description="Whether a step also reads the last step's output (Luong 2015).")
+    input_feeding: bool = key(False, description="Whether a step also reads the previous step's output (Luong 2015).")
 
     @property
     def has_context(self) -> bool:
-        """Whether steps see the source, apart from the initial state."""
+        """Whether steps read the source, apart from the initial state."""
         return self.attention != "none" or self.context_pool != "none"
 
     @property
@@ -83,22 +83,22 @@ class AttentionDecoderKeys(EncoderDecoderKeys):
 
 
 class CustomEncoderKeys(EncoderDecoderKeys):
-    """The function that builds the decoder's layers may build the encoder's too."""
+    """The keys of a decoder whose layers a user-defined function builds; it may build the encoder's layers too."""
 
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER, CUSTOM))] = key(
-        description="What reads the source; layers of the same function, unless given."
+        description="The architecture of the encoder. Default: layers of the same function."
     )
 
 
 def model_keys(family: type[Family]) -> tuple[type[EncoderDecoderKeys], ...]:
-    """The keys of a decoder of this family, besides the family's."""
+    """The keys of a decoder of this family, in addition to the family's."""
     if issubclass(family, Unnamed):
         return (CustomEncoderKeys, AttentionDecoderKeys)
     return (AttentionDecoderKeys,) if family.generates and not family.cross_attends else (EncoderDecoderKeys,)
 
 
 def defaults(family: type[Family], values: Values) -> Values:
-    """The defaults of Bahdanau et al., or of the Transformer, given values for other keys."""
+    """The defaults of Bahdanau et al., or of the Transformer. values: of other keys"""
     result: Values = {"tied": family.cross_attends and values.get("head") in (None, "softmax")}
     if AttentionDecoderKeys in model_keys(family):
         result["combine"] = "tanh" if values.get("tied") else "concatenation"  # tanh gives the embedding's width
@@ -109,7 +109,7 @@ def defaults(family: type[Family], values: Values) -> Values:
 
 
 def conflicts(section: Family) -> Iterator[Problem]:
-    """Keys that do not go together."""
+    """Problems of values that conflict with other keys."""
     own = keys(section, EncoderDecoderKeys)
     if own.tied:
         yield from tied_conflicts(own.head)
@@ -120,7 +120,7 @@ def conflicts(section: Family) -> Iterator[Problem]:
 
 
 def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[Problem]:
-    """The same for a decoder that is given attention."""
+    """Conflicts of the keys of attention."""
     context_pool, combine_tanh = KeyName("model.context_pool"), KeyName("model.combine", "tanh")
     first_only = KeyName("model.context_input", "first")
     if not own.has_context and own.context_input == "first":
@@ -131,7 +131,7 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
         advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
         yield conflict("model.context_pool", message, advice)
     if own.attention != "none" and own.attend == "after" and own.context_input == "first":
-        message = f"{first_only} feeds what was looked at before the step"
+        message = f"{first_only} feeds a context vector that is known before the step"
         yield conflict("model.context_input", f"{message}; it goes with {KeyName('model.attend', 'before')}")
     if own.tied and own.combine != "tanh":
         message = f"{KeyName('model.tied')} needs an output as wide as a token's vector, which {combine_tanh} gives"
@@ -171,7 +171,7 @@ def encoder_section(section: Family, max_length: int) -> Family | None:
     An encoder of the decoder's family has the decoder's config, except for its depth and directions. One of another
     family has the sizes of that family, over vectors of the same width.
 
-    max_length: of a source, for families that need it
+    max_length: of a source
 
     >>> from seqloom.tasks.registry import experiment
     >>> model = experiment({"task": "translate", "model": {"arch": "gru", "encoder": "transformer"}}).model
@@ -196,7 +196,7 @@ def build(
     """The encoder-decoder of a config, over the stems of the source and the target.
 
     max_length: of a source
-    smoothing: of labels, in training
+    smoothing: label smoothing in training
     """
     from seqloom.nn.heads.per_token import HEADS, PerToken
     from seqloom.nn.model import EncoderDecoder
@@ -216,14 +216,14 @@ def build(
 def build_encoder(section: Family, width: int, max_length: int) -> "Layer":
     """The encoder; without one, the stem's vectors are the memory.
 
-    Some scores compare vectors of one width: they need a linear layer if the encoder's output has another.
+    Some scores need memory and query of one width: they get a linear layer if the encoder has another width.
     """
     from seqloom.nn.dense import DenseOverFeatures
     from seqloom.nn.layer import Identity
     from seqloom.nn.stack import Stack
 
-    of_encoder, own = encoder_section(section, max_length), keys(section, EncoderDecoderKeys)
-    encoder = Identity(width) if of_encoder is None else of_encoder.build(width, causal=False)
+    config, own = encoder_section(section, max_length), keys(section, EncoderDecoderKeys)
+    encoder = Identity(width) if config is None else config.build(width, causal=False)
     one_width = isinstance(own, AttentionDecoderKeys) and own.attention in names.SAME_WIDTH
     if not one_width or encoder.output_size == section.hidden_width:
         return encoder
@@ -259,27 +259,27 @@ def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
 
 
 def build_context(own: AttentionDecoderKeys, hidden: int, memory: int) -> "Context":
-    """What a step sees of the source."""
+    """The layer that computes the context vector."""
     from seqloom.nn.decoder_context import AttentionAfter, AttentionBefore, NoContext, PooledContext
     from seqloom.nn.scores import SCORES, Gaussian
 
     if own.attention == "none":
         return NoContext() if own.context_pool == "none" else PooledContext(memory, own.context_pool)
     kind = AttentionBefore if own.attend == "before" else AttentionAfter
-    if own.attention == "gaussian":  # a width that keeps it from getting sharper with the dimension, as √dim for dots
+    if own.attention == "gaussian":  # the width keeps scores from growing with the dimension
         return kind(hidden, memory, Gaussian(hidden, memory, width=hidden**0.25))
     return kind(hidden, memory, SCORES[own.attention](hidden, memory))
 
 
 def build_combine(own: AttentionDecoderKeys, context: int, hidden: int, output: int) -> "Combine":
-    """How the context joins the output of the decoder's layers."""
+    """The layer that combines the context with the output of the decoder's layers."""
     from seqloom.nn.attention_decoder import ConcatCombine, TanhCombine
 
     return ConcatCombine(context, hidden) if own.combine == "concatenation" else TanhCombine(context, hidden, output)
 
 
 def describe(section: Family) -> str:
-    """The decoder and its size, the encoder and the attention, for people."""
+    """The decoder and its size, the encoder and the attention, to print."""
     own = keys(section, EncoderDecoderKeys)
     words = [section.arch, section.describe_size()]
     if own.encoder != section.arch:

@@ -36,7 +36,7 @@ ACTIVATIONS: Registry[Callable[[], nn.Module]] = Registry(
 
 
 class Lambda(nn.Module):
-    """A function of one tensor as a module.
+    """A module that applies a function of one tensor.
 
     >>> import torch
     >>> Lambda(torch.sin)

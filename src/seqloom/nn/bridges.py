@@ -27,7 +27,7 @@ class Bridge(nn.Module, ABC):
 
 
 class NoBridge(Bridge):
-    """s_0 = the body's own initial state; it knows the source only through the context."""
+    """s_0 = the body's own initial state. The decoder knows the source only through the context."""
 
     def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
         return body.initial(memory.shape[0], memory)
@@ -40,18 +40,18 @@ class CopyBridge(Bridge):
         expected = [[memory.shape[0], *shape] for shape in body.state_shapes().values()]
         shapes = None if final is None else [list(tensor.shape) for tensor in final.values()]
         if final is None or shapes != expected:
-            advice = f"the shapes {expected}, as the decoder's body has; or use LearnedBridge"
-            found = "nothing" if final is None else f"the shapes {shapes}"
-            raise ArgumentError("CopyBridge", "the encoder's final state", found, advice)
-        copied = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order: names of parts may differ
+            requirement = f"the shapes {expected}, as the decoder's body has; or use LearnedBridge"
+            actual = "nothing" if final is None else f"the shapes {shapes}"
+            raise ArgumentError("CopyBridge", "the encoder's final state", actual, requirement)
+        copied = dict(zip(body.state_shapes(), final.values(), strict=True))  # by order, since names may differ
         return State(copied, position=torch.zeros_like(lengths))
 
 
 class LearnedBridge(Bridge):
     """s_0 = tanh(W pool(memory) + b), for each tensor of the state (Cho et al. 2014, with the last step as pool).
 
-    It connects any encoder to any decoder. Tensors that are not one vector per row (a window's last inputs, say) are
-    those of the body's own initial state.
+    It connects any encoder to any decoder. Tensors that are not one vector per row, such as the last inputs of a
+    window, come from the body's own initial state.
     """
 
     def __init__(self, memory_size: int, body: Layer, *, pool: str = "mean") -> None:
@@ -59,7 +59,7 @@ class LearnedBridge(Bridge):
         vectors = {name: shape[0] for name, shape in body.state_shapes().items() if len(shape) == 1 and shape[0]}
         self.memory_size = memory_size
         self.pool = POOLS[pool](memory_size)
-        # A module's name can't contain a dot.
+        # A module name can't contain a dot.
         self.maps = nn.ModuleDict({name.replace(".", "/"): nn.Linear(memory_size, n) for name, n in vectors.items()})
 
     def forward(self, body: Layer, memory: Memory, lengths: Lengths, final: State | None) -> State:
@@ -70,7 +70,7 @@ class LearnedBridge(Bridge):
 
 
 def choose_bridge(encoder: Layer, body: Layer) -> Bridge:
-    """`CopyBridge` where cells, sizes and depth agree, otherwise `LearnedBridge`.
+    """`CopyBridge` if the cells, sizes and depth are equal, otherwise `LearnedBridge`.
 
     >>> from seqloom.nn import GRU, LSTM, Recurrent
     >>> choose_bridge(Recurrent(GRU(3, 4)), Recurrent(GRU(5, 4)))
@@ -81,11 +81,11 @@ def choose_bridge(encoder: Layer, body: Layer) -> Bridge:
     shapes, kinds = body.state_shapes(), cell_types(body)
     same = list(encoder.state_shapes().values()) == list(shapes.values()) and cell_types(encoder) == kinds
     has_cache = any(None in shape for shape in shapes.values())
-    # A layer that is not causal ends at the start of the source.
+    # The final state of a layer that is not causal is not at the end of the source.
     if kinds and same and not has_cache and encoder.traits.causal:
         return CopyBridge()
     return LearnedBridge(encoder.output_size, body)
 
 
 def cell_types(layer: Layer) -> list[type[Cell]]:
-    return [type(part) for part in layer.modules() if isinstance(part, Cell)]
+    return [type(module) for module in layer.modules() if isinstance(module, Cell)]

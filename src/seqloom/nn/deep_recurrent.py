@@ -40,7 +40,7 @@ def dense(levels: Sequence[Level]) -> dict[str, Layer]:
 
 
 def with_dropout(layer: Layer, dropout: Layer | None) -> Stack:
-    """D(f(x)). f's weights and states have the same names with and without dropout."""
+    """D(f(x)). The names of weights and states do not depend on dropout."""
     return Stack({"layer": layer} if dropout is None else {"layer": layer, "dropout": dropout})
 
 
@@ -71,10 +71,10 @@ def recurrent_stack(
 
     cell: by name, or a class of your own
     bidirectional: f_k = [→f_k; ←f_k], each of hidden_size, so the output of f_k is twice as wide
-    connection: one of the above. A layer that changes the width has no residual connection: with "residual" the first
-        layer has one only if input_size is the width of its output
+    connection: one of the above. With "residual", a layer whose output has another width than its input (often the
+        first) has no residual connection
     dropout: D between layers, not after the last, as in `torch.nn.LSTM`
-    dropout_kind: "plain", each value by itself, or "variational", the same values at every step
+    dropout_kind: "plain" drops values independently, "variational" the same values at every step
     bias, initial, weight_drop, zoneout: of every cell, see `Recurrent`
 
     The names of weights and states don't depend on dropout: plain layers carry "0.hidden", "1.hidden", …, residual ones
@@ -96,8 +96,8 @@ def recurrent_stack(
     dropout_class, connect = DROPOUTS[dropout_kind], CONNECTIONS[connection]
 
     def direction(width: int) -> Recurrent:
-        built = cell_class(width, hidden_size, bias=bias)
-        return Recurrent(built, weight_drop=weight_drop, zoneout=zoneout, initial=initial)
+        new_cell = cell_class(width, hidden_size, bias=bias)
+        return Recurrent(new_cell, weight_drop=weight_drop, zoneout=zoneout, initial=initial)
 
     levels: list[Level] = []
     for k in range(depth):

@@ -1,4 +1,4 @@
-"""Normalization by name. γ and β are a learned scale and shift; padding enters no mean."""
+"""Normalization layers. γ and β are a learned scale and shift; means exclude padding."""
 
 import math
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class RMSNorm(Pointwise):
 class BatchNorm(Layer):
     """y = γ ⊙ (x − μ) / √(σ² + ε) + β, with μ and σ² of each feature over all steps of all rows (Ioffe & Szegedy 2015)
 
-    In eval mode μ and σ² are running means from training, so there rows are independent.
+    In eval mode μ and σ² are running means from training, so that rows are independent.
     """
 
     traits = Traits(causal=True, rows_independent=False)
@@ -87,7 +87,7 @@ class BatchNorm(Layer):
 
     @torch.no_grad()
     def _update_running(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
-        """running ← (1 − m) running + m new, the variance unbiased as in torch; a batch of padding changes nothing"""
+        """running ← (1 − m) running + m new, with unbiased variance as in torch; a batch of padding changes nothing"""
         momentum = self.momentum * (count > 0)
         unbiased = variance * count / (count - 1).clamp(min=1)
         for running, new in ((self.running_mean, mean), (self.running_variance, unbiased)):

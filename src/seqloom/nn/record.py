@@ -1,6 +1,6 @@
-"""Recording of internals: layers offer tensors such as attention weights, an open recorder keeps them.
+"""Recording of internals: layers offer tensors such as attention weights, and open recordings keep them.
 
-No layer needs a flag or an extra output for it.
+Layers need no flag and no extra output for this.
 """
 
 import sys
@@ -23,7 +23,7 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Record:
-    """What one call of a layer offered: named tensors and their time axis (None for the tensors of one step)."""
+    """The tensors that one call of a layer offered, by name, and their time axis (None for a single step)."""
 
     path: str
     tensors: Tensors
@@ -32,10 +32,10 @@ class Record:
 
 @dataclass(repr=False)
 class Recording:
-    """What was offered while the recorder was open.
+    """The tensors that layers offered within `record`.
 
     `recording["gates"]` maps the path of each layer ("" for a lone layer, otherwise dotted, such as "layers.0") to its
-    named tensors, joined over time however the calls were split. `recording.records["gates"]` has them call by call.
+    named tensors, joined over time across calls. `recording.records["gates"]` lists them call by call.
     """
 
     kinds: tuple[str, ...]
@@ -62,7 +62,7 @@ _NO_SCOPE = nullcontext()
 
 @contextmanager
 def record(*kinds: str) -> Iterator[Recording]:
-    """Record what layers offer of these kinds: "attention", "gates", "states".
+    """Record the tensors of these kinds that layers offer within the block: "attention", "gates", "states".
 
     >>> from seqloom.nn import GRU, Recurrent
     >>> with record("gates") as recording:
@@ -83,40 +83,40 @@ def record(*kinds: str) -> Iterator[Recording]:
 
 
 class EagerMode:
-    """Compiled models run eagerly while any recorder is open: a compiled graph offers nothing.
+    """Runs compiled models eagerly while any recording is open, because a compiled graph offers nothing.
 
-    torch's switch is shared by all threads: the first recorder sets it, the last one restores it. If nothing was ever
-    compiled it is not touched, because that would import torch._dynamo, which takes seconds.
+    torch's stance is shared by all threads: the first recording sets it, the last one restores it. It is left alone if
+    nothing was compiled, because setting it imports torch._dynamo, which takes seconds.
     """
 
     def __init__(self) -> None:
-        self._lock, self._open, self._switch = Lock(), 0, ExitStack()
+        self._lock, self._open, self._stance = Lock(), 0, ExitStack()
 
     def __enter__(self) -> None:
         with self._lock:
             if self._open == 0 and "torch._dynamo" in sys.modules:
-                self._switch.enter_context(torch.compiler.set_stance("force_eager"))
+                self._stance.enter_context(torch.compiler.set_stance("force_eager"))
             self._open += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._open -= 1
             if self._open == 0:
-                self._switch.close()
+                self._stance.close()
 
 
 _eager_mode = EagerMode()
 
 
 def recording(kind: str) -> bool:
-    """Whether a recorder is open for this kind. Layers ask before they compute it. Never while compiling."""
+    """Whether a recording of this kind is open; False while compiling. Layers ask before they compute its tensors."""
     if torch.compiler.is_compiling():
         return False
     return any(kind in opened.kinds for opened in _recordings.get())
 
 
 def offer(kind: str, *, time: int | None = None, **tensors: Tensor) -> None:
-    """Give named tensors to the open recorders of this kind. `time` is their time axis, None for those of one step."""
+    """Add named tensors to the open recordings of this kind. `time` is their time axis, None for a single step."""
     if recording(kind):
         item = Record(".".join(_path.get()), tensors, time)
         for opened in _recordings.get():
@@ -134,7 +134,7 @@ def attends_to_memory(path: str) -> bool:
 
 
 def scope(name: str) -> AbstractContextManager[None]:
-    """Within the block, the path of what is offered has this name in it."""
+    """Append a name to the path of tensors that are offered within the block."""
     if torch.compiler.is_compiling() or not _recordings.get():
         return _NO_SCOPE
     return _scope(name)
@@ -151,7 +151,7 @@ def _scope(name: str) -> Iterator[None]:
 
 @contextmanager
 def capture(*kinds: str) -> Iterator[Recording]:
-    """Record what is offered within the block, hidden from the open recorders, to reorder it and offer it again."""
+    """Record within the block instead of the open recordings, so that tensors can be reordered and offered again."""
     captured = Recording(kinds)
     recordings, path = _recordings.set((captured,)), _path.set(())
     try:

@@ -1,4 +1,4 @@
-"""What a layer carries from one call to the next."""
+"""The state that a layer carries from one call to the next."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
@@ -14,10 +14,10 @@ class State(Mapping[str, Tensor]):
     """Named tensors, batch first, and a position for each row.
 
     An RNN's h, an LSTM's (h, c), a Transformer's key-value cache and the memory of cross-attention all have this type,
-    so decoding, truncated BPTT, beam search and serving are each written once.
+    so that decoding, truncated BPTT and beam search work with every layer.
 
-    position: the number of steps that each row has seen, padding not counted
-    max_position: an upper bound on `position` that is known without reading it from the device; sizes a cache
+    position: the number of steps that each row has read, without padding
+    max_position: an upper bound of `position`, known without reading it from the device; the length of a cache
     fixed: the names of tensors that no step changes, such as the memory of cross-attention
 
     The tensors of nested layers have dotted names.
@@ -87,7 +87,7 @@ class State(Mapping[str, Tensor]):
 
     @property
     def aligned(self) -> bool:
-        """Whether all rows are known to be at max_position. Read once per step, and only on the CPU."""
+        """Whether all rows are known to be at max_position. Read once per step; on a GPU, False without reading."""
         if not self._aligned:
             self._aligned.append(self.position is not None and all_equal(self.position, self.max_position))
         return self._aligned[0]
@@ -108,7 +108,7 @@ class State(Mapping[str, Tensor]):
         return state
 
     def advance(self, steps: int, lengths: Int[Tensor, " batch"] | None) -> tuple[Tensor | None, int]:
-        """Position and max_position after `steps` more steps, of which each row has seen its own `lengths`."""
+        """Position and max_position after `steps` more steps, of which `lengths` are valid in each row."""
         if self.position is None:
             return None, self.max_position + steps
         if lengths is None:
@@ -117,7 +117,7 @@ class State(Mapping[str, Tensor]):
         return position, _max_position(position, self.max_position + steps)
 
     def step_positions(self, x: Tensor) -> Int[Tensor, "rows time"]:
-        """The positions of the steps of x [batch, time, ...] after this state; a single row if all start at 0."""
+        """The positions of the steps of x [batch, time, ...] that follow this state; one row if all start at 0."""
         steps = torch.arange(x.shape[1], device=x.device)
         if self.max_position == 0 or self.position is None:
             return steps.unsqueeze(0)
@@ -130,7 +130,7 @@ class State(Mapping[str, Tensor]):
         """The states of named layers as one state with dotted names, at the position of the first."""
         for key in substates:
             if "." in key:
-                raise ArgumentError("State.join", "a name", repr(key), "without a dot, which divides names", verb="is")
+                raise ArgumentError("State.join", "a name", repr(key), "without a dot", verb="is")
         first = next(iter(substates.values()), State())
         state = State(position=first.position, max_position=first.max_position)
         state._tensors, state._fixed, state._substates = None, None, dict(substates)
@@ -176,10 +176,10 @@ class State(Mapping[str, Tensor]):
         return self._map(lambda tensor: tensor.index_select(0, rows), position, max_position)
 
     def reorder(self, rows: Sequence[int]) -> "State":
-        """`select` of as many rows, where a row only moves to one with the same fixed tensors (beams of one source).
+        """`select` of the same number of rows, each from a row with the same fixed tensors (a beam of the same source).
 
-        Fixed tensors are not copied. Of the others only rows that change are written, in place, which consumes this
-        state, unless gradients are enabled.
+        Fixed tensors are not copied. In the others only changed rows are written: in place, which consumes this state,
+        or to a copy if gradients are enabled.
         """
         changed = [index for index, row in enumerate(rows) if row != index]
         tensors = [tensor for tensor in (self.position, *self.values()) if tensor is not None]
@@ -207,7 +207,7 @@ class State(Mapping[str, Tensor]):
 
     @staticmethod
     def cat(states: Sequence["State"]) -> "State":
-        """The rows of all states in one; shorter caches and memories are padded with zeros."""
+        """The rows of all states in one state; shorter caches and memories are padded with zeros."""
         if not states:
             raise ArgumentError("State.cat", "states", "nothing", "at least one state")
         names = list(states[0])
@@ -240,7 +240,7 @@ class State(Mapping[str, Tensor]):
     # All tensors -----------------------------------------------------------------------------------------------
 
     def detach(self) -> "State":
-        """The same values, cut from the graph: where truncated BPTT stops."""
+        """The same values without the autograd graph, for truncated BPTT."""
         return self._map(Tensor.detach, self.position, self.max_position)
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "State":
@@ -264,10 +264,10 @@ def cat_padded(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 def pad_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
     """The tensor with zeros at the end of each dimension, up to this shape."""
-    missing = [wanted - size for wanted, size in zip(shape, tensor.shape, strict=True)]
+    missing = [target - size for target, size in zip(shape, tensor.shape, strict=True)]
     if not any(missing):
         return tensor
-    return torch.nn.functional.pad(tensor, [side for gap in reversed(missing) for side in (0, gap)])
+    return torch.nn.functional.pad(tensor, [padding for end in reversed(missing) for padding in (0, end)])
 
 
 def _storage_key(tensor: Tensor) -> tuple[object, ...]:
@@ -284,14 +284,14 @@ def _move_rows(tensor: Tensor, target: Int[Tensor, " changed"], source: Int[Tens
 
 
 def _max_position(position: Tensor | None, bound: int) -> int:
-    """The largest position where it can be read without waiting (on the CPU), otherwise `bound`."""
+    """The largest position if it can be read without waiting for a device, otherwise `bound`."""
     if position is None or not readable_without_sync(position):
         return bound
     return int(position.max()) if position.numel() else 0
 
 
 def _same_but_rows_and_time(tensors: Sequence[Tensor]) -> bool:
-    """Whether only the rows differ, and the time of [rows, time, dim] or [rows, heads, time, dim]."""
+    """Whether the shapes are equal but for rows, and time in [rows, time, dim] or [rows, heads, time, dim]."""
     sizes = list(zip(*(tensor.shape[1:] for tensor in tensors), strict=True))
     time = {2: 0, 3: 1}.get(len(sizes))
     return all(len(set(size)) == 1 for axis, size in enumerate(sizes) if axis != time)

@@ -1,4 +1,4 @@
-"""The config of a run: saved without paths, read again, and completed with local.json. Does not import torch."""
+"""The config of a run: saved without local paths, and read again with those of local.json. Does not import torch."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ from seqloom.models.layer_builder import CUSTOM, Build, name_of
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment, read_config
 
-DATA_OPTION = KeyName("data", "PATH")  # the option of `resume` for data that was moved
+DATA_OPTION = KeyName("data", "PATH")  # the option of `resume` that names moved data
 
 
 def without_local_paths(experiment: Experiment) -> Experiment:
-    """The config without paths of this machine: an absolute path is reduced to its name."""
+    """The config without paths of this machine: an absolute path becomes its file name."""
     data = experiment.data
     files = {
         split: tuple(Path(name).name if os.path.isabs(name) else name for name in getattr(data, split))  # noqa: PTH117
@@ -28,9 +28,9 @@ def without_local_paths(experiment: Experiment) -> Experiment:
 
 
 def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Experiment:
-    """The config with the files that the run began with, which must be unchanged.
+    """The config with the original data files of a run, which must be unchanged.
 
-    moved: files, or folders of files, that are no longer where local.json says
+    moved: files, or folders of files, that were moved since
     """
     local = read_json(folder / LOCAL)
     try:
@@ -40,18 +40,19 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
             if split in SPLITS
         }
     except (AttributeError, KeyError, TypeError):  # the manifest has no hash of local.json
-        raise damaged(folder, "so it does not say where the data lay") from None
-    found: dict[str, object] = {
+        raise damaged(folder, "so it does not name the data files") from None
+    files: dict[str, object] = {
         split: tuple(str(find_file(path, digest, moved)) for path, digest in files) for split, files in hashes.items()
     }
     corpus = local.get("corpus")
     if corpus is not None and corpus not in experiment.data_spec.corpora:
         raise damaged(folder, f"there is no corpus {corpus!r}")
-    before, now = local.get("made_with"), experiment.data_spec.corpus_versions(corpus)
-    if isinstance(before, dict) and before != now:
-        message = f"the corpus {corpus!r} was made with {listed(before)}, and would differ with {listed(now)}"
+    old, new = local.get("made_with"), experiment.data_spec.corpus_versions(corpus)
+    if isinstance(old, dict) and old != new:
+        made_with, now = format_versions(old), format_versions(new)
+        message = f"the corpus {corpus!r} was made with {made_with}, and would differ with {now}"
         raise RunError(message, "Resume it with the version that it began with", location=folder)
-    data = experiment.data.model_copy(update=found | {"corpus": corpus})
+    data = experiment.data.model_copy(update=files | {"corpus": corpus})
     return experiment.model_copy(update={"data": data})
 
 
@@ -59,20 +60,20 @@ def damaged(folder: Path, reason: str) -> RunError:
     return RunError(f"damaged, {reason}", "Restore the file from a copy", location=folder / LOCAL)
 
 
-def listed(versions: Mapping[str, object]) -> str:
+def format_versions(versions: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def with_device(experiment: Experiment, folder: Path, device: str | None) -> Experiment:
-    """The config with the requested device or, since devices round differently, the one that the run began on."""
+    """The config with the requested device; by default the run's first device, since devices round differently."""
     first = read_json(folder / LOCAL).get("device")
     device = device or (first if first in names.DEVICES else experiment.train.device)
     return experiment.model_copy(update={"train": experiment.train.model_copy(update={"device": device})})
 
 
 def find_file(path: Path, digest: str, moved: Sequence[str]) -> Path:
-    """Where a file with this content is: at its old path, or among those named."""
-    candidates = [path, *(place for name in moved for place in (Path(name) / path.name, Path(name)))]
+    """The path of the file with this SHA-256: its old path, or one of the moved files."""
+    candidates = [path, *(candidate for name in moved for candidate in (Path(name) / path.name, Path(name)))]
     existing = [candidate for candidate in candidates if candidate.exists()]
     for candidate in existing:
         if fingerprints([candidate]) == [digest]:
@@ -84,9 +85,9 @@ def find_file(path: Path, digest: str, moved: Sequence[str]) -> Path:
 
 
 def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
-    """The resolved config of a run. If it is older than `data.seed`, that is the run's seed.
+    """The resolved config of a run. In configs older than `data.seed`, `seed` stands for it.
 
-    build: the function that builds its layers, of a run made with `model=build`
+    build: the function that builds the layers of a run with `model=build`
     """
     values = read_config(folder / EXPERIMENT)
     data, model = values.get("data", {}), values.get("model")
@@ -102,6 +103,6 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
     try:
         return experiment(values)
     except ConfigError as error:
-        wrong = RunError.of(replace(error.template, location=str(folder / EXPERIMENT)))
-        wrong.format_key = as_key  # they are keys of this file, not options
-        raise wrong from None
+        run_error = RunError.of(replace(error.template, location=str(folder / EXPERIMENT)))
+        run_error.format_key = as_key  # the keys are those of a file, not options
+        raise run_error from None

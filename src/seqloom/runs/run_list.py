@@ -1,4 +1,4 @@
-"""The runs in a folder, from their small files: no weights are opened, torch is not imported."""
+"""List the runs in a folder. Weights are not opened, and torch is not imported."""
 
 import stat
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ class RunSummary:
     score: name and value of the score by which the best weights were chosen, on the test split if there is one
     size: bytes of the folder
     created: in ISO 8601
-    parts: the user-defined parts that it was made with
+    parts: the user-defined parts of the run
     finished: whether all steps and the evaluation are done
-    step: of its last checkpoint
-    problem: what is wrong; if little of the folder can be read, there is nothing else
+    step: of the last checkpoint
+    problem: of a damaged run; the other fields may then be empty
     """
 
     folder: Path
@@ -52,7 +52,7 @@ class RunSummary:
 
 
 def list_runs(folder: str | Path) -> list[RunSummary]:
-    """The runs in a folder, also incomplete ones, the oldest first; the folder itself if it is a run.
+    """The runs in a folder, unfinished ones included, the oldest first; the folder itself if it is a run.
 
     >>> list_runs(getfixture("tmp_path"))
     []
@@ -64,8 +64,8 @@ def list_runs(folder: str | Path) -> list[RunSummary]:
         folders = [folder]
     else:
         folders = [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    signs = (MANIFEST, EXPERIMENT, CHECKPOINTS)
-    runs = [summarize(path) for path in folders if any((path / name).exists() for name in signs)]
+    run_files = (MANIFEST, EXPERIMENT, CHECKPOINTS)
+    runs = [summarize(path) for path in folders if any((path / name).exists() for name in run_files)]
     return sorted(runs, key=lambda run: (run.created, run.name))
 
 
@@ -115,7 +115,7 @@ def selection_score(scores: Mapping[str, object], path: Path) -> tuple[str, floa
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a plain file; 0 for anything else, also for what a run in progress has just removed."""
+    """The bytes of a regular file; 0 for other paths, and for files that a running training has just removed."""
     try:
         status = path.lstat()
     except OSError:

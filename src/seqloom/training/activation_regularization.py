@@ -13,9 +13,9 @@ Lengths = Int[Tensor, " batch"]
 def activation_penalty(
     y: Float[Tensor, "batch time dim"], lengths: Lengths | None, train: Train
 ) -> Float[Tensor, ""] | None:
-    """α mean(y²) + β mean((y_t − y_{t−1})²) over valid steps, α `activation_l2` and β `slowness`; None if both are 0.
+    """α mean(y²) + β mean((y_t − y_{t−1})²) over valid steps; None if α and β are 0.
 
-    y: the input of the head, dropout included
+    α is `activation_l2`, β is `temporal_activation_l2`. y: the input of the head, after dropout
     """
     if not train.activation_l2 and not train.temporal_activation_l2:
         return None

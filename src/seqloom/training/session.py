@@ -1,4 +1,4 @@
-"""A session trains a run, from its start or its last checkpoint, to its end or until it is asked to stop."""
+"""A session trains a run from its start, or from its last checkpoint, until it is complete or a signal stops it."""
 
 import json
 import math
@@ -34,7 +34,7 @@ from seqloom.training.tensorboard import tensorboard_log
 
 @dataclass(frozen=True)
 class Session:
-    """An experiment with its data prepared and its device chosen."""
+    """An experiment with its prepared data and its device."""
 
     experiment: Experiment
     task: Task[GenerativeModel, object]
@@ -43,7 +43,7 @@ class Session:
 
     @staticmethod
     def prepare(experiment: Experiment, source: DataSource | None = None) -> "Session":
-        """Read the data of an experiment. source: its data, if already resolved"""
+        """Prepare the data of an experiment. source: its data if already resolved"""
         check_parts(experiment)
         source = source or DataSource.resolve(experiment.data, experiment.data_spec)
         source = source.hashed(data_code(experiment, source))
@@ -52,7 +52,7 @@ class Session:
         return Session(task.experiment, task, source, resolve_device(experiment.train.device, "train.device"))
 
     def trainer(self, listeners: Sequence[Listener]) -> Trainer:
-        """A trainer of a fresh model, whose weights depend on the seed alone."""
+        """A trainer of a new model, whose weights depend only on the seed."""
         seed_torch("weights", self.experiment.seed)
         return Trainer(self.task, self.task.build(), self.experiment, self.device, listeners)
 
@@ -65,9 +65,9 @@ class Session:
         return self.run(folder, config, listeners)
 
     def run(self, folder: Path, config: Experiment, listeners: Sequence[Listener] = ()) -> Run:
-        """Train from the last checkpoint, or from the start without one, to the end; one process at a time.
+        """Train to the end from the last checkpoint, or from the start; a lock excludes other processes.
 
-        config: the experiment as the run folder holds it
+        config: the experiment as saved in the run folder
         """
         self._check_unchanged(folder)
         with atomic_io.lock_folder(folder), part_errors(self.experiment):
@@ -94,7 +94,7 @@ class Session:
         return run
 
     def _check_unchanged(self, folder: Path) -> None:
-        """Refuse other images than at the start of the run, and another vocabulary, which the weights do not fit."""
+        """Refuse images that changed since the run began, and a changed vocabulary, which the weights would not fit."""
         recorded = read_json(folder / LOCAL).get("images")
         if recorded is not None and recorded != self.source.referenced.get("images"):
             advice = f"Put the old ones back, or name the file beside them with {DATA_OPTION}"
@@ -107,7 +107,7 @@ class Session:
             raise RunError(message, "Resume it with those versions", location=folder)
 
     def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:
-        """Evaluate the best weights on the validation and test splits, and write scores and costs."""
+        """Evaluate the best weights on the validation and test splits; write scores and costs."""
         progress = trainer.progress
         content: dict[str, object] = {"chosen_by": self.task.chosen_by, "best_step": progress.best_step}
         if average is not None:
@@ -134,7 +134,7 @@ class Session:
 
 
 def peak_memory(device: torch.device) -> int:
-    """The most bytes that this process has held, on the device if that is a GPU."""
+    """The peak memory in bytes: of the GPU if the device is one, otherwise of this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""TensorBoard files in the run folder, beside metrics.jsonl."""
+"""TensorBoard files in the run folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from seqloom.training.loop import Trainer
 
 @contextmanager
 def tensorboard_log(trainer: Trainer, folder: Path) -> Iterator[None]:
-    """Within: events are written for TensorBoard too, if the config says so; steps taken again are replaced."""
+    """Write events within the block for TensorBoard too, if the config says so; repeated steps are replaced."""
     if not trainer.config.tensorboard:
         yield
         return

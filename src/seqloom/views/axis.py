@@ -30,8 +30,8 @@ class Axis:
         if not drawable(value, self.log):
             return None
         scale: Callable[[float], float] = log10 if self.log else float
-        share = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
-        return min(max(share, 0.0), 1.0)
+        fraction = (scale(value) - scale(self.low)) / (scale(self.high) - scale(self.low))
+        return min(max(fraction, 0.0), 1.0)
 
 
 def drawable(value: float, log: bool) -> bool:
@@ -39,7 +39,7 @@ def drawable(value: float, log: bool) -> bool:
 
 
 def linear(values: Iterable[float], count: int = 5) -> Axis:
-    """A linear axis that holds all values, from one round number to another, with about `count` ticks."""
+    """A linear axis that contains all values and ends at round numbers, with about `count` ticks."""
     low, high = _range(values)
     step = _round_step((high - low) / count)
     first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)  # a BLEU of 100.00000000000004 ends at 100
@@ -54,7 +54,7 @@ def exact(low: float, high: float, count: int = 5) -> Axis:
 
 
 def logarithmic(values: Iterable[float], count: int = 5) -> Axis:
-    """A logarithmic axis that holds all positive values; ticks at powers of ten, or at 1, 2, 5 if those are few.
+    """A logarithmic axis that contains all positive values; ticks are powers of ten, or 1, 2 and 5 times these.
 
     >>> [label for _, label in logarithmic([0.02, 3.0]).ticks]
     ['0.02', '0.05', '0.1', '0.2', '0.5', '1', '2', '5']
@@ -80,12 +80,12 @@ def _round_step(size: float) -> float:
 
 
 def _range(values: Iterable[float]) -> tuple[float, float]:
-    """The smallest and the largest value that can be drawn, with a distance between them."""
+    """The smallest and the largest value that can be drawn; if they are equal, with a margin on both sides."""
     finite = [value for value in values if drawable(value, log=False)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
-    if max(abs(low), abs(high)) <= 1 / LARGEST:  # all are 0, below which no score lies
+    if max(abs(low), abs(high)) <= 1 / LARGEST:  # all values are 0
         return 0.0, 1.0
-    if high - low <= max(abs(low), abs(high)) * 1e-9 + 1 / LARGEST:  # all are the same: leave a margin on both sides
+    if high - low <= max(abs(low), abs(high)) * 1e-9 + 1 / LARGEST:  # all values are equal
         return low - abs(high) / 10, high + abs(high) / 10
     return low, high
 
@@ -98,7 +98,7 @@ def _ticks(first: int, last: int, step: float) -> tuple[tuple[float, str], ...]:
 
 
 def _labeled(ticks: list[float]) -> tuple[tuple[float, str], ...]:
-    """All labels in powers of ten if one is, since 0.001 next to 8e-4 is hard to compare.
+    """Ticks with labels: if one is in scientific notation, all are, since 0.001 is hard to compare with 8e-4.
 
     >>> [label for _, label in _labeled([0.0, 5e-4, 1e-3])]
     ['0', '5e-4', '1e-3']

@@ -1,4 +1,4 @@
-"""A page in one HTML file that needs no network: its blocks, its style, and a script for tooltips."""
+"""A page as one HTML file that needs no network: its blocks, its style, and a script for tooltips."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from seqloom.views.figure import Drawing, Figure, Grid, Panels, Table
 from seqloom.views.format import escaped
 from seqloom.views.markup import element
 
-WIDE, NARROW = 968, 460  # pixels: a drawing of full width on a large screen, and on a phone
+WIDE, NARROW = 968, 460  # pixels of a full-width drawing on a large screen and on a phone
 
 STYLE = """
 *{box-sizing:border-box}
@@ -126,7 +126,7 @@ class Example(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Named texts below each other, a line about them, and an image (a data URI) at their left."""
+    """Named texts one below the other, a line about them, and an image (a data URI) to their left."""
 
     texts: tuple[tuple[str, tuple[Word, ...]], ...]
     line: str
@@ -138,7 +138,7 @@ class FullWidth(NamedTuple):
 
 
 class Row(NamedTuple):
-    figures: tuple[Figure, ...]  # side by side, as far as they fit
+    figures: tuple[Figure, ...]  # side by side if they fit
 
 
 class Collapsible(NamedTuple):
@@ -167,7 +167,7 @@ class Status(NamedTuple):
 
 
 def page(title: str, lead: str, status: Status | None, sections: Iterable[Section]) -> str:
-    """The whole file. Every text is escaped; the content security policy allows nothing from elsewhere.
+    """The HTML file. All text is escaped, and the content security policy allows no external resources.
 
     >>> html = page("A run", "classify", None, [Section("Scores", (Paragraph("1 < 2"),))])
     >>> "<p>1 &lt; 2</p>" in html, "http" in html.replace("http-equiv", "")
@@ -198,7 +198,7 @@ def page(title: str, lead: str, status: Status | None, sections: Iterable[Sectio
         for title, blocks in sections
     )
     return (
-        '<!doctype html>\n<html lang="en-GB"><head>\n' + "\n".join(head) + "\n</head><body>\n"
+        '<!doctype html>\n<html lang="en"><head>\n' + "\n".join(head) + "\n</head><body>\n"
         f"<header>{''.join(header)}</header>\n<main>{main}</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
 
@@ -208,7 +208,6 @@ def _anchor(title: str) -> str:
 
 
 def block_html(block: Block) -> str:
-    """One block as HTML."""
     match block:
         case Paragraph():
             return element("p", escaped(block.text))

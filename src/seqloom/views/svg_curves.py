@@ -1,4 +1,4 @@
-"""Curves as SVG: lines, a legend, marks, and strips that show the values under the pointer."""
+"""Curves as SVG: lines, a legend, marks, and strips with a tooltip of the values there."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from seqloom.views.figure import Curves, Mark, Series
 from seqloom.views.format import clip, one_line, rounded
 from seqloom.views.markup import element, label, text_width, tooltip
 
-MAX_PROBES = 60  # strips
-MAX_DOTS = 40  # a line of at most so many points shows each
+MAX_PROBES = 60  # strips with a tooltip
+MAX_DOTS = 40  # a line with more points has no dots
 MAX_NOTES, MAX_WARNINGS = 20, 200
 NOTE_ROWS = 4
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The rectangle in which curves are drawn, and its axes; what can't be drawn is at the left or bottom edge."""
+    """The rectangle of the curves, and its axes. Values that can't be drawn are at the left or bottom edge."""
 
     left: float
     top: float
@@ -35,7 +35,7 @@ class Frame:
 
 
 def draw_curves(curves: Curves, width: int) -> tuple[int, str]:
-    """The height of the drawing, and the elements in it."""
+    """The height of the drawing, and its elements."""
     height = round(min(max(width * 0.48, 200), 340))
     x_axis, y_axis = curves.axes(x_ticks=max(3, width // 110), y_ticks=5)
     left = max(text_width(name) for _, name in y_axis.ticks) + 10 if y_axis.ticks else 20
@@ -47,7 +47,7 @@ def draw_curves(curves: Curves, width: int) -> tuple[int, str]:
         for mark in curves.marks_of("warning")[:MAX_WARNINGS]
         for x in [frame.x(mark.x)]
     ]
-    # warnings are last, so that they and not the strips are under the pointer
+    # warnings are drawn last, above the strips, so that their tooltips show
     parts = (_axes(curves, frame), *lines, *notes, _legend(curves, frame), *_probes(curves, frame), *warnings)
     return height, "".join(parts)
 
@@ -78,7 +78,7 @@ def _line(curves: Curves, series: Series, color: int, frame: Frame) -> str:
             segments[-1].append((x, y))
         elif segments[-1]:
             segments.append([])
-    limit = round(2 * (frame.right - frame.left))  # a lowest and a highest point per pixel
+    limit = round(2 * (frame.right - frame.left))  # the lowest and the highest point of each pixel
     path = "".join(
         "M" + "L".join(f"{frame.x(x):.1f} {frame.y(y):.1f}" for x, y in downsample(segment, limit))
         for segment in segments
@@ -93,7 +93,7 @@ def _line(curves: Curves, series: Series, color: int, frame: Frame) -> str:
 
 
 def _notes(marks: list[Mark], frame: Frame) -> list[str]:
-    """A vertical line per mark with its text; a text that would cover another is a row lower."""
+    """A vertical line with a text for each mark; a text that would overlap another is drawn one row lower."""
     parts, row_ends = [], [0.0] * NOTE_ROWS
     for mark in sorted(marks, key=lambda mark: mark.x):
         x, text = frame.x(mark.x), clip(one_line(mark.text), 24)
@@ -128,7 +128,7 @@ def _probes(curves: Curves, frame: Frame) -> list[str]:
     if len(centers) > MAX_PROBES:
         centers = [centers[round(index * (len(centers) - 1) / (MAX_PROBES - 1))] for index in range(MAX_PROBES)]
     middles = [frame.x(center) for center in centers]
-    edges = [frame.left, *((one + two) / 2 for one, two in pairwise(middles)), frame.right]
+    edges = [frame.left, *((first + second) / 2 for first, second in pairwise(middles)), frame.right]
     strips = []
     for index, center in enumerate(centers):
         texts = [f"{one_line(curves.x)} {rounded(center)}"]

@@ -1,4 +1,4 @@
-"""Tokenizers of bytes: each byte of UTF-8 a token, and byte pair encoding."""
+"""Tokenizers of UTF-8 bytes: one token per byte, and byte pair encoding."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -19,10 +19,7 @@ from seqloom.data.tokenizers.tokenizer import Ids
 
 
 def gpt2_alphabet() -> tuple[str, ...]:
-    """The character for each byte in the library's vocabularies: its own if that is visible, else one from U+0100 on.
-
-    The alphabet of GPT-2 (Radford et al. 2019).
-    """
+    """GPT-2's character for each byte: its own if visible, otherwise one from U+0100 on (Radford et al. 2019)."""
     visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return tuple(chr(byte if byte in visible else next(others)) for byte in range(256))
@@ -34,9 +31,9 @@ MIN_SIZE = len(ALPHABET) + 1  # of a vocabulary of bpe
 
 
 class ByteLevelTokenizer(LibraryTokenizer):
-    """Tokens that are sequences of bytes, so that nothing is unknown and nothing lost."""
+    """Tokens are sequences of bytes: no text is out of vocabulary, and decoding is lossless."""
 
-    use_regex = False  # whether the library splits the text at words first
+    use_regex = False  # whether the library splits the text into words first
 
     def __init__(self, parameters: TokenizerParameters) -> None:
         super().__init__(parameters)
@@ -53,12 +50,12 @@ class ByteLevelTokenizer(LibraryTokenizer):
         return b"".join(self._bytes[id] for id in ids).decode(errors="replace")
 
     def tokens(self, ids: Sequence[int] | Ids) -> list[str]:
-        """A part of a character is shown as its bytes: \\xe2."""
+        """An incomplete character is shown as its bytes: \\xe2."""
         return [self._bytes[id].decode(errors="backslashreplace") for id in ids]
 
 
 class Byte(ByteLevelTokenizer):
-    """Each byte of UTF-8 is a token, and its own id; numpy encodes about a hundred times as fast as the library.
+    """Each byte is a token, with the byte as its id; numpy encodes about a hundred times as fast as the library.
 
     >>> tokenizer = Byte.train([], vocabulary_size=256, min_count=1, lowercase=False)
     >>> tokenizer.encode("né").tolist()
@@ -71,7 +68,7 @@ class Byte(ByteLevelTokenizer):
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
-        """There is nothing to learn: the texts are not read."""
+        """The texts are not read: there is nothing to learn."""
         return cls(TokenizerParameters(ALPHABET, lowercase=lowercase))
 
     @classmethod
@@ -89,8 +86,8 @@ class Byte(ByteLevelTokenizer):
 class BPE(ByteLevelTokenizer):
     """Byte pair encoding over bytes (Sennrich et al. 2016; Radford et al. 2019).
 
-    Training starts from the 256 bytes and repeatedly merges the most frequent pair into a new token, within words and
-    as long as a pair occurs twice.
+    Training starts from the 256 bytes and repeatedly merges the most frequent pair within words into a new token, as
+    long as a pair occurs twice.
 
     >>> tokenizer = BPE.train(["low lower lowest"] * 9, vocabulary_size=300, min_count=1, lowercase=False)
     >>> tokenizer.tokens(tokenizer.encode("lowest slow"))

@@ -1,4 +1,4 @@
-"""The tokenizer of words."""
+"""A tokenizer of words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,15 +23,16 @@ PATTERNS = (
     r"\S",
 )
 
+# Spaces that decoding removes: before closing marks, around newlines, after opening brackets.
 NO_SPACE = re.compile(r" (?=[,.;:!?%)\]}…]|n't\b|['’](?:s|m|d|t|ll|re|ve)\b)| ?(\n) ?|(?<=[(\[{]) ", re.IGNORECASE)
 
 
 class Word(LibraryTokenizer):
-    r"""Words and single marks, the most frequent first; a newline is a token; one id is for all that was not learned.
+    r"""Words, punctuation marks and newlines; words out of vocabulary share the id of <unk>.
 
     White space separates tokens. A mark is a token of its own unless it is inside a word (don't, well-known, 3.5,
-    U.S.). Tokens of text that is tokenized already stay whole: n't, 's, ..., --, ``, @-@, -LRB-, <unk>. In a script
-    without spaces, everything between two marks is one word: use characters or bpe there.
+    U.S.). Tokens of text that is already tokenized are kept: n't, 's, ..., --, ``, @-@, -LRB-, <unk>. In a script
+    without spaces, the text between two marks is one word: use characters or bpe instead.
 
     >>> tokenizer = Word.train(["I don't know.", "I do n't know ."], vocabulary_size=100, min_count=1, lowercase=False)
     >>> tokenizer.tokens(tokenizer.encode("I don't know (yet)."))

@@ -81,13 +81,13 @@ class GRUAfter(Cell):
 
 # Here z is how much of the past is kept: h' = z ⊙ h + (1 − z) ⊙ h̃, as in Cho et al. 2014 (eq. 7), cuDNN and torch.
 # In Chung et al. 2014 and many courses z is how much is replaced: h' = (1 − z) ⊙ h + z ⊙ h̃. Because 1 − σ(a) = σ(−a),
-# one becomes the other when the weights of the update gate change sign.
+# changing the sign of the update gate's weights turns one into the other.
 
 
 def flip_update(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a GRU (its `state_dict`) with z and 1 − z swapped; its own inverse.
+    """The weights of a GRU (its `state_dict`) with z and 1 − z swapped. The function is its own inverse.
 
-    Use it for weights from a text that writes h' = (1 − z) ⊙ h + z ⊙ h̃. For recorded gates use `as_replacement`.
+    Use it for weights of code that computes h' = (1 − z) ⊙ h + z ⊙ h̃. For recorded gates use `as_replacement`.
 
     >>> cell, other = GRU(3, 4), GRU(3, 4)
     >>> _ = other.load_state_dict(flip_update(flip_update(cell.state_dict())))

@@ -1,13 +1,13 @@
-"""`nn.RNN`, `nn.LSTM` and `nn.GRU` to and from recurrent layers.
+"""Conversion of `nn.RNN`, `nn.LSTM` and `nn.GRU` to and from recurrent layers.
 
-torch has two biases: b_ih for the input and b_hh for the past. Only their sum matters, except in a GRU's candidate,
-where the reset gate acts on everything from the past:
+torch has two biases: b_ih for the input and b_hh for the state. Only their sum matters, except in a GRU's candidate,
+where the reset gate multiplies W_hh h + b_hh:
 
     RNN, LSTM    b = b_ih + b_hh
     GRU          b_r = b_ir + b_hr;   b_z = b_iz + b_hz;   b_h = b_in;   b_hh = b_hn
 
-To torch, b_ih = b and b_hh = 0, except a GRU's b_hn. From seqloom to torch and back, every weight keeps its bits; from
-torch to seqloom and back too, except that only the sum of the biases is kept.
+In torch then b_ih = b and b_hh = 0, except for a GRU's b_hn. A round trip through torch keeps every weight bit by bit;
+one through seqloom keeps only the sum of the biases.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Sized
@@ -28,7 +28,7 @@ from seqloom.nn.recurrent import Bidirectional, Recurrent
 from seqloom.nn.stack import Stack
 
 TorchRecurrent = nn.RNN | nn.LSTM | nn.GRU
-Directions = list[Recurrent]  # one, or forwards and backwards
+Directions = list[Recurrent]  # one layer, or two: forwards and backwards
 
 MODULE_NAMES = "nn.RNN, nn.LSTM and nn.GRU"
 
@@ -46,8 +46,8 @@ MODULES: Mapping[type[Cell], Callable[..., TorchRecurrent]] = {
 def recurrent_from_torch(module: TorchRecurrent) -> Stack:
     """`num_layers` recurrent layers as `recurrent_stack` builds them, with dropout between them."""
     if module.proj_size:
-        why = "a cell here shows its whole hidden state; put a linear layer after each, such as DenseOverFeatures"
-        raise NoEquivalent(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", why)
+        reason = "a cell's output is its hidden state; put a linear layer after each, such as DenseOverFeatures"
+        raise NoEquivalent(f"{type(module).__name__} with proj_size={module.proj_size}", "seqloom", reason)
     with torch.device("meta"):
         stack = recurrent_stack(
             CELLS[module.mode],
@@ -67,20 +67,20 @@ def recurrent_from_torch(module: TorchRecurrent) -> Stack:
 def weights_from_torch(module: TorchRecurrent, suffix: str) -> dict[str, Tensor]:
     """The weights of one level and direction under seqloom's names."""
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if module.bias else ("weight_ih", "weight_hh")
-    theirs: dict[str, Tensor] = {name: getattr(module, f"{name}_{suffix}") for name in names}
-    weights = {"input_weight": theirs["weight_ih"], "recurrent_weight": theirs["weight_hh"]}
+    tensors: dict[str, Tensor] = {name: getattr(module, f"{name}_{suffix}") for name in names}
+    weights = {"input_weight": tensors["weight_ih"], "recurrent_weight": tensors["weight_hh"]}
     if not module.bias:
         return weights
-    total = theirs["bias_ih"] + theirs["bias_hh"]
+    total = tensors["bias_ih"] + tensors["bias_hh"]
     if module.mode != "GRU":
         return {**weights, "bias": total}
     gates = 2 * module.hidden_size  # rows: reset, update; then the candidate
-    bias = torch.cat([total[:gates], theirs["bias_ih"][gates:]])
-    return {**weights, "bias": bias, "candidate_bias": theirs["bias_hh"][gates:]}
+    bias = torch.cat([total[:gates], tensors["bias_ih"][gates:]])
+    return {**weights, "bias": bias, "candidate_bias": tensors["bias_hh"][gates:]}
 
 
 def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> TorchRecurrent:
-    """One module for all levels, which must be alike except for their input sizes."""
+    """One module for all levels, which must be equal except for their weights and input sizes."""
     levels, dropout = levels_and_dropout(layer)
     cell = check_alike(layer, levels)
     weights = {
@@ -113,28 +113,28 @@ def weights_to_torch(cell: Cell) -> dict[str, Tensor | None]:
 
 
 def suffixes(levels: Sequence[Directions]) -> list[str]:
-    """torch's names for each level and direction: l0, l0_reverse, l1, ..."""
+    """torch's name suffixes of each level and direction: l0, l0_reverse, l1, ..."""
     return [f"l{k}{side}" for k, side in product(range(len(levels)), ("", "_reverse")[: len(levels[0])])]
 
 
 def levels_and_dropout(layer: Layer) -> tuple[list[Directions], float]:
-    """The recurrent layers of each level, and the one dropout between any two levels."""
+    """The recurrent layers of each level, and the dropout between levels, which must be the same everywhere."""
     levels: list[Directions] = []
     dropouts = [0.0]  # before the first level, after the first, after the second, ...
-    for part in layer.sublayers().values() if isinstance(layer, Stack) else [layer]:
-        if type(part) is Recurrent:
-            levels.append([part])
+    for sublayer in layer.sublayers().values() if isinstance(layer, Stack) else [layer]:
+        if type(sublayer) is Recurrent:
+            levels.append([sublayer])
             dropouts.append(0.0)
-        elif type(part) is Bidirectional:
-            backwards = part.layers["backwards"].layers
-            levels.append([part.layers["forwards"], backwards["reversed"]])  # type: ignore[list-item, index]
+        elif type(sublayer) is Bidirectional:
+            backwards = sublayer.layers["backwards"].layers
+            levels.append([sublayer.layers["forwards"], backwards["reversed"]])  # type: ignore[list-item, index]
             dropouts.append(0.0)
-        elif not isinstance(part, DropoutBase):
-            raise no_equivalent(layer, f"{MODULE_NAMES} hold no {type(part).__name__}")
-        elif isinstance(part, VariationalDropout) and part.p:
-            raise no_equivalent(part, f"{MODULE_NAMES} drop other values at every step; use Dropout")
+        elif not isinstance(sublayer, DropoutBase):
+            raise no_equivalent(layer, f"{MODULE_NAMES} hold no {type(sublayer).__name__}")
+        elif isinstance(sublayer, VariationalDropout) and sublayer.p:
+            raise no_equivalent(sublayer, f"{MODULE_NAMES} drop other values at every step; use Dropout")
         else:
-            dropouts[-1] = 1 - (1 - dropouts[-1]) * (1 - part.p) if dropouts[-1] else part.p
+            dropouts[-1] = 1 - (1 - dropouts[-1]) * (1 - sublayer.p) if dropouts[-1] else sublayer.p
     if not levels:
         raise no_equivalent(layer)
     before, *between, after = dropouts
@@ -144,7 +144,7 @@ def levels_and_dropout(layer: Layer) -> tuple[list[Directions], float]:
 
 
 def check_alike(layer: Layer, levels: Sequence[Directions]) -> Cell:
-    """The first of the cells, if all are of one kind and size and the layers have no options that torch lacks."""
+    """The first cell, after checking that all are of one kind and size, without options that torch lacks."""
     cells = [direction.cell for direction in chain(*levels)]
     if type(cells[0]) not in MODULES:
         raise no_equivalent(cells[0], "torch.nn has no cell of this equation")
@@ -157,11 +157,14 @@ def check_alike(layer: Layer, levels: Sequence[Directions]) -> Cell:
     for name, values in properties.items():
         if len(values) > 1:
             raise no_equivalent(layer, f"its layers have different {name}, and those of {MODULE_NAMES} are alike")
-    for one in chain(*levels):
-        if one.weight_drop:
-            raise no_equivalent(one, f"it drops recurrent weights (weight_drop={one.weight_drop}), and torch.nn can't")
-        if one.zoneout:
-            raise no_equivalent(one, f"its state may keep its past (zoneout={one.zoneout}), and torch.nn can't do that")
-        if one.initial_kind != "zero":
-            raise no_equivalent(one, f"its initial state is {one.initial_kind!r}, that of {MODULE_NAMES} zero")
+    for direction in chain(*levels):
+        drop, zoneout, initial = direction.weight_drop, direction.zoneout, direction.initial_kind
+        if drop:
+            raise no_equivalent(direction, f"it drops recurrent weights (weight_drop={drop}), and torch.nn can't")
+        if zoneout:
+            raise no_equivalent(
+                direction, f"its state may keep its past (zoneout={zoneout}), and torch.nn can't do that"
+            )
+        if initial != "zero":
+            raise no_equivalent(direction, f"its initial state is {initial!r}, that of {MODULE_NAMES} zero")
     return cells[0]

@@ -1,4 +1,4 @@
-"""Heads: scores, loss and prediction from a body's output vectors."""
+"""Heads: from a body's output vectors to scores, loss and predictions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from seqloom.nn.heads.tied import TiedLinear
 from seqloom.nn.initialization import initialize, log_prior
 from seqloom.nn.validation import check_device, check_lengths, check_sequence
 
-PADDING = -1  # the predicted class beyond a row's length; no class has this number
+PADDING = -1  # the predicted class at padding
 
 Vectors = Float[Tensor, "batch time dim"]
 Scores = Float[Tensor, "batch time scores"]
@@ -22,7 +22,7 @@ Lengths = Int[Tensor, " batch"] | None
 
 
 class Loss(NamedTuple):
-    """A sum over real items and their number, so that splitting a batch, by rows or over processes, changes nothing.
+    """The sum of the losses of items and their number, so that the losses of parts of a batch can be added.
 
     >>> total = Loss(torch.tensor(6.0), torch.tensor(3)) + Loss(torch.tensor(2.0), torch.tensor(1))
     >>> total.mean
@@ -36,7 +36,7 @@ class Loss(NamedTuple):
 
     @property
     def mean(self) -> Float[Tensor, ""]:
-        """total / count; zero where count is zero."""
+        """total / count; 0 if count is 0."""
         return self.total / self.count.clamp(min=1)
 
     def __add__(self, other: "Loss") -> "Loss":  # type: ignore[override]  # tuples concatenate
@@ -45,10 +45,10 @@ class Loss(NamedTuple):
 
 
 class Head(nn.Module, ABC):
-    """Vectors to a prediction, with its loss.
+    """From output vectors to a prediction and a loss.
 
     y       [batch, time, input_size]
-    lengths [batch], the number of real steps of each row; y and the target beyond change no result and no gradient
+    lengths [batch], the number of valid steps of each row; padding in y and the target changes no result or gradient
     """
 
     input_size: int
@@ -69,8 +69,8 @@ class Head(nn.Module, ABC):
 class StepHead(Head):
     """A head with an output at each step: scores_t = W y_t + b.
 
-    Subclasses define `check_target`, `loss_from_scores` and `predict_from_scores`. Their scores are in float32 at
-    least, finite also beyond the lengths, and their target is checked.
+    Subclasses define `check_target`, `loss_from_scores` and `predict_from_scores`. They receive a checked target, and
+    scores in float32 at least, which are finite also at padding.
     """
 
     def __init__(self, output: nn.Linear | TiedLinear) -> None:
@@ -81,9 +81,9 @@ class StepHead(Head):
 
     @abstractmethod
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps scores"], lengths: Lengths
+        self, location: str, target: Tensor, scores: Float[Tensor, "*steps scores"], lengths: Lengths
     ) -> Shaped[Tensor, "*steps_and_outputs"]:
-        """The target, if it is valid for these scores, with zeros beyond the lengths."""
+        """Check the target against the scores; return it with zeros at padding."""
 
     @abstractmethod
     def loss_from_scores(self, scores: Scores, target: Tensor, lengths: Lengths) -> Loss: ...
@@ -105,10 +105,10 @@ class StepHead(Head):
         return self.predict_from_scores(self.scores(y, lengths), lengths)
 
     def check(self, y: Tensor, lengths: Tensor | None) -> Lengths:
-        """The lengths on the device of y, both checked."""
-        where = type(self).__name__
-        check_sequence(where, y, self.input_size, self.output.weight, argument="y")
-        return None if lengths is None else check_lengths(where, lengths, y.shape[0], y.shape[1], y.device)
+        """Check y and the lengths; return the lengths on the device of y."""
+        location = type(self).__name__
+        check_sequence(location, y, self.input_size, self.output.weight, argument="y")
+        return None if lengths is None else check_lengths(location, lengths, y.shape[0], y.shape[1], y.device)
 
     def scores(self, y: Vectors, lengths: Lengths) -> Scores:
         """Raw scores in float32 at least, since a long sum in bfloat16 is inexact."""
@@ -117,73 +117,73 @@ class StepHead(Head):
 
 
 class ClassHead(StepHead):
-    """A head that chooses among classes and has their probabilities. Its target is a class for each step, unless a
-    subclass overrides `check_target`."""
+    """A head with a probability for each class. Its target is a class for each step, unless a subclass overrides
+    `check_target`."""
 
     @property
     def classes(self) -> int:
         return self.output.out_features
 
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
+        self, location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
     ) -> Shaped[Tensor, "*steps_and_outputs"]:
-        return check_class_target(where, target, scores, lengths)
+        return check_class_target(location, target, scores, lengths)
 
     @abstractmethod
     def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time classes"]: ...
 
     def probabilities(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch time classes"]:
-        """p of each class at each step; zero beyond a row's length."""
+        """p of each class at each step; 0 at padding."""
         lengths = self.check(y, lengths)
         return mask_padding(self.probabilities_from_scores(self.scores(y, lengths), lengths), lengths)
 
     def prior_scores(self, prior: Shaped[Tensor, " classes"]) -> Float[Tensor, " classes"]:
-        """The scores at which each class is as likely as it is frequent; `prior` may be counts."""
+        """The scores for which the probability of each class is its frequency; `prior` may be counts."""
         return log_prior(prior.double())
 
     @torch.no_grad()
     def init_bias_from_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
-        """Set b so that each class is as likely as it is frequent: the first loss is then near their entropy."""
-        where = type(self).__name__
+        """Set b so that the probability of each class is its frequency: the initial loss is near the entropy."""
+        location = type(self).__name__
         if self.output.bias is None:
-            raise ArgumentError(where, "bias", "False", "True: it is what starts at the prior", verb="is")
+            raise ArgumentError(location, "bias", "False", "True: it is initialized from the prior", verb="is")
         if prior.shape != (self.classes,):
-            raise ArgumentError(where, "prior", f"shape {list(prior.shape)}", f"[{self.classes}], a number a class")
+            raise ArgumentError(location, "prior", f"shape {list(prior.shape)}", f"[{self.classes}], one per class")
         self.output.bias.copy_(self.prior_scores(prior))
 
 
 def check_class_target(
-    where: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
+    location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
 ) -> Int[Tensor, "*steps"]:
-    """Whole numbers [*steps], each a class that has a score."""
-    _check_shape(where, target, scores.shape[:-1], "a class each", scores)
+    """Check integers [*steps], each a class that has a score; return them as int64."""
+    _check_shape(location, target, scores.shape[:-1], "a class each", scores)
     if target.dtype not in (torch.int32, torch.int64):
-        raise ArgumentError(where, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
+        raise ArgumentError(location, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
     target = _mask_target(target, lengths)
-    _check_range(where, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
+    _check_range(location, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
     return target.long()
 
 
 def check_label_target(
-    where: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
+    location: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
 ) -> Float[Tensor, "*steps labels"]:
-    """Whether each label is present [*steps, labels]: bool, or numbers from 0 to 1."""
-    _check_shape(where, target, scores.shape, "yes or no for each label", scores)
+    """Check whether each label is present [*steps, labels]: bool, or numbers from 0 to 1."""
+    _check_shape(location, target, scores.shape, "yes or no for each label", scores)
     target = _mask_target(target, lengths)
-    _check_range(where, target, 1, "no to yes")
+    _check_range(location, target, 1, "no to yes")
     return target.to(scores.dtype)
 
 
 def check_value_target(
-    where: str, target: Tensor, outputs: int, scores: Float[Tensor, "*steps scores"], lengths: Lengths
+    location: str, target: Tensor, outputs: int, scores: Float[Tensor, "*steps scores"], lengths: Lengths
 ) -> Float[Tensor, "*steps outputs"]:
-    """Finite real values [*steps, outputs]."""
-    _check_shape(where, target, (*scores.shape[:-1], outputs), "a value for each output", scores)
+    """Check finite real values [*steps, outputs]."""
+    _check_shape(location, target, (*scores.shape[:-1], outputs), "a value for each output", scores)
     if not target.is_floating_point():
-        raise ArgumentError(where, "target", f"type {target.dtype}", "real values, such as torch.float32")
+        raise ArgumentError(location, "target", f"type {target.dtype}", "real values, such as torch.float32")
     target = _mask_target(target, lengths)
     if readable_without_sync(target) and not bool(target.isfinite().all()):
-        raise ArgumentError(where, "target", "a value that is not finite", "numbers; leave out or fill what is missing")
+        raise ArgumentError(location, "target", "a value that is not finite", "numbers; leave out missing values")
     return target.to(scores.dtype)
 
 
@@ -193,7 +193,7 @@ def pad_predictions(classes: Int[Tensor, "batch time"], lengths: Lengths) -> Int
 
 
 def count_steps(scores: Shaped[Tensor, "batch time *outputs"], lengths: Lengths) -> Int[Tensor, ""]:
-    """The number of real steps."""
+    """The number of steps that are not padding."""
     if lengths is not None:
         return lengths.sum()
     rows, time = scores.shape[:2]
@@ -204,20 +204,20 @@ def _mask_target(target: Shaped[Tensor, "*steps"], lengths: Lengths) -> Shaped[T
     return target if lengths is None else mask_padding(target, lengths)  # a pooled target has no time axis
 
 
-def _check_shape(where: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:
+def _check_shape(location: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:
     expected = f"{list(shape)}, {meaning}"
     if not isinstance(target, Tensor):
-        raise ArgumentError(where, "target", type(target).__name__, f"a tensor {expected}", verb="is a")
+        raise ArgumentError(location, "target", type(target).__name__, f"a tensor {expected}", verb="is a")
     if target.shape != tuple(shape):
-        raise ArgumentError(where, "target", f"shape {list(target.shape)}", expected)
-    check_device(where, "target", target, scores)
+        raise ArgumentError(location, "target", f"shape {list(target.shape)}", expected)
+    check_device(location, "target", target, scores)
 
 
-def _check_range(where: str, target: Tensor, highest: int, meaning: str) -> None:
-    """No value below 0 or above the highest; checked on the CPU, where reading values does not wait."""
+def _check_range(location: str, target: Tensor, highest: int, meaning: str) -> None:
+    """Refuse values below 0 or above the highest. Checked on the CPU only: elsewhere reading values would wait."""
     if readable_without_sync(target) and target.numel() and target.dtype != torch.bool:
         low, high = (value.item() for value in torch.aminmax(target))
         if not (low >= 0 and high <= highest):  # true also for NaN
             raise ArgumentError(
-                where, "target", f"the value {high if low >= 0 else low}", f"0 to {highest} ({meaning})"
+                location, "target", f"the value {high if low >= 0 else low}", f"0 to {highest} ({meaning})"
             )

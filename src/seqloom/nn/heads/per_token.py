@@ -97,9 +97,9 @@ class LabelsPerToken(ClassHead):
         self.threshold = threshold
 
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
+        self, location: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
     ) -> Float[Tensor, "*steps labels"]:
-        return check_label_target(where, target, scores, lengths)
+        return check_label_target(location, target, scores, lengths)
 
     def loss_from_scores(self, scores: Scores, target: Float[Tensor, "batch time labels"], lengths: Lengths) -> Loss:
         losses = F.binary_cross_entropy_with_logits(scores, target, reduction="none")

@@ -22,9 +22,9 @@ class RegressionHead(StepHead):
         self.outputs = outputs
 
     def check_target(
-        self, where: str, target: Tensor, scores: Float[Tensor, "*steps scores"], lengths: Lengths
+        self, location: str, target: Tensor, scores: Float[Tensor, "*steps scores"], lengths: Lengths
     ) -> Float[Tensor, "*steps outputs"]:
-        return check_value_target(where, target, self.outputs, scores, lengths)
+        return check_value_target(location, target, self.outputs, scores, lengths)
 
     def sum_losses(self, losses: Values, lengths: Lengths) -> Loss:
         return Loss(mask_padding(losses, lengths).sum(), count_steps(losses, lengths) * self.outputs)
