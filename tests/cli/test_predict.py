@@ -303,7 +303,7 @@ def test_a_classifier_does_not_write(seqloom: Seqloom, runs: Path, option: tuple
 
 def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, files: Path) -> None:
     message = sentence(seqloom("evaluate", runs / "classify", "reviews.csv", "--beam", "2"))
-    assert "beam has no use, since classify does not write" in message
+    assert "beam has no use, since classify does not generate text" in message
 
 
 def test_a_translator_does_not_go_on_with_a_text(seqloom: Seqloom, generators: Path) -> None:

@@ -491,7 +491,7 @@ misfits = {
     "Model: stem takes images; expected tokens, for a generative model.": lambda: Model(
         ImageCNN(3, SIZE), recurrent(), head
     ).start(torch.rand(1, 3, 8, 8)),
-    "Model: head has one prediction a row; expected one a step, for a generative model.": lambda: Model(
+    "Model: head has one prediction per row; expected one per step, for a generative model.": lambda: Model(
         words, recurrent(), PerSequence(SIZE, 3)
     ).start(SOME),
     "AttentionDecoder: memory has 6 features per step (its last dimension); expected 8.": lambda: EncoderDecoder(

@@ -27,7 +27,8 @@ def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
 
 def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
     if run.task.name != "translate":
-        with pytest.raises(UserError, match=rf"decode\.beam_size has no use, since {run.task.name} does not write\.$"):
+        message = rf"decode\.beam_size has no use, since {run.task.name} does not generate text\.$"
+        with pytest.raises(UserError, match=message):
             run.evaluate(data_of(run, "test"), decode={"beam_size": 2})
         return
     greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam_size": beam, "max_length": 9}) for beam in (1, 8))
@@ -74,7 +75,7 @@ def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
         "tag": "format, max_characters, on_bad_line and tag",
         "translate": "format, header, max_characters, on_bad_line, source and target",
     }[run.task.name]
-    expected = rf"^evaluate: data\.max_length is the run's, and can't be said anew; {own} can\.$"
+    expected = rf"^evaluate: data\.max_length is the run's and can't be changed; {own} can\.$"
     with pytest.raises(UserError, match=expected):
         run.evaluate(data_of(run, "test"), {"max_length": 3})
     with pytest.raises(ConfigError, match=r"format"):

@@ -55,7 +55,7 @@ def test_a_text_is_numbered_among_all(run: Run) -> None:
 
 def test_only_a_language_model_writes(run: Run) -> None:
     if run.task.name != "language":
-        with pytest.raises(UserError, match=rf"a run of {run.task.name} can't write\. Use `seqloom predict "):
+        with pytest.raises(UserError, match=rf"and this is a run of {run.task.name}\. Use `seqloom predict "):
             run.generate("a")
         return
     options = {"max_length": 20, "temperature": 0.9, "seed": 4}

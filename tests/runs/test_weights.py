@@ -55,7 +55,7 @@ def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Te
 
 def test_weights_that_were_replaced_meanwhile_are_asked_for_again(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    with pytest.raises(RunError, match=rf"^{path}: no longer there, since the run is learning .*\. Try again\.$"):
+    with pytest.raises(RunError, match=rf"^{path}: no longer there, since the run is training .*\. Try again\.$"):
         load_weights(model(), path, CPU)
 
 

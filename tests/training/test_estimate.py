@@ -8,7 +8,7 @@ import torch
 
 from seqloom.tasks.task import Evaluation
 from seqloom.training import estimate as estimate_module
-from seqloom.training.estimate import STEPS, estimate, time_steps
+from seqloom.training.estimate import MAX_STEPS, estimate, time_steps
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Session
 from tests.training.small import tiny_session
@@ -31,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A step takes 2 s, a validation 50 s, samples 300 s, a checkpoint 7 s."""
     made = Clock()
     monkeypatch.setattr(estimate_module, "time", made)
-    monkeypatch.setattr(estimate_module, "SECONDS", math.inf)
+    monkeypatch.setattr(estimate_module, "MAX_SECONDS", math.inf)
 
     def step(trainer: Trainer) -> None:
         made.now += STEP
@@ -99,8 +99,8 @@ def test_steps_are_spread_over_the_epoch(monkeypatch: pytest.MonkeyPatch) -> Non
     step = trainer.step
     monkeypatch.setattr(trainer, "step", lambda: (places.append(trainer.progress.item), step()))
     seconds, tokens, steps = time_steps(trainer)
-    assert steps == STEPS
-    assert len(places) == STEPS + 1  # one to warm up
+    assert steps == MAX_STEPS
+    assert len(places) == MAX_STEPS + 1  # one to warm up
     assert min(places) == 0
     assert max(places) > len(trainer.items) * 0.7
     assert seconds > 0
@@ -108,5 +108,5 @@ def test_steps_are_spread_over_the_epoch(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_slow_steps_are_few(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate_module, "SECONDS", 5.0)
+    monkeypatch.setattr(estimate_module, "MAX_SECONDS", 5.0)
     assert time_steps(tiny_session("language").trainer([])) == (6.0, 3 * 32, 3)

@@ -33,7 +33,7 @@ class Constraints:
         generated: Integer[ndarray, "rows steps"] | None,
         forced: Mapping[int, int] | None = None,
     ) -> None:
-        """Set the scores of excluded tokens to −∞, in place; in a row with a forced token, of all but that token.
+        """Set the logits of excluded tokens to −∞, in place. A row with a forced token keeps only that one.
 
         steps: the number of tokens that each row has generated
         generated: these tokens; needed only for `no_repeat_ngram`
@@ -58,8 +58,8 @@ class Constraints:
 
 def repeated_ngrams(
     generated: Integer[ndarray, "rows steps"], n: int
-) -> tuple[Integer[ndarray, " found"], Integer[ndarray, " found"]]:
-    """Rows, and the tokens that would complete an n-gram for the second time.
+) -> tuple[Integer[ndarray, " matches"], Integer[ndarray, " matches"]]:
+    """The rows and tokens where the token would complete an n-gram that the row already has.
 
     >>> rows, tokens = repeated_ngrams(np.array([[5, 6, 5], [5, 6, 7]]), 2)
     >>> rows.tolist(), tokens.tolist()

@@ -29,7 +29,7 @@ def decode(
     attention: bool = False,
     trees: list[SearchTree] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The hypotheses for each source, the best first, options.answers of them.
+    """The options.answers best hypotheses for each source, the best first.
 
     With options.temperature above 0 they are samples, otherwise the results of beam search, which is greedy search with
     a beam size of 1. A hypothesis has at most options.max_length steps, the end included, and with a source no more
@@ -42,8 +42,8 @@ def decode(
     prefixes: for each source, tokens that its hypotheses start with; they are scored, and included in the tokens
     banned: tokens that are never generated
     sample_numbers: the number of the first sample of each source, the others following; default: 0
-    context: the most tokens that a language model reads in one sequence; default: as many as it can. A hypothesis
-        that has filled it continues from a fresh state with the last half of its tokens, so it may be longer.
+    context: the most tokens that a language model reads in one sequence; default: as many as it can. A longer
+        hypothesis continues from a fresh state that has read the last half of its tokens.
     attention: whether to record the weights over the source
     trees: a list to which the search tree of each source is appended
 
@@ -95,9 +95,9 @@ def stream(
 ) -> Iterator[dict[int, int]]:
     """Continue each prompt, greedily or by sampling, and yield after each step the new token of each row in progress.
 
-    sample_numbers: they distinguish rows with the same prompt; default: 0, 1, ...
+    sample_numbers: the sample number of each row, so that rows with the same prompt differ; default: 0, 1, ...
 
-    The other arguments are those of `decode`. (The best hypothesis of a beam is known only at the end.)
+    The other arguments are those of `decode`. Beam search can't stream: its best hypothesis is known only at the end.
 
     >>> from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
     >>> model = Model(TokenEmbedding(10, 4), Recurrent(GRU(4, 8)), PerToken(8, 10)).eval()
@@ -147,7 +147,8 @@ def step_limits(
 ) -> tuple[int | None, list[int]]:
     """The most tokens that the model reads in one sequence (None: any number), and the most steps after each prompt.
 
-    A language model can restart; with a source, positions run out. The last token generated is not read.
+    A language model can continue from a fresh state; a model with a source can't read more than `max_length` tokens. It
+    does not read the last token that it generates.
     """
     if is_language_model:
         bounds = [bound for bound in (context, model.max_length) if bound is not None]
@@ -175,9 +176,9 @@ def check_arguments(
             raise ArgumentError("decode", name, f"length {len(values)}", f"{len(prompts)}, one per prompt")
     size, n_best, temperature = options.beam_size, options.answers, options.temperature
     if size > 1 and temperature > 0:
-        both = f"a beam of {size} and a temperature of {temperature:g}"
+        actual = f"a beam of {size} and a temperature of {temperature:g}"
         expected = "temperature 0, since a beam finds the most likely; or a beam of 1"
-        raise ArgumentError("decode", "options", both, expected)
+        raise ArgumentError("decode", "options", actual, expected)
     if temperature == 0 and n_best > size:
-        both = f"n_best {n_best} and a beam of {size}"
-        raise ArgumentError("decode", "options", both, f"n_best up to the beam: raise the beam to {n_best}")
+        actual = f"n_best {n_best} and a beam of {size}"
+        raise ArgumentError("decode", "options", actual, f"n_best up to the beam: raise the beam to {n_best}")

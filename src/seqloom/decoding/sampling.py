@@ -20,17 +20,17 @@ def sample_tokens(
     min_p: float | None = None,
     noise: Float[Tensor, " rows"],
 ) -> Int[Tensor, " rows"]:
-    """The most likely token of each row at temperature 0, otherwise one drawn from
+    """The most likely token of each row at temperature 0, otherwise a token drawn from
 
         p = softmax(logits / temperature), over
             the k most likely tokens (top_k), then, of these with p normalized again,
             the fewest most likely ones whose p sums to top_p, at least one (Holtzman et al. 2020), then, of these,
             those with p ≥ min_p · max p (Nguyen et al. 2024, https://arxiv.org/abs/2407.01082)
 
-    noise: in [0, 1); a row's token is the first at which the cumulative sum of p, in the order of the vocabulary, is
-        larger, so that nothing but the noise decides
+    noise: in [0, 1); a row's token is the first, in the order of the vocabulary, at which the cumulative sum of p
+        exceeds the noise
 
-    The result has no meaning for a row without a finite largest score; see `check_finite`.
+    The result is undefined for a row whose largest logit is not finite; see `check_finite`.
 
     >>> logits = torch.tensor([[0.5, 0.2, 0.3]]).log()
     >>> [sample_tokens(logits, temperature=1, noise=torch.tensor([u])).item() for u in (0.4, 0.6, 0.8)]
@@ -47,8 +47,8 @@ def sample_tokens(
         weights = weights.masked_fill(~top_k_top_p_mask(logits, weights, top_k, top_p), 0)
     if min_p is not None:
         weights = weights.masked_fill(weights < min_p, 0)  # the largest weight is 1
-    # A parallel sum may be off by a rounding where a weight is 0, and noise · total may round to the total: neither may
-    # choose a token of weight 0.
+    # A parallel sum may have a rounding error where a weight is 0, and noise · total may round to the total: in neither
+    # case may a token of weight 0 be chosen.
     sums = weights.cumsum(dim=1).masked_fill(weights == 0, 0)
     total = sums.amax(dim=1, keepdim=True)
     threshold = torch.minimum(noise.to(total).unsqueeze(1) * total, torch.nextafter(total, torch.zeros_like(total)))
@@ -61,15 +61,15 @@ def top_k_top_p_mask(
     top_k: int | None,
     top_p: float | None,
 ) -> Bool[Tensor, "rows vocabulary"]:
-    """The tokens that remain after top_k, then top_p; of equals, the first in the vocabulary."""
+    """The tokens that remain after top_k, then top_p; of equal logits, the first in the vocabulary come first."""
     order = logits.argsort(dim=1, descending=True, stable=True)
     kept = torch.ones_like(order, dtype=torch.bool)
     if top_k is not None:
         kept[:, top_k:] = False
     if top_p is not None:
         ordered = weights.gather(1, order).masked_fill(~kept, 0)
-        more_likely = ordered.cumsum(dim=1) - ordered
-        kept &= more_likely < top_p * ordered.sum(dim=1, keepdim=True)
+        preceding = ordered.cumsum(dim=1) - ordered
+        kept &= preceding < top_p * ordered.sum(dim=1, keepdim=True)
         kept[:, 0] = True
     return torch.zeros_like(kept).scatter(1, order, kept)
 
@@ -89,6 +89,6 @@ def uniform_noise(seed: int, samples: Iterable[int], step: int) -> Float[Tensor,
 
 
 def check_finite(where: str, largest: Iterable[float]) -> None:
-    """Raise if a row's largest score is NaN or ∞, as it is where weights are not finite."""
+    """Raise if the largest logit of a row is NaN or ∞, which weights that are not finite cause."""
     if any(math.isnan(value) or value == math.inf for value in largest):
         raise NotFinite(where, "logits", "no finite largest value", "numbers: are the model's weights finite?")

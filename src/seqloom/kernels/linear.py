@@ -1,4 +1,4 @@
-"""Matrix products of a few rows, as in decoding, with weights repacked once into the layout that oneDNN prefers."""
+"""Matrix products of a few rows, as in decoding, with weights packed once into the layout that oneDNN prefers."""
 
 from contextvars import ContextVar
 
@@ -7,15 +7,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MIN_NUMEL = 2**14  # below this size the product is not what takes the time
+MIN_NUMEL = 2**14  # packing a smaller weight does not pay
 
 
 class PackedWeights:
-    """Within `with packed:`, products without gradients on a CPU keep a repacked copy of each weight.
+    """Within `with packed:`, products without gradients on a CPU use a packed copy of each weight.
 
-    The copies last as long as this object, so its owner must keep the weights constant: a fused optimizer changes them
-    without a trace. (32 rows on two AMD cores: 1 to 2.9 times the speed of torch's own product; results differ by
-    rounding.)
+    This object holds the copies, so weights must not change during its life; changes by a fused optimizer can't be
+    detected. (32 rows on two AMD cores: 1 to 2.9 times the speed of torch's own product; results differ by rounding.)
 
     >>> layer, x = nn.Linear(256, 256), torch.randn(2, 256)
     >>> with torch.no_grad(), PackedWeights():
@@ -25,23 +24,24 @@ class PackedWeights:
     """
 
     def __init__(self) -> None:
-        # By the id of a weight: the weight itself, so that the id stays its own, and its copy.
+        # By the id of a weight: the weight itself, so that no other object gets this id, and its copy.
         self._copies: dict[int, tuple[Tensor, Tensor | None]] = {}
 
     def __enter__(self) -> None:
-        _open.set((self, *_open.get()))
+        _active.set((self, *_active.get()))
 
     def __exit__(self, *_: object) -> None:
-        _open.set(_open.get()[1:])
+        _active.set(_active.get()[1:])
 
     @staticmethod
     def current() -> "PackedWeights":
-        """The innermost open one, so that several decodings share its copies; otherwise a new one."""
-        return next(iter(_open.get()), None) or PackedWeights()
+        """The innermost active object, so that several decodings share its copies; otherwise a new one."""
+        return next(iter(_active.get()), None) or PackedWeights()
 
     def copy_of(self, weight: Tensor) -> Tensor | None:
-        """The weight as oneDNN takes it: itself the first time, since a copy for one product does not pay, then a
-        repacked copy. None if it can't or need not be packed; only parameters live until the next call.
+        """The weight itself at its first use, since packing does not pay for one product, then a packed copy.
+
+        None if it is too small or can't be packed. Only parameters are packed: other tensors may be temporary.
         """
         if not isinstance(weight, nn.Parameter):
             return None
@@ -52,15 +52,15 @@ class PackedWeights:
         return self._copies[id(weight)][1]
 
 
-_open: ContextVar[tuple[PackedWeights, ...]] = ContextVar("open", default=())  # the innermost first
+_active: ContextVar[tuple[PackedWeights, ...]] = ContextVar("active", default=())  # the innermost first
 
 
 def linear(
     x: Float[Tensor, "*batch in"], weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"] | None = None
 ) -> Float[Tensor, "*batch out"]:
     """y = x Wᵀ + b"""
-    opened = () if torch.compiler.is_compiling() else _open.get()
-    packed = opened[0].copy_of(weight) if opened and is_supported_input(x) else None
+    active = () if torch.compiler.is_compiling() else _active.get()
+    packed = active[0].copy_of(weight) if active and is_supported_input(x) else None
     if packed is None:
         return F.linear(x, weight, bias)
     y: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
@@ -79,7 +79,7 @@ def is_supported_input(x: Tensor) -> bool:
 
 
 def is_packable(weight: Tensor) -> bool:
-    """Whether oneDNN can pack this weight, and it is large enough to pay."""
+    """Whether oneDNN can pack this weight, and the weight is large enough for packing to pay."""
     return (
         weight.numel() >= MIN_NUMEL
         and weight.dtype == torch.float32
@@ -90,7 +90,7 @@ def is_packable(weight: Tensor) -> bool:
 
 
 class Linear(nn.Linear):
-    """`nn.Linear`, with its product by `kernels.linear`."""
+    """`nn.Linear` with the product of `linear`."""
 
     def forward(self, x: Float[Tensor, "*batch in"]) -> Float[Tensor, "*batch out"]:
         return linear(x, self.weight, self.bias)

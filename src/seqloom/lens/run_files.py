@@ -1,6 +1,6 @@
 """The files in which training records a run: the log of events (metrics.jsonl) and the final scores (scores.json).
 
-Both may be cut short by a crash, or written by anyone: what makes no sense is left out.
+Both may be cut short by a crash or come from a stranger: invalid values are left out.
 """
 
 import json
@@ -54,7 +54,7 @@ Values = Annotated[Mapping[str, Any], PlainValidator(mapping)]
 class FinalScores(BaseModel):
     """The contents of scores.json.
 
-    averaged: the steps whose weights were averaged, if the average was kept
+    averaged: the steps whose weights were averaged, if the run kept the average
     valid, test, details: as they are in the file, for the task's own report
 
     >>> FinalScores.model_validate({"valid": {"accuracy": 0.9}, "details": "?"}).scores
@@ -92,11 +92,11 @@ class Ending:
 class History:
     """The events of a run, downsampled.
 
-    curves: (step, value) by name: loss, lr, gradient, clipped, tokens_per_second; of validation, "valid." and the score
+    curves: (step, value) by name: loss, lr, gradient, clipped, tokens_per_second; validation scores: "valid.NAME"
     samples: texts that the model generated, spread over the run
-    skipped: steps that were left out because something was not finite; of very many, a selection
-    best: the scores of the best validation
-    start: time, device and number of parameters, as the log has them
+    skipped: steps without an update, because the loss or gradient was not finite; at most MAX_SKIPS
+    best: the scores of the best validation, at `best_step`
+    start: time, device and number of parameters, unchecked
     """
 
     curves: Mapping[str, Points] = field(default_factory=dict)
@@ -122,7 +122,7 @@ def read_history(path: Path) -> History:
             try:
                 event = mapping(json.loads(line))
             except (ValueError, RecursionError):
-                reader.unreadable(line_number)
+                reader.add_unreadable(line_number)
                 continue
             reader.add(event)
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def read_history(path: Path) -> History:
 
 
 def _lines(path: Path, reader: "_LogReader") -> Iterator[tuple[bytes, int]]:
-    """Lines with their numbers, without those that are too long, and without the rest of a log that is too large."""
+    """Lines with their numbers. A line that is too long, and the end of a log that is too large, are left out."""
     line_number, continues = 1, False
     with open_regular(path) as file:
         while line := file.readline(MAX_LINE):
@@ -145,7 +145,7 @@ def _lines(path: Path, reader: "_LogReader") -> Iterator[tuple[bytes, int]]:
                 if not continues and line.strip():
                     yield line, line_number
             elif not continues:
-                reader.unreadable(line_number)
+                reader.add_unreadable(line_number)
             continues = not complete
             line_number += complete
 
@@ -163,7 +163,7 @@ class _LogReader:
         self.step = 0
         self.validated = False  # since the last training step
 
-    def unreadable(self, line_number: int) -> None:
+    def add_unreadable(self, line_number: int) -> None:
         self.unreadable_count += 1
         if self.unreadable_count <= 5:
             self.unreadable_lines.append(line_number)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from seqloom.nn.layer import Layer
     from seqloom.nn.transformer import TransformerConfig
 
-# As an encoder-decoder, `base` is the Transformer of the paper (https://arxiv.org/abs/1706.03762).
-PAPER = {"norm_order": "post", "activation": "relu"}
+# The encoder-decoder of size `base` is the model of the paper (https://arxiv.org/abs/1706.03762).
+PAPER_MODEL = {"norm_order": "post", "activation": "relu"}
 PAPER_TRAINING = {
     "optimizer": "adam",
     "beta2": 0.98,
@@ -38,7 +38,7 @@ class Transformer(Family):
         "small": {"dim": 128, "hidden": 512, "depth": 4, "heads": 4},
         "base": {"dim": 512, "hidden": 2048, "depth": 6, "heads": 8},
     }
-    carries_state: ClassVar[bool] = False  # a cache grows
+    carries_state: ClassVar[bool] = False  # its state, the cache, grows with the text
     cross_attends: ClassVar[bool] = True
 
     heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide the width.")
@@ -67,8 +67,8 @@ class Transformer(Family):
     def defaults(cls, size: str, use: Use) -> Values:
         values: Values = {"dropout": 0.1}  # in every sublayer
         if use is Use.DECODE:
-            values["scale_embeddings"] = True  # else positions, whose norm is larger, outweigh tokens
-        return values | (PAPER if is_paper_model(size, use) else {})
+            values["scale_embeddings"] = True  # otherwise positions, whose norm is larger, outweigh tokens
+        return values | (PAPER_MODEL if is_paper_model(size, use) else {})
 
     @classmethod
     def train_defaults(cls, size: str, use: Use) -> Values:
@@ -104,19 +104,18 @@ class Transformer(Family):
             yield from norm_conflicts(self.norm)
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":
-        """Its decoder if causal, else its encoder."""
+        """A decoder without cross-attention if causal, otherwise an encoder."""
         from seqloom.nn.transformer import decoder, encoder
 
-        parts = self.parts(input_size)
-        return decoder(parts) if causal else encoder(parts)
+        config = self.config(input_size)
+        return decoder(config) if causal else encoder(config)
 
     def build_decoder(self, input_size: int, *, memory_size: int) -> "Layer":
         from seqloom.nn.transformer import cross_decoder
 
-        return cross_decoder(self.parts(input_size), memory_size=memory_size)
+        return cross_decoder(self.config(input_size), memory_size=memory_size)
 
-    def parts(self, width: int) -> "TransformerConfig":
-        """Sizes and parts of its blocks."""
+    def config(self, width: int) -> "TransformerConfig":
         from seqloom.nn.transformer import TransformerConfig
 
         return TransformerConfig(

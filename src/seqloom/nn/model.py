@@ -46,8 +46,8 @@ class GenerativeModel(nn.Module, ABC):
         self, tokens: TokenIds, state: State, lengths: Lengths = None
     ) -> tuple[Float[Tensor, "batch time vocabulary"], State]:
         """Scores of the next token after each token; rows may have unequal `lengths`."""
-        y, after = self.outputs(tokens, state, lengths)
-        return self.head(y, lengths), after
+        y, new_state = self.outputs(tokens, state, lengths)
+        return self.head(y, lengths), new_state
 
     def next_token_logits(
         self, tokens: TokenIds, state: State, lengths: Lengths = None
@@ -56,10 +56,10 @@ class GenerativeModel(nn.Module, ABC):
 
         Each row has at least one token.
         """
-        y, after = self.outputs(tokens, state, lengths)
+        y, new_state = self.outputs(tokens, state, lengths)
         lengths = None if lengths is None else lengths.to(y.device)
         final = last_step(y, lengths, default=y.new_zeros(y.shape[0], y.shape[2]))
-        return self.head(final.unsqueeze(1)).squeeze(1), after
+        return self.head(final.unsqueeze(1)).squeeze(1), new_state
 
 
 class Model(GenerativeModel):
@@ -106,7 +106,7 @@ class Model(GenerativeModel):
         if isinstance(self.stem, ImageStem):
             raise ArgumentError("Model", "stem", "images", "tokens, for a generative model", verb="takes")
         if isinstance(self.head, Pooled):
-            raise ArgumentError("Model", "head", "one prediction a row", "one a step, for a generative model")
+            raise ArgumentError("Model", "head", "one prediction per row", "one per step, for a generative model")
         if not (self.stem.traits.causal and self.body.traits.causal):
             raise CannotStep(
                 "it can't generate one token after another, because its body reads the whole sequence at once",
@@ -117,8 +117,7 @@ class Model(GenerativeModel):
         return State.join({"stem": self.stem.initial(rows, like), "body": self.body.initial(rows, like)})
 
     def outputs(self, tokens: TokenIds, state: State, lengths: Lengths = None) -> tuple[Vectors, State]:
-        y, after = self(tokens, lengths, state)
-        return y, after
+        return self(tokens, lengths, state)  # type: ignore[no-any-return]
 
 
 class EncoderDecoder(GenerativeModel):
@@ -190,7 +189,7 @@ class EncoderDecoder(GenerativeModel):
 def run_stem_and_body(
     stem: Layer | ImageStem, body: Layer, source: Source, lengths: Lengths, state: State | None
 ) -> tuple[Vectors, State]:
-    """body(stem(source)), each with its own part of the state; `lengths` are for sequences, not for images."""
+    """body(stem(source)) and the new state of both; `lengths` are for sequences, not for images."""
     if state is not None and not isinstance(state, State):
         raise ArgumentError(
             "Model", "state", type(state).__name__, "a State, as the last step returned it", verb="is a"

@@ -1,4 +1,4 @@
-"""Residual connections, and the position of the norm."""
+"""Residual connections with dropout and a norm."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -19,11 +19,11 @@ Sublayer = Callable[[Tensor], Tensor]
 
 
 class ResidualBase(Composite):
-    """A layer f, dropout D and maybe a norm. A subclass says in `combine` how y is computed from them.
+    """A layer f with dropout D and, in some subclasses, a norm; `combine` computes y from them.
 
-    dropout: a probability, or a layer of your own
+    dropout: a probability or a layer
 
-    Only f may carry a state.
+    Only f may have a state.
     """
 
     def __init__(self, layer: Layer, stateless: dict[str, Layer], dropout: float | Layer) -> None:
@@ -42,7 +42,7 @@ class ResidualBase(Composite):
 
     @abstractmethod
     def combine(self, x: Tensor, *layer: Any, **stateless: Any) -> Tensor:
-        """The equation, from x and the sublayers as functions of one tensor."""
+        """The equation for y; the sublayers are functions of one tensor."""
 
     def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         after = State()
@@ -78,7 +78,7 @@ class Residual(ResidualBase):
 
 
 class NormedResidual(ResidualBase):
-    """norm: by name, or a layer of your own"""
+    """A residual connection with a norm: a name in `NORMS`, or a layer."""
 
     def __init__(self, layer: Layer, *, norm: str | Layer = "none", dropout: float | Layer = 0.0) -> None:
         norm = NORMS[norm](layer.input_size) if isinstance(norm, str) else norm

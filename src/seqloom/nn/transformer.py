@@ -3,7 +3,7 @@
     block(x) = r(feed_forward, r(attention, x))
     r(f, x)  = norm(x + f(x))      post-norm         x + f(norm(x))      pre-norm
 
-The encoder of 2017, GPT-2, BERT and Llama are these blocks with different parts.
+The original Transformer, GPT-2, BERT and Llama differ in the parts of these blocks.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from seqloom.nn.validation import check_count
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The sizes and parts of a Transformer; the defaults are `base` of 2017.
+    """The sizes and parts of a Transformer; the defaults are those of `base` in the paper.
 
     norm_order: "post" normalizes after each residual connection, "pre" before each sublayer and once at the end
-    rotary: the base of rotary positions, with which the stem needs no positions; None for none
+    rotary: the base of rotary positions, which make positions in the stem unnecessary; None: no rotary positions
     """
 
     depth: int = 6
@@ -84,7 +84,7 @@ def _blocks(config: TransformerConfig, *, causal: bool, memory_size: int | None 
     layers: dict[str, Layer] = {
         str(i): block(config, causal=causal, memory_size=memory_size) for i in range(config.depth)
     }
-    if config.norm_order == "pre":  # nothing else normalizes the sum
+    if config.norm_order == "pre":  # the output of the last block is not normalized
         layers["norm"] = NORMS[config.norm](config.size)
     return Stack(layers)
 

@@ -1,4 +1,4 @@
-"""Stems for images: a grid of regions from a small residual CNN, or patches.
+"""Stems for images: a small residual CNN, whose grid cells are the regions, or patches.
 
 Images are [batch, channels, height, width]; the sequence of regions is the grid in row-major order.
 """
@@ -82,8 +82,8 @@ class ImageCNN(ImageStem):
 class ResidualConvolution(nn.Module):
     """y = shortcut(x) + conv(φ(norm(conv(φ(norm(x))))))   (He et al. 2016b, https://arxiv.org/abs/1603.05027)
 
-    Group normalization keeps images of a batch independent. The shortcut averages where the grid shrinks, and has a
-    linear map where the width changes.
+    Group normalization keeps images of a batch independent. The shortcut averages if the grid shrinks, and is
+    a linear map if the width changes.
     """
 
     def __init__(self, width: int, output: int, stride: int) -> None:
@@ -99,7 +99,7 @@ class ResidualConvolution(nn.Module):
         resize = nn.Identity() if width == output else nn.Conv2d(width, output, 1)
         self.shortcut = nn.Sequential(nn.AvgPool2d(stride, ceil_mode=True), resize)
 
-    def forward(self, x: Float[Tensor, "batch width height w"]) -> Float[Tensor, "batch output rows columns"]:
+    def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch output rows columns"]:
         y: Tensor = self.shortcut(x) + self.inner(x)
         return y
 

@@ -1,4 +1,4 @@
-"""Layers that read the last few inputs, and carry them from call to call."""
+"""Layers over a window of the last inputs, which are their state from call to call."""
 
 import torch
 from jaxtyping import Float
@@ -14,12 +14,12 @@ from seqloom.nn.validation import check_count
 def prepend_recent(
     x: Vectors, lengths: Lengths, recent: Float[Tensor, "batch reach dim"]
 ) -> tuple[Float[Tensor, "batch reach+time dim"], Float[Tensor, "batch reach dim"]]:
-    """The inputs with the recent ones before them, and the recent ones of the next call.
+    """Prepend the recent inputs to x; return that, and the recent inputs for the next call.
 
         extended = [recent; x]
         recent' = the last `reach` steps of extended, up to the end of each row
 
-    At the start `recent` is zeros. A row of length 0 keeps it, and x may be shorter than `reach`.
+    The first `recent` is zeros. A row of length 0 keeps its own, and x may be shorter than `reach`.
 
     >>> x = torch.tensor([[[1.0], [2.0]], [[3.0], [0.0]]])
     >>> extended, recent = prepend_recent(x, torch.tensor([2, 1]), recent=torch.zeros(2, 3, 1))

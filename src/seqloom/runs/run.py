@@ -50,8 +50,8 @@ class Run:
         experiment: Experiment | None = None,
         build: Build | None = None,
     ) -> None:
-        """manifest, experiment: of a folder that has just been verified
-        build: the function that builds its layers, of a run made with `model=build`
+        """manifest, experiment: those of the folder, if it was already verified
+        build: the function that builds the layers, for a run that was made with `model=build`
         """
         self.folder = Path(folder)
         self.manifest: Manifest = open_manifest(self.folder, build) if manifest is None else manifest
@@ -78,7 +78,7 @@ class Run:
         except KeyError as error:
             folder = self.folder / VOCABULARY
             raise RunError(f"{error} is missing", RESTORE, location=folder) from None
-        except (DataError, RunError) as error:  # its location is the name of the file
+        except (DataError, RunError) as error:  # its location is a file name
             path = self.folder / VOCABULARY / error.template.location
             raise RunError.of(replace(error.template, location=str(path))) from None
 
@@ -93,15 +93,15 @@ class Run:
         if name is None:
             message = "no weights yet, since it was stopped before its first validation"
             raise RunError(message, f"Continue it with `seqloom resume {self.folder}`", location=self.folder)
-        with torch.inference_mode(False):  # even if the caller is in it: the weights can be trained on
+        with torch.inference_mode(False):  # even if the caller is in inference mode: the weights stay trainable
             model = self.build()
             load_weights(model, self.folder / name, self.device)
             return model.to(self.device).eval()
 
     def build(self) -> "GenerativeModel":
-        """The model before its weights are loaded: on `meta`, which needs no memory, if all parts are built in.
+        """The model before its weights are loaded; on `meta`, which takes no memory, if it has no user-defined part.
 
-        A user-defined part may hold constants that are in no file, so it is built as it was in training.
+        A user-defined part may hold constants that are in no file, so it is built as in training.
         """
         import torch
 
@@ -123,10 +123,10 @@ class Run:
         return scores
 
     def predict(self, texts: Sequence[str], *, attention: bool = False, **options: Any) -> "list[Answer]":
-        """An answer for each text, in order. If the run is about images, a text is the path of one.
+        """An answer for each text, in order. For a run about images, a text is the path of an image.
 
         If the run generates its answers, `attention` adds the attention weights, and `options` are keys of `decode`:
-        beam, n_best, temperature, prompt, ...
+        beam_size, n_best, temperature, prompt, ...
         """
         import torch
 
@@ -149,7 +149,7 @@ class Run:
         return answers
 
     def predictor(self, attention: bool, options: Mapping[str, object]) -> "Callable[[Sequence[str]], list[Answer]]":
-        """A function from a batch of texts to their answers. Options without use are an error."""
+        """A function from a batch of texts to their answers. Options that the run does not use are an error."""
         task = self.task
         if self.experiment.use is Use.DECODE:
             decode = self.decode_options(options)
@@ -161,14 +161,14 @@ class Run:
         return lambda texts: task.predict(self.model, texts, self.device)
 
     def generate(self, prompt: str = "", **options: Any) -> str:
-        """A text after the prompt; `options` are keys of `decode`: temperature, top_p, beam, length, seed, …"""
+        """A text after the prompt; `options` are keys of `decode`: temperature, top_p, max_length, seed, …"""
         return "".join(self.stream(prompt, **options))
 
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
         """The text of `generate`, chunk by chunk."""
         if self.experiment.use is not Use.GENERATE:
-            message, advice = f"a run of {self.manifest.task} can't write", f"Use `seqloom predict {self.folder}`"
-            raise UserError(message, advice, location=self.folder, code="cannot-write")
+            message = f"generating needs a language model, and this is a run of {self.manifest.task}"
+            raise UserError(message, f"Use `seqloom predict {self.folder}`", location=self.folder, code="cannot-write")
         decode = self.decode_options(options)
         with part_errors(self.experiment):
             for chunks in self.task.stream(self.model, [prompt], decode, decode.seed or 0, self.device):
@@ -189,9 +189,9 @@ class Run:
     ) -> "Evaluation":
         """Scores on other files; `details["data"]` of the result describes what was read.
 
-        decode: other values for keys of `decode`, if the run generates its answers: beam, ...
+        decode: other values for keys of `decode`, if the run generates its answers: beam_size, ...
         data: the format of these files, where it differs from the run's own: format, text, label, header,
-            label_separator, tag, source, target, max_characters; and on_bad_line, on_bad_image. None is to guess again.
+            label_separator, tag, source, target, max_characters; and on_bad_line, on_bad_image. None: it is guessed.
         """
         import torch
 
@@ -201,7 +201,8 @@ class Run:
         config = with_files(self.experiment, names, data or {})
         if decode:
             if self.experiment.use is not Use.DECODE:
-                message = f"{KeyName(f'decode.{next(iter(decode))}')} has no use, since {self.task.name} does not write"
+                key = KeyName(f"decode.{next(iter(decode))}")
+                message = f"{key} has no use, since {self.task.name} does not generate text"
                 raise UserError(message, location="evaluate")
             config = config.model_copy(update={"decode": decode_options(config, decode)})
         task = self.task_with(config)
@@ -222,7 +223,7 @@ def with_files(config: Experiment, files: Sequence[str], data: Mapping[str, Any]
     for name in data:
         key = all_keys().get(f"data.{name}")
         if key is None or not key.of_file:
-            message = f"{KeyName(f'data.{name}')} is the run's, and can't be said anew; {join_words(of_file)} can"
+            message = f"{KeyName(f'data.{name}')} is the run's and can't be changed; {join_words(of_file)} can"
             raise UserError(message, location="evaluate")
     # Validated without the run's other keys, which describe other files.
     section = experiment({"task": config.task, "data": {"train": files, "format": config.data.format, **data}}).data
@@ -239,7 +240,7 @@ def read_vocabulary(folder: Path, manifest: Manifest) -> dict[str, str]:
 def decode_options(config: Experiment, options: Mapping[str, object]) -> DecodeSection:
     """The `decode` section with other values for some keys.
 
-    A beam resets the run's temperature, and a temperature its beam; a beam of 1 and a temperature of 0 reset nothing.
+    A beam size other than 1 resets the run's temperature; a temperature other than 0 resets the run's beam size.
     """
     base = config.model_dump()["decode"] or {}
     for key, other, neutral in (("beam_size", "temperature", ("1",)), ("temperature", "beam_size", ("0", "0.0"))):

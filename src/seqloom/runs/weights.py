@@ -1,4 +1,4 @@
-"""Load the weights of a run into a model: all of them, of the right shape and type, and finite."""
+"""Load the weights of a run into a model, and check that they are complete, finite and of the right shape and type."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from seqloom.core.run_format import EXPERIMENT, RESTORE, cannot_read
 
 
 def load_weights(model: nn.Module, path: Path, device: torch.device) -> None:
-    """Give a model, which may be on `meta`, the weights of a file."""
+    """Load the weights in a file into a model, which may be on `meta`."""
     dtypes = {name: tensor.dtype for name, tensor in model.state_dict().items()}
     try:
         weights = load_file(path, device=str(device))
@@ -21,17 +21,17 @@ def load_weights(model: nn.Module, path: Path, device: torch.device) -> None:
                 actual, expected = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, dtypes[name]))
                 raise weights_mismatch(path, f"{name} is {actual}, expected {expected}")
             if not bool(tensor.isfinite().all()):
-                message = f"{name} has values that are not finite, so no answer can come of it"
+                message = f"{name} has values that are not finite, so the model can't predict"
                 advice = f"{RESTORE}, or train again with a lower {KeyName('train.lr')}"
                 raise RunError(message, advice, location=path)
         model.load_state_dict(weights, assign=True)
     except FileNotFoundError:  # the file existed when the folder was checked
-        message = "no longer there, since the run is learning and has found better"
+        message = "no longer there, since the run is training and saved better weights"
         raise RunError(message, "Try again", location=path) from None
     except OSError as error:
         raise cannot_read(path, error) from None
     except (SafetensorError, RuntimeError) as error:
-        reason = str(error).splitlines()[-1].strip().rstrip(".")  # torch's first line says only that it failed
+        reason = str(error).splitlines()[-1].strip().rstrip(".")  # the first line of torch's message names no cause
         raise weights_mismatch(path, reason) from None
 
 

@@ -1,4 +1,4 @@
-"""What a run would cost, measured on a few real steps; nothing is kept."""
+"""The cost of a run, estimated from a few steps on its data; nothing is saved."""
 
 import tempfile
 import time
@@ -16,13 +16,13 @@ from seqloom.training import checkpoints
 from seqloom.training.loop import Trainer
 from seqloom.training.session import Session, peak_memory
 
-STEPS = 12  # at most, spread over the epoch
-SECONDS = 20.0  # after which no further step is measured
+MAX_STEPS = 12
+MAX_SECONDS = 20.0  # no step begins after this
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The size and cost of a run. memory: peak bytes; first_batch: rows of the first batch as text."""
+    """The size and cost of a run. memory: peak bytes; first_batch: the first rows of the first batch, as text."""
 
     parameters: int
     steps: int
@@ -34,9 +34,9 @@ class Estimate:
 
 
 def estimate(session: Session, shown: int = 5) -> Estimate:
-    """Measure a few steps, an evaluation of each split, samples and a checkpoint, and multiply:
+    """Measure a few steps, an evaluation of each split, samples and a checkpoint, and extrapolate:
 
-    seconds = steps · step + validations · (valid + samples + checkpoint) + valid + test, and valid for an average
+    seconds = steps · step + validations · (valid + samples + checkpoint) + valid + test (+ valid for an average)
     """
     with part_errors(session.experiment):
         trainer = session.trainer([])
@@ -48,16 +48,16 @@ def estimate(session: Session, shown: int = 5) -> Estimate:
         steps_per_epoch = -(-len(trainer.items) // config.accumulate)
         validations = -(-trainer.total // (config.validate_every or steps_per_epoch))  # the last one at the end
         validation = evaluation["valid"] + elapsed(generate_samples, trainer) + elapsed(save_checkpoint, trainer)
-        all_seconds = trainer.total * seconds / steps + validations * validation + sum(evaluation.values())
+        total_seconds = trainer.total * seconds / steps + validations * validation + sum(evaluation.values())
         if config.average_checkpoints is not None:
-            all_seconds += evaluation["valid"]
+            total_seconds += evaluation["valid"]
         parameters, memory = sum(weight.numel() for weight in trainer.parameters), peak_memory(session.device)
-        all_tokens = round(trainer.total * tokens / steps)
-        return Estimate(parameters, trainer.total, all_tokens, all_seconds, memory, first_batch, trainer.model)
+        total_tokens = round(trainer.total * tokens / steps)
+        return Estimate(parameters, trainer.total, total_tokens, total_seconds, memory, first_batch, trainer.model)
 
 
 def time_steps(trainer: Trainer) -> tuple[float, int, int]:
-    """Seconds, tokens and number of a few steps after a warm-up, spread over the epoch, since lengths differ."""
+    """Seconds, tokens and number of a few steps after a warm-up step; over the whole epoch, since lengths differ."""
 
     def step(item: int) -> None:
         trainer.progress.item = item
@@ -66,19 +66,19 @@ def time_steps(trainer: Trainer) -> tuple[float, int, int]:
             torch.cuda.synchronize(trainer.device)
 
     last = max(0, len(trainer.items) - trainer.config.accumulate)
-    items = [round(last * i / STEPS) for i in range(STEPS)]
+    items = [round(last * i / MAX_STEPS) for i in range(MAX_STEPS)]
     step(items[0])
     tokens, start, steps = trainer.progress.tokens, time.monotonic(), 0
     for item in items:
         step(item)
         steps += 1
-        if time.monotonic() - start > SECONDS:
+        if time.monotonic() - start > MAX_SECONDS:
             break
     return time.monotonic() - start, trainer.progress.tokens - tokens, steps
 
 
 def elapsed(function: Callable[..., object], *args: object) -> float:
-    """How many seconds a call takes."""
+    """The seconds that a call takes."""
     start = time.monotonic()
     function(*args)
     return time.monotonic() - start

@@ -29,14 +29,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Reading(Event):
-    """The files are found, and are read next."""
+    """The files exist, and reading begins."""
 
     source: "DataSource"
 
 
 @dataclass(frozen=True)
 class Ready(Event):
-    """The data is read and the model is built; training begins next."""
+    """The data is read and the model is built; training has not begun."""
 
     session: "Session"
     model: "nn.Module"
@@ -51,7 +51,7 @@ class Start(Event):
     time: str
     device: str
     parameters: int
-    steps: int  # of the whole run; with batches by length, about
+    steps: int  # of the whole run; approximate if batches are grouped by length
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ NOT_LOGGED = (Reading, Ready, Tick, Saved)
 
 
 def jsonable(value: Any) -> Any:
-    """A value as JSON can hold it: a number that is not finite becomes a word.
+    """A value that JSON can hold: a number that is not finite becomes a string.
 
     >>> jsonable({"loss": math.nan, "steps": (1, 2)})
     {'loss': 'nan', 'steps': [1, 2]}

@@ -1,4 +1,4 @@
-"""Many points reduced to few, in one pass and bounded memory, with every peak and valley kept."""
+"""Reduce many points to few, in one pass and bounded memory, and keep every peak and valley."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -7,12 +7,13 @@ from typing import Generic, TypeAlias, TypeVar
 from seqloom.views.figure import Points
 
 Item = TypeVar("Item")
-Numbered: TypeAlias = tuple[int, float, float]  # index, x, y
+IndexedPoint: TypeAlias = tuple[int, float, float]  # index, x, y
+Bucket: TypeAlias = tuple[IndexedPoint, IndexedPoint]  # its lowest and its highest point
 
 
 class Downsampler:
-    """A curve received point by point, kept in at most `limit` points: the first, the last, and the lowest and highest
-    of each bucket of consecutive points.
+    """Reduces a curve, point by point, to at most `limit` points: the first, the last, and the lowest and highest of
+    each bucket of consecutive points.
 
     Points that are not finite are counted in `dropped` and left out.
 
@@ -28,8 +29,8 @@ class Downsampler:
         self.dropped = 0
         self._count = 0
         self._bucket_size = 1
-        self._buckets: list[tuple[Numbered, Numbered]] = []  # the lowest and the highest point of each
-        self._ends: tuple[Numbered, ...] = ()  # the first and the last point
+        self._buckets: list[Bucket] = []
+        self._ends: tuple[IndexedPoint, ...] = ()  # the first and the last point
 
     def add(self, x: float, y: float) -> None:
         if not (isfinite(x) and isfinite(y)):
@@ -39,7 +40,7 @@ class Downsampler:
         self._ends = (*self._ends[:1], point)
         if self._count % self._bucket_size == 0 and len(self._buckets) == (self.limit - 2) // 2:
             pairs = zip(self._buckets[::2], [*self._buckets[1::2], self._buckets[-1]], strict=False)
-            self._buckets = [_merge(one, other) for one, other in pairs]
+            self._buckets = [_merge(first, second) for first, second in pairs]
             self._bucket_size *= 2
         if self._count % self._bucket_size == 0:
             self._buckets.append((point, point))
@@ -51,9 +52,9 @@ class Downsampler:
         return tuple((x, y) for _, x, y in sorted({*self._ends}.union(*self._buckets)))
 
 
-def _merge(one: tuple[Numbered, Numbered], other: tuple[Numbered, Numbered]) -> tuple[Numbered, Numbered]:
-    low = other[0] if other[0][2] < one[0][2] else one[0]
-    high = other[1] if other[1][2] > one[1][2] else one[1]
+def _merge(first: Bucket, second: Bucket) -> Bucket:
+    low = second[0] if second[0][2] < first[0][2] else first[0]
+    high = second[1] if second[1][2] > first[1][2] else first[1]
     return low, high
 
 

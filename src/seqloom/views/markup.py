@@ -25,17 +25,17 @@ def element(name: str, *content: str, **attributes: str | float) -> str:
 
 def label(text: str, x: float, y: float, anchor: str = "start", class_: str = "") -> str:
     """Text in a drawing."""
-    kind = {"class_": class_} if class_ else {}
-    return element("text", escaped(text), x=x, y=y, text_anchor=anchor, **kind)
+    attributes = {"class_": class_} if class_ else {}
+    return element("text", escaped(text), x=x, y=y, text_anchor=anchor, **attributes)
 
 
 def tooltip(text: str) -> str:
-    """What a drawing shows when the pointer is over the element that contains this."""
+    """A title, which browsers show when the pointer is over the parent element."""
     return element("title", escaped(text))
 
 
 def text_width(text: str, size: float = 12) -> float:
-    """About how wide a text is, in pixels: a drawing can't ask the browser."""
+    """The approximate width of a text in pixels, since the font is known only to the browser."""
     widths = (
         1.0 if ord(letter) > 0x2E7F else 0.72 if letter.isupper() else 0.3 if letter in " .,:;il|'" else 0.61
         for letter in text

@@ -9,8 +9,8 @@ from seqloom.views.markup import element, label, text_width, tooltip
 from seqloom.views.svg_curves import draw_curves
 
 WIDTH = 460  # pixels, of curves and bars
-LONGEST_NAME = 22
-SLANT = 0.75  # how far a name at 45 degrees extends across and up, as a share of its length
+MAX_NAME = 22  # characters
+SLANT = 0.75  # width and height of a name at 45 degrees, as a share of its length
 
 # Okabe and Ito's colors, which most color-blind people can distinguish; in dark mode, lighter ones of the same hues.
 LIGHT = ("#0072b2", "#d55e00", "#00815e", "#b0568a", "#a87400", "#3f8fc4")
@@ -83,9 +83,9 @@ def preferred_width(drawing: Drawing) -> int:
     match drawing:
         case Grid():
             cell = _preferred_cell(drawing)
-            return round(_left(drawing) + cell * len(drawing.columns) + _overhang(drawing, cell) + 4)
+            return round(_left_margin(drawing) + cell * len(drawing.columns) + _overhang(drawing, cell) + 4)
         case Panels():  # at most seven in a row
-            return min(len(_labels(drawing)), 7) * (PANEL + GAP) - GAP if drawing.names else PANEL
+            return min(len(_panel_titles(drawing)), 7) * (PANEL + GAP) - GAP if drawing.names else PANEL
         case _:
             return WIDTH
 
@@ -112,25 +112,25 @@ def _bars(bars: Bars, width: int) -> tuple[int, str]:
     left = max(map(text_width, names), default=0.0) + 10
     right = width - max((text_width(rounded(value)) for _, value in bars.bars), default=0.0) - 10
     longest = max(map(abs, values), default=0.0) or 1.0
-    parts = [label(bars.unit, 0, 12)]
+    elements = [label(bars.unit, 0, 12)]
     for index, (name, value) in enumerate(zip(names, values, strict=True)):
         y, length = 24 + 21 * index, abs(value) / longest * (right - left)
         full_name, number = bars.bars[index][0], rounded(bars.bars[index][1])
         hover = tooltip(f"{one_line(full_name)}: {number}")
         bar = element("rect", hover, x=left, y=y, width=max(length, 1), height=15, rx=2, class_="cell f1")
-        parts += [label(name, left - 7, y + 12, "end", "strong"), bar, label(number, left + length + 6, y + 12)]
-    return 24 + 21 * len(names) + 4, "".join(parts)
+        elements += [label(name, left - 7, y + 12, "end", "strong"), bar, label(number, left + length + 6, y + 12)]
+    return 24 + 21 * len(names) + 4, "".join(elements)
 
 
 def _clipped(names: tuple[str, ...] | list[str]) -> list[str]:
-    return [clip(one_line(name), LONGEST_NAME) for name in names]
+    return [clip(one_line(name), MAX_NAME) for name in names]
 
 
 # Heat maps ------------------------------------------------------------------------------------------------------
 
 
 def _grid(grid: Grid, width: int) -> tuple[int, str]:
-    left, count = _left(grid), max(len(grid.columns), 1)
+    left, count = _left_margin(grid), max(len(grid.columns), 1)
     cell = min((width - left - _overhang(grid, _preferred_cell(grid)) - 4) / count, 68)
     height = min(cell, 44)
     names = _clipped(grid.columns)
@@ -138,29 +138,29 @@ def _grid(grid: Grid, width: int) -> tuple[int, str]:
     upright = longest <= cell - 4
     font_size = min(height - 1, 12.0)
     top = 44 if upright else 28 + longest * SLANT
-    parts = [label(f"{grid.row_axis} ↓   {grid.column_axis} →", 0, 12)]
+    elements = [label(f"{grid.row_axis} ↓   {grid.column_axis} →", 0, 12)]
     for index, name in enumerate(_clipped(grid.rows)):
         style = {"text_anchor": "end", "style": f"font-size:{font_size:.1f}px"}
-        parts.append(
+        elements.append(
             element("text", escaped(name), x=left - 7, y=top + height * (index + 0.5) + font_size / 3, **style)
         )
     for index, name in enumerate(names):
         x = left + cell * (index + 0.5)
         if upright:
-            parts.append(label(name, x, top - 8, "middle"))
+            elements.append(label(name, x, top - 8, "middle"))
         else:
-            turn = f"translate({x:.1f} {top - 6:.1f}) rotate(-45)"
+            rotation = f"translate({x:.1f} {top - 6:.1f}) rotate(-45)"
             style = {"style": f"font-size:{min(font_size, cell):.1f}px"}
-            parts.append(element("text", escaped(name), transform=turn, **style))
-    parts += [
-        _square(grid, row, column, left + cell * column, top + height * row, cell, height)
+            elements.append(element("text", escaped(name), transform=rotation, **style))
+    elements += [
+        _cell(grid, row, column, left + cell * column, top + height * row, cell, height)
         for row in range(len(grid.rows))
         for column in range(len(grid.columns))
     ]
-    return round(top + height * len(grid.rows) + 4), "".join(parts)
+    return round(top + height * len(grid.rows) + 4), "".join(elements)
 
 
-def _left(grid: Grid) -> float:
+def _left_margin(grid: Grid) -> float:
     return max(map(text_width, _clipped(grid.rows)), default=0.0) + 10
 
 
@@ -172,14 +172,14 @@ def _preferred_cell(grid: Grid) -> int:
 
 
 def _overhang(grid: Grid, cell: float) -> float:
-    """How far slanted names extend beyond the last column."""
+    """The width of slanted names beyond the last column."""
     widths = list(map(text_width, _clipped(grid.columns)))
     if max(widths, default=0.0) <= cell - 4:
         return 8
     return max(8, *(width * SLANT - cell * (len(widths) - index - 0.5) for index, width in enumerate(widths)))
 
 
-def _square(grid: Grid, row: int, column: int, x: float, y: float, width: float, height: float) -> str:
+def _cell(grid: Grid, row: int, column: int, x: float, y: float, width: float, height: float) -> str:
     value, opacity = grid.values[row][column], 0.04 + 0.96 * grid.shade(row, column)
     names = f"{grid.row_axis} {one_line(grid.rows[row])}, {grid.column_axis} {one_line(grid.columns[column])}"
     gap, color = 2 if width > 24 else 0.5, 2 if grid.diagonal == "special" and row != column else 1
@@ -191,21 +191,21 @@ def _square(grid: Grid, row: int, column: int, x: float, y: float, width: float,
     if grid.cells == "shades" or font_size < 8 or height < 15 or (value == 0 and len(grid.rows) > 12):
         return square
     middle = {"x": x + (width - gap) / 2, "y": y + (height - gap) / 2 + font_size / 3}
-    kind = "on-dark under" if opacity > 0.55 else "strong under"
-    style = {"text_anchor": "middle", "class_": kind, "style": f"font-size:{font_size:.1f}px"}
+    css_class = "on-dark under" if opacity > 0.55 else "strong under"
+    style = {"text_anchor": "middle", "class_": css_class, "style": f"font-size:{font_size:.1f}px"}
     return square + element("text", escaped(number), **middle, **style)
 
 
 # Image panels ---------------------------------------------------------------------------------------------------
 
-PANEL, GAP, NAME = 120, 12, 20  # pixels: the width of a panel, between two, and the height of its name
-MASK_OPACITY = 0.82  # how dark a region of weight 0 is
+PANEL, GAP, NAME = 120, 12, 20  # pixels: the width of a panel, the gap between panels, the height of a title
+MASK_OPACITY = 0.82  # of a region of weight 0
 
 
 def _panels(panels: Panels, width: int) -> tuple[int, str]:
-    labels, height = _labels(panels), _panel_height(panels)
+    titles, height = _panel_titles(panels), _panel_height(panels)
     per_row = max((width + GAP) // (PANEL + GAP), 1)
-    definition, image = "", ""  # the picture is in the file once, and is shown by each panel
+    definition, image = "", ""  # the file holds the picture once, and each panel refers to it
     if panels.picture is not None:
         uri = panels.picture.uri
         name = f"picture-{hashlib.sha256(uri.encode()).hexdigest()[:12]}"
@@ -214,18 +214,18 @@ def _panels(panels: Panels, width: int) -> tuple[int, str]:
             size["style"] = "image-rendering:pixelated"
         definition = element("defs", element("image", id=name, href=uri, preserveAspectRatio="none", **size))
         image = element("use", href=f"#{name}", y=NAME)
-    parts = [definition]
-    first = len(labels) - len(panels.names)  # 1 if the plain picture comes first
-    for index, name in enumerate(labels):
+    elements = [definition]
+    first = len(titles) - len(panels.names)  # 1 if the plain picture comes first
+    for index, name in enumerate(titles):
         x, y = (PANEL + GAP) * (index % per_row), (NAME + height + GAP) * (index // per_row)
         letters = max(round(PANEL / max(text_width(name), 1) * len(name)), 1)
         title = label(clip(name, letters), 0, 13, class_="strong" if index >= first else "")
         regions = _regions(panels, index - first, height) if index >= first else ""
-        parts.append(element("g", title, image, regions, transform=f"translate({x} {y})"))
-    return (NAME + height + GAP) * -(-len(labels) // per_row), "".join(parts)
+        elements.append(element("g", title, image, regions, transform=f"translate({x} {y})"))
+    return (NAME + height + GAP) * -(-len(titles) // per_row), "".join(elements)
 
 
-def _labels(panels: Panels) -> list[str]:
+def _panel_titles(panels: Panels) -> list[str]:
     return ["picture"] * (panels.picture is not None) + [one_line(name) for name in panels.names]
 
 
@@ -235,7 +235,7 @@ def _panel_height(panels: Panels) -> int:
 
 
 def _regions(panels: Panels, panel: int, height: int) -> str:
-    """A mask over the picture, thin where the weight is large; without a picture, the weights themselves."""
+    """A black mask over the picture, more transparent where the weight is larger; without a picture, the weights."""
     rows, columns = panels.shape
     squares = []
     for row, weights in enumerate(panels.weights[panel]):
@@ -245,6 +245,6 @@ def _regions(panels: Panels, panel: int, height: int) -> str:
             name = f"{one_line(panels.names[panel])}, row {row + 1}, column {column + 1}: {rounded(weight)}"
             box = {"x": PANEL * column / columns, "y": NAME + height * row / rows}
             box |= {"width": PANEL / columns, "height": height / rows}
-            kind = "cell crisp mask" if panels.picture else "cell crisp f1"
-            squares.append(element("rect", tooltip(name), **box, class_=kind, fill_opacity=f"{opacity:.3f}"))
+            css_class = "cell crisp mask" if panels.picture else "cell crisp f1"
+            squares.append(element("rect", tooltip(name), **box, class_=css_class, fill_opacity=f"{opacity:.3f}"))
     return "".join(squares)

@@ -41,7 +41,7 @@ def test_an_empty_row_gets_the_prior_answer() -> None:
 def test_values_of_a_whole_row() -> None:
     head = Pooled("mean", GaussianLikelihood(5, 2))
     target = torch.randn(3, 2)
-    normal = head.head.distribution(head.summary(Y, LENGTHS))
+    normal = head.head.distribution(head.pooled_step(Y, LENGTHS))
     loss = head.loss(Y, target, LENGTHS)
     torch.testing.assert_close(loss.total, -normal.log_prob(target.unsqueeze(1)).sum())
     assert loss.count == 6

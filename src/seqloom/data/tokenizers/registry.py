@@ -55,7 +55,7 @@ def first_characters(texts: Iterable[str], characters: int) -> Iterator[str]:
 
 
 def read(text: str, location: object) -> Tokenizer:
-    """The tokenizer in a file; nothing is used but what its kind parameters."""
+    """The tokenizer in a file; nothing is used but what its kind learned."""
     if len(text) > MAX_BYTES:
         raise damaged(location, f"a tokenizer of more than {MAX_BYTES // 2**20} MiB")
     try:

@@ -1,6 +1,6 @@
 """`nn.MultiheadAttention` to and from self- and cross-attention.
 
-torch keeps the maps of query, key and value in one matrix if their sizes agree, otherwise in three:
+torch keeps the projections of query, key and value in one matrix if their input sizes agree, otherwise in three:
 
     in_proj_weight = [W_q; W_k; W_v]     or     q_proj_weight, k_proj_weight, v_proj_weight
 """
@@ -24,7 +24,7 @@ def attention_from_torch(module: nn.MultiheadAttention) -> SelfAttention | Cross
 
 
 def self_attention_from_torch(module: nn.MultiheadAttention, *, causal: bool = False) -> SelfAttention:
-    """Self-attention. causal: each step sees itself and earlier ones, which torch says by a mask in each call.
+    """Self-attention. causal: each step sees only itself and earlier steps; torch takes a mask in each call instead.
 
     >>> theirs = nn.MultiheadAttention(8, 2, batch_first=True)
     >>> ours, x = self_attention_from_torch(theirs, causal=True), torch.randn(1, 5, 8)
@@ -55,7 +55,7 @@ def cross_attention_from_torch(module: nn.MultiheadAttention) -> CrossAttention:
 
 
 def weights_from_torch(module: nn.MultiheadAttention) -> dict[str, Tensor | None]:
-    """The weights under seqloom's names. Here all keys and values come from one memory."""
+    """The weights under seqloom's names. In seqloom, keys and values come from the same memory."""
     kind = type(module).__name__
     if module.kdim != module.vdim:
         sizes = f"kdim={module.kdim} and vdim={module.vdim}"
@@ -108,12 +108,12 @@ def weights_to_torch(layer: MultiHeadAttention) -> dict[str, Tensor | None]:
 
 
 def has_bias(layer: MultiHeadAttention) -> bool:
-    """Whether its maps have biases: all do, or none."""
+    """Whether the projections have biases: all do, or none."""
     return layer.output.bias is not None
 
 
 def check_layer(layer: SelfAttention | CrossAttention) -> None:
-    """Softmax over heads that divide the size, without a window. (`refusals` checks scores and rotary positions.)"""
+    """Refuse a layer that `nn.MultiheadAttention` can't express. (`refusals` checks scores and rotary positions.)"""
     head_size, theirs = layer.attention.score.key_size, "nn.MultiheadAttention"
     if layer.kv_heads != layer.heads:
         heads = f"it has {layer.kv_heads} key heads for {layer.heads} heads"

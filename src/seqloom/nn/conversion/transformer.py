@@ -3,8 +3,8 @@
     nn.TransformerEncoderLayer    attention, feed-forward
     nn.TransformerDecoderLayer    attention, attention to a memory, feed-forward
 
-Each of these sublayers has a residual connection; the first has torch's norm1 and dropout1, the second norm2 and
-dropout2, and so on. `norm_first` is `PreNorm`, otherwise `PostNorm`. `nn.TransformerEncoder` and
+Each sublayer has a residual connection; torch's norm1 and dropout1 belong to the first, norm2 and dropout2 to the
+second, and so on. With `norm_first` the connection is `PreNorm`, otherwise `PostNorm`. `nn.TransformerEncoder` and
 `nn.TransformerDecoder` are N layers and an optional last norm.
 """
 
@@ -38,11 +38,11 @@ TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2. As a module, torch's fast path would take it for the exact GELU."""
+    """x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2. torch's fast path takes an `nn.GELU` for the exact one."""
     return F.gelu(x, approximate="tanh")
 
 
-# The activations that torch's layers keep as functions.
+# Activations that torch's layers hold as functions, not as modules.
 FUNCTIONS: Mapping[Callable[..., Tensor], str] = {F.relu: "relu", F.gelu: "gelu", gelu_tanh: "gelu-tanh"}
 
 # From torch -------------------------------------------------------------------------------------------------------
@@ -103,16 +103,16 @@ def activation_from_torch(function: Callable[[Tensor], Tensor]) -> nn.Module:
         return deepcopy(function)
     if function not in FUNCTIONS:
         name = f"the activation {getattr(function, '__name__', function)}"
-        why = "of functions, from_torch knows F.relu and F.gelu; give torch a module, such as nn.SiLU()"
-        raise NoEquivalent(name, "seqloom", why)
+        reason = "of functions, from_torch knows F.relu and F.gelu; give torch a module, such as nn.SiLU()"
+        raise NoEquivalent(name, "seqloom", reason)
     return activation(FUNCTIONS[function])
 
 
 def norm_from_torch(module: nn.Module) -> LayerNorm:
     """Layer norm with a learned scale, with or without a shift."""
     if type(module) is not nn.LayerNorm or not module.elementwise_affine or len(module.normalized_shape) > 1:
-        why = "from_torch knows nn.LayerNorm over the last dimension, with a learned scale"
-        raise NoEquivalent(f"the norm {module}", "seqloom", why)
+        reason = "from_torch knows nn.LayerNorm over the last dimension, with a learned scale"
+        raise NoEquivalent(f"the norm {module}", "seqloom", reason)
     (size,), eps, bias = module.normalized_shape, module.eps, module.bias is not None
     return build_with_weights(lambda: LayerNorm(size, eps=eps, bias=bias), module.state_dict())
 
@@ -162,8 +162,8 @@ def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.Transformer
     layers = []
     for block in blocks if norm is not None else [*blocks, last]:
         if not isinstance(block, Stack):
-            why = f"torch's Transformer is layers and a last norm, and it holds a {type(block).__name__}"
-            raise no_equivalent(stack, why)
+            reason = f"torch's Transformer is layers and a last norm, and it holds a {type(block).__name__}"
+            raise no_equivalent(stack, reason)
         layers.append(block_to_torch(block))
     if len({type(layer) for layer in layers}) > 1:
         raise no_equivalent(stack, "some of its blocks attend to a memory and some don't")
@@ -177,7 +177,7 @@ def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.Transformer
 
 
 def read_block(stack: Stack) -> Block:
-    """The sublayers of a block, which must be those of a layer of torch."""
+    """The sublayers of a block; an error if no layer of torch has the same."""
     theirs = "a layer of torch's Transformer"
     orders = {type(residual) for residual in stack.sublayers().values()}
     if orders not in ({PreNorm}, {PostNorm}):
@@ -209,23 +209,23 @@ def read_block(stack: Stack) -> Block:
 
 
 def check_sizes(stack: Stack, block: Block) -> None:
-    """One size, one number of heads, biases everywhere or nowhere."""
+    """Refuse a block of several sizes or numbers of heads, or with biases in some modules only."""
     if block.cross is not None and block.cross.memory_size != stack.input_size:
         sizes = f"{block.cross.memory_size}, its own {stack.input_size}"
-        why = f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same"
-        raise no_equivalent(stack, why)
+        reason = f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same"
+        raise no_equivalent(stack, reason)
     if block.cross is not None and block.cross.heads != block.attention.heads:
         heads = f"{block.attention.heads} heads for itself and {block.cross.heads} for its memory"
         raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
     biases = {has_bias(layer) for layer in (block.attention, block.cross) if layer is not None}
     biases |= {module.bias is not None for module in (block.feed_forward.widen, *block.norms)}
     if len(biases) > 1:
-        why = "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
-        raise no_equivalent(stack, why)
+        reason = "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
+        raise no_equivalent(stack, reason)
 
 
 def activation_to_torch(module: nn.Module) -> Callable[[Tensor], Tensor]:
-    """A function where torch has a fast path for it, otherwise a copy of the module."""
+    """A function if torch has a fast path for it, otherwise a copy of the module."""
     if isinstance(module, nn.GELU):
         return gelu_tanh if module.approximate == "tanh" else F.gelu
     return F.relu if isinstance(module, nn.ReLU) else deepcopy(module)

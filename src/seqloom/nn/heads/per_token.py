@@ -32,8 +32,8 @@ class PerToken(ClassHead):
              = Σ_t −(1 − ε) log p(target_t | y_t) − ε/K Σ_k log p(k | y_t)     with label smoothing ε, in training mode
 
     tied: the embedding whose matrix is W (see `TiedLinear`)
-    smoothing: ε (Szegedy et al. 2016; 0.1 in Vaswani et al. 2017). In eval mode the loss is the plain one, so that a
-        perplexity is the model's own.
+    smoothing: ε (Szegedy et al. 2016; 0.1 in Vaswani et al. 2017). The loss in eval mode is not smoothed, so that its
+        exponential is the perplexity.
 
     `predict` returns the most likely class, and PADDING (−1) beyond a row's length.
 
@@ -81,9 +81,9 @@ class LabelsPerToken(ClassHead):
 
         loss = Σ_t Σ_k −target_tk log p(k | y_t) − (1 − target_tk) log(1 − p(k | y_t))        over real steps
 
-    The count is of real steps, not of labels: the mean is −log p of a step's whole set, in the unit of `PerToken`.
+    The count is of steps, not of labels: the mean loss is −log p of all labels of a step, as in `PerToken`.
 
-    threshold: a label is predicted where p is at least this; none is beyond a row's length
+    threshold: a label is predicted if p is at least this; no label is predicted beyond a row's length
 
     >>> head = LabelsPerToken(4, labels=3)
     >>> head.predict(torch.randn(2, 5, 4)).shape

@@ -13,9 +13,9 @@ from seqloom.nn.record import scope
 class Pooled(Head):
     """head(pool(y)): scores, target and prediction have no time axis.
 
-    A row without a real step pools to zeros and has a prediction too: an empty text has a class.
+    A row of length 0 pools to zeros and has a prediction too: an empty text has a class.
 
-    pool: "last", "mean", "max", "attention", or a pool
+    pool: the name of a pool in `POOLS`, or a pool
 
     >>> from seqloom.nn.heads import SquaredError
     >>> head = Pooled("mean", SquaredError(4, outputs=2))
@@ -32,21 +32,21 @@ class Pooled(Head):
             expected = f"{self.pool.output_size}, the width of the pool's output"
             raise ArgumentError(type(self).__name__, "head", f"input_size {head.input_size}", expected)
 
-    def summary(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch 1 dim"]:
+    def pooled_step(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch 1 dim"]:
         """The pooled vector, as the only step of a sequence."""
         with scope("pool"):
             return self.pool(y, lengths).unsqueeze(1)  # type: ignore[no-any-return]
 
     def forward(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch scores"]:
-        return self.head(self.summary(y, lengths)).squeeze(1)  # type: ignore[no-any-return]
+        return self.head(self.pooled_step(y, lengths)).squeeze(1)  # type: ignore[no-any-return]
 
     def loss(self, y: Vectors, target: Shaped[Tensor, "batch *outputs"], lengths: Lengths = None) -> Loss:
-        scores = self.head.scores(self.summary(y, lengths), None)
+        scores = self.head.scores(self.pooled_step(y, lengths), None)
         target = self.head.check_target(type(self).__name__, target, scores.squeeze(1), None)
         return self.head.loss_from_scores(scores, target.unsqueeze(1), None)
 
     def predict(self, y: Vectors, lengths: Lengths = None) -> Shaped[Tensor, "batch *outputs"]:
-        return self.head.predict(self.summary(y, lengths)).squeeze(1)
+        return self.head.predict(self.pooled_step(y, lengths)).squeeze(1)
 
 
 class PooledClassHead(Pooled):
@@ -55,7 +55,7 @@ class PooledClassHead(Pooled):
     head: ClassHead
 
     def probabilities(self, y: Vectors, lengths: Lengths = None) -> Float[Tensor, "batch classes"]:
-        return self.head.probabilities(self.summary(y, lengths)).squeeze(1)
+        return self.head.probabilities(self.pooled_step(y, lengths)).squeeze(1)
 
     def init_bias_from_prior(self, prior: Shaped[Tensor, " classes"]) -> None:
         self.head.init_bias_from_prior(prior)
@@ -64,7 +64,7 @@ class PooledClassHead(Pooled):
 class PerSequence(PooledClassHead):
     """One class for each row: p(k | y) = softmax(W pool(y) + b)_k, loss Σ −log p(target | y), count: rows.
 
-    smoothing: of labels, in training mode, as in `PerToken`
+    smoothing: label smoothing in training mode, as in `PerToken`
 
     >>> head = PerSequence(4, classes=3, pool="max")
     >>> y, lengths = torch.randn(2, 5, 4), torch.tensor([5, 2])
