@@ -59,9 +59,9 @@ def test_weights_are_averaged_in_float64(tmp_path: Path) -> None:
         trainer.step()
         checkpoints.save(tmp_path, trainer)
         seen.append({name: tensor.clone() for name, tensor in trainer.model.state_dict().items()})
-    found = mean_weights([checkpoint_path(tmp_path, step) for step in (1, 2, 3)])
-    assert list(found) == sorted(seen[0])
-    for name, tensor in found.items():
+    mean = mean_weights([checkpoint_path(tmp_path, step) for step in (1, 2, 3)])
+    assert list(mean) == sorted(seen[0])
+    for name, tensor in mean.items():
         exact = torch.stack([each[name].double() for each in seen]).mean(dim=0)
         assert tensor.dtype == seen[0][name].dtype
         torch.testing.assert_close(tensor, exact.to(tensor.dtype), rtol=0, atol=0)

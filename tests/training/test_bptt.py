@@ -38,8 +38,8 @@ def test_gradients_are_the_untruncated_ones_where_k_covers_the_text(arch: str) -
         loss = loss + model.head.loss(y, tokens[:, t + 1 : t + 2]).total
     loss.backward()
     assert total == pytest.approx(loss.item(), abs=1e-9)
-    for weight, found in zip(model.parameters(), cut, strict=True):
-        torch.testing.assert_close(found, weight.grad, atol=1e-10, rtol=1e-8)
+    for weight, gradient in zip(model.parameters(), cut, strict=True):
+        torch.testing.assert_close(gradient, weight.grad, atol=1e-10, rtol=1e-8)
 
 
 @pytest.mark.parametrize("arch", ["rnn", "lstm", "gru"])
@@ -61,8 +61,8 @@ def test_the_cut_gradient_is_that_of_a_detached_state() -> None:
     model.head.loss(y, tokens[:, 1:6]).total.backward()
     y, _ = model(tokens[:, 5:12], None, state.detach())
     model.head.loss(y, tokens[:, 6:13]).total.backward()
-    for weight, found in zip(model.parameters(), cut, strict=True):
-        torch.testing.assert_close(found, weight.grad, atol=1e-12, rtol=1e-10)
+    for weight, gradient in zip(model.parameters(), cut, strict=True):
+        torch.testing.assert_close(gradient, weight.grad, atol=1e-12, rtol=1e-10)
 
 
 def test_a_state_is_carried_within_an_epoch_only() -> None:

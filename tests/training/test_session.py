@@ -149,8 +149,8 @@ def test_the_matching_file_of_several_is_used(tmp_path: Path) -> None:
 
 def test_a_corpus_needs_no_file(tmp_path: Path) -> None:
     interrupt(tiny("classify", train={"steps": 4, "validate_every": 2}), tmp_path / "run")
-    found = with_data(Run(tmp_path / "run").experiment, tmp_path / "run", [])
-    assert (found.data.corpus, found.data.train) == ("numbers", ())
+    config = with_data(Run(tmp_path / "run").experiment, tmp_path / "run", [])
+    assert (config.data.corpus, config.data.train) == ("numbers", ())
 
 
 def test_data_that_give_another_vocabulary_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
