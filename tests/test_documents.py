@@ -29,9 +29,9 @@ def test_a_mistake_is_reported_at_its_line_in_the_page(tmp_path: Path) -> None:
 
 def test_a_quote_that_the_package_no_longer_says_is_reported_at_its_line(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("A page.\n\n```py\nhidden = output * torch.tanh(cell)\n```\n")
+    page.write_text("A page.\n\n```py\nh = o * torch.tanh(c)\n```\n")
     execute(page, tmp_path)
-    page.write_text("A page.\n\n```py\nhidden = output * torch.sinh(cell)\n```\n")
+    page.write_text("A page.\n\n```py\nh = o * torch.sinh(c)\n```\n")
     with pytest.raises(ValueError, match=r"page\.md:3: this is not in the package any more"):
         execute(page, tmp_path)
 
