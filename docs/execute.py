@@ -2,15 +2,15 @@
 
     python docs/execute.py docs/tour/*.md
 
-runs each page in a temporary folder, and copies what it saves in `pictures/` beside the page. The tests run every page
-too.
+runs each page in a temporary folder, and copies the pictures that it saves to `pictures/` in the page's folder. The
+tests run every page too. What is done with a block depends on its language:
 
-python   Runs, all in one namespace. A block whose first line is a comment with the name of a file, `# my_cell.py`, is
-         written to that file instead; blocks of one name follow each other in it.
-toml     With such a first line it is written to a file too.
-sh       Commands of seqloom, which run in this process; a command that fails is an error.
-text     Directly after an sh block it quotes lines of what the commands printed, numbers aside.
-py       Is not run: it quotes the package, word for word (indentation aside).
+python   The block is run; all blocks of a page share a namespace. If its first line is a comment with a file name, such
+         as `# my_cell.py`, the block is written to that file instead; later blocks with the same name are appended.
+toml     A block with such a first line is written to that file.
+sh       The block has seqloom commands, which run in this process; a command that fails is an error.
+text     Directly after an sh block, each line must equal a line that the commands printed, except for numbers.
+py       The block is not run: it must equal lines of the package, except for the indentation.
 """
 
 import contextlib
@@ -46,8 +46,8 @@ FILE = re.compile(r"# ([\w-]+\.(?:py|toml))\n")
 class Block(NamedTuple):
     """A block of code on a page.
 
-    line: of the page, of its fence; its code begins on the next
-    after: the language of the block before it, if no heading or text is between them
+    line: the line of the page on which its fence is; the code begins on the next line
+    after: the language of the previous block, if no heading or text is between the two
     """
 
     language: str
@@ -57,17 +57,17 @@ class Block(NamedTuple):
 
 
 def blocks(page: Path) -> list[Block]:
-    """Every block of code on the page."""
-    found: list[Block] = []
-    before = ""
+    """All blocks of code of the page."""
+    result: list[Block] = []
+    previous = ""
     for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
         if token.type == "fence" and token.map:
             language = (token.info.split() or [""])[0]
-            found.append(Block(language, token.content, token.map[0] + 1, before))
-            before = language
+            result.append(Block(language, token.content, token.map[0] + 1, previous))
+            previous = language
         elif token.type == "inline":
-            before = ""
-    return found
+            previous = ""
+    return result
 
 
 def runs(page: Path) -> bool:
@@ -77,20 +77,18 @@ def runs(page: Path) -> bool:
 
 @contextlib.contextmanager
 def reproducible() -> Iterator[None]:
-    """The same code draws the same bytes, in one look: numbers, identifiers and date within an SVG are fixed."""
+    """Fix seed, threads, style, and the identifiers and date of an SVG: the same code draws the same bytes."""
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # sums in one order
-    look = matplotlib.rc_params_from_file(HERE / "pictures.mplstyle", use_default_template=False)
-    with matplotlib.rc_context({**look, "svg.hashsalt": "seqloom"}), patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):
+    torch.set_num_threads(1)  # fixes the order of sums
+    style = matplotlib.rc_params_from_file(HERE / "pictures.mplstyle", use_default_template=False)
+    with matplotlib.rc_context({**style, "svg.hashsalt": "seqloom"}), patch.dict(os.environ, SOURCE_DATE_EPOCH="0"):
         yield
     pyplot.close("all")
 
 
 @contextlib.contextmanager
 def working_in(folder: Path) -> Iterator[None]:
-    """Within: the folder is the current one, and modules are imported from it. After: they, and the parts that were
-    registered, are forgotten.
-    """
+    """Change to the folder and import modules from it; at the end remove them and the parts that were registered."""
     parts, modules = user_defined_parts(), set(sys.modules)
     with contextlib.chdir(folder), patch.object(sys, "path", [str(folder), *sys.path]):
         try:
@@ -104,7 +102,7 @@ def working_in(folder: Path) -> Iterator[None]:
 
 
 def execute(page: Path, folder: Path) -> None:
-    """Run the blocks of a page in `folder`, which gets a `pictures/` to save in."""
+    """Run the blocks of a page in `folder`; the page saves its pictures in `folder/pictures`."""
     page, folder = page.resolve(), folder.resolve()
     namespace: dict[str, object] = {"__name__": "__main__"}
     written: set[str] = set()
@@ -112,12 +110,12 @@ def execute(page: Path, folder: Path) -> None:
     (folder / "pictures").mkdir(exist_ok=True)
     with working_in(folder), reproducible():
         for block in blocks(page):
-            where, named = f"{page}:{block.line}", FILE.match(block.code)
-            if block.language in ("python", "toml") and named:
-                with Path(named[1]).open("a" if named[1] in written else "w", encoding="utf-8") as file:
+            where, file_name = f"{page}:{block.line}", FILE.match(block.code)
+            if block.language in ("python", "toml") and file_name:
+                with Path(file_name[1]).open("a" if file_name[1] in written else "w", encoding="utf-8") as file:
                     file.write(block.code)
-                written.add(named[1])
-            elif block.language == "python":  # below empty lines, so that a traceback's line is the page's
+                written.add(file_name[1])
+            elif block.language == "python":  # after empty lines, so that a traceback has the page's line numbers
                 exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
             elif block.language == "sh":
                 printed = run_commands(where, block.code)
@@ -128,22 +126,22 @@ def execute(page: Path, folder: Path) -> None:
 
 
 def run_commands(where: str, code: str) -> str:
-    """Run commands of seqloom one after another; what they print."""
+    """Run seqloom commands one after another; return what they print."""
     output = io.StringIO()
     for line in code.replace("\\\n", " ").splitlines():
         program, *words = shlex.split(line, comments=True) or [""]
         if program not in ("seqloom", ""):
             raise ValueError(f"{where}: {program} is no command that a page may run")
         with contextlib.redirect_stdout(output):
-            ended = main(words) if program else 0
-        if ended:
-            raise ValueError(f"{where}: exit code {ended}: {line}")
+            exit_code = main(words) if program else 0
+        if exit_code:
+            raise ValueError(f"{where}: exit code {exit_code}: {line}")
     print(output.getvalue(), end="")
     return output.getvalue()
 
 
 def check_output(where: str, quote: str, printed: str) -> None:
-    """Each line of the quote is one of those printed, if numbers and white space are left out."""
+    """Check that each line of the quote was printed, apart from numbers and white space."""
     lines = {comparable(line) for line in printed.splitlines()}
     for line in quote.splitlines():
         if comparable(line) not in lines:
@@ -151,7 +149,7 @@ def check_output(where: str, quote: str, printed: str) -> None:
 
 
 def comparable(line: str) -> str:
-    """A line without what differs from run to run.
+    """The line without what differs between runs.
 
     >>> comparable("run_a  0.974  3 MiB"), comparable("─────")
     ('run_a # # MiB', '─')
@@ -161,12 +159,12 @@ def comparable(line: str) -> str:
 
 @cache
 def sources() -> list[str]:
-    """Of the package, file by file."""
+    """The source of each file of the package."""
     return [path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 def check_quote(where: str, quote: str) -> None:
-    """What a page quotes is what the package says."""
+    """Check that the package contains the quote."""
     indented = [textwrap.indent(quote.strip("\n"), " " * width) + "\n" for width in (0, 4, 8, 12)]
     if not any(text in source for text in indented for source in sources()):
         raise ValueError(f"{where}: this is not in the package any more, word for word:\n{quote}")
