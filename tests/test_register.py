@@ -601,8 +601,8 @@ def test_a_cell_that_can_t_be_built_so_large_is_one_sentence(capsys: pytest.Capt
     register.cell("mine", Small)
     words = ["--data.examples", "60", "--train.steps", "9", "--device", "cpu"]
     assert main(["train", "classify", "--model", "mine", *words, "--model.hidden", "200"]) == 2
-    assert f"{HERE}:" in (said := capsys.readouterr().err)
-    assert "ValueError: at most 100 units. Correct it.\n" in said
+    assert f"{HERE}:" in (errors := capsys.readouterr().err)
+    assert "ValueError: at most 100 units. Correct it.\n" in errors
 
 
 @pytest.mark.usefixtures("forget_parts")

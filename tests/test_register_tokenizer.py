@@ -40,18 +40,18 @@ def trained(kind: str, **more: Any) -> Tokenizer:
 
 
 def test_it_is_trained_saved_and_read() -> None:
-    made = trained("blanks")
-    assert isinstance(made, Blanks)
-    assert made.kind == "blanks"
-    assert json.loads(made.to_json())["tokenizer"] == "blanks"
-    again = Tokenizer.from_json(made.to_json())
+    tokenizer = trained("blanks")
+    assert isinstance(tokenizer, Blanks)
+    assert tokenizer.kind == "blanks"
+    assert json.loads(tokenizer.to_json())["tokenizer"] == "blanks"
+    again = Tokenizer.from_json(tokenizer.to_json())
     assert type(again) is Blanks
-    assert again.encode("a dog runs").tolist() == made.encode("a dog runs").tolist()
+    assert again.encode("a dog runs").tolist() == tokenizer.encode("a dog runs").tolist()
     assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
-    assert made.unknown_in("a mouse") == ["mouse"]
-    told = detokenizer(made)
-    ids = made.encode("a cat  runs home\n").tolist()
-    assert [told.add(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
+    assert tokenizer.unknown_in("a mouse") == ["mouse"]
+    text_of = detokenizer(tokenizer)
+    ids = tokenizer.encode("a cat  runs home\n").tolist()
+    assert [text_of.add(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
 
 
 @pytest.mark.parametrize("task", ["classify", "translate", "language", "caption"])

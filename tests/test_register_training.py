@@ -59,23 +59,23 @@ def test_a_killed_run_goes_on_bit_for_bit() -> None:
 
 
 def test_they_are_names_in_a_config_file_and_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = experiment({"task": "tag", "data": TINY["data"], "train": TINY["train"]})
-    Path("tag.toml").write_text(to_toml(chosen), encoding="utf-8")
+    config = experiment({"task": "tag", "data": TINY["data"], "train": TINY["train"]})
+    Path("tag.toml").write_text(to_toml(config), encoding="utf-8")
     assert 'optimizer = "drift"' in Path("tag.toml").read_text(encoding="utf-8")
     assert main(["train", "--config", "tag.toml", "--size", "tiny", "--train.steps", "2", "--out", "run"]) == 0
     assert seqloom.load("run").experiment.train.schedule == "sawtooth"
     assert main(["train", "tag", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "drift, drift-with-momentum" in told
-    assert "sawtooth" in told
+    help_text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "drift, drift-with-momentum" in help_text
+    assert "sawtooth" in help_text
     with pytest.raises(ConfigError, match=r"train\.optimizer is 'drfit'; .*adamw, drift, .* Did you mean drift\?"):
         experiment({"task": "tag", "train": {"optimizer": "drfit"}})
 
 
 def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
-    kept = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "weight_decay": 0.1}
-    train = experiment({"task": "tag", "train": {"optimizer": "drift", **kept}}).train
-    assert {name: getattr(train, name) for name in kept} == kept
+    keys = {"momentum": 0.8, "beta1": 0.7, "beta2": 0.8, "epsilon": 1e-5, "l2": 0.1, "weight_decay": 0.1}
+    train = experiment({"task": "tag", "train": {"optimizer": "drift", **keys}}).train
+    assert {name: getattr(train, name) for name in keys} == keys
     train = experiment({"task": "tag", "train": {"schedule": "sawtooth", "min_lr_ratio": 0.1, "halve_every": 2}}).train
     assert (train.min_lr_ratio, train.halve_every) == (0.1, 2)
     with pytest.raises(ConfigError, match=r"min_lr_ratio has no use with train\.schedule halve; .* cosine, sawtooth"):

@@ -160,10 +160,10 @@ def test_a_null_byte_does_not_parse() -> None:
 
 
 def raises(line: int, what: str, why: str = "") -> str:
-    said = f": {why}" if why else ""
+    reason = f": {why}" if why else ""
     advice = "Correct it (SEQLOOM_DEBUG=1 shows the traceback)"
     stop = "" if why.endswith("…") else "."
-    return f"my_parts.py:{line}: importing it raised {what}{said}{stop} {advice}."
+    return f"my_parts.py:{line}: importing it raised {what}{reason}{stop} {advice}."
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ def test_every_present_name_is_a_key_and_no_older_one_is() -> None:
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.parent.name)
 def test_the_config_of_an_older_run_is_read(path: Path) -> None:
     values = read_config(path)
-    chosen = experiment(values)
+    config = experiment(values)
     new_names = americanize(values)
     for section in ("data", "model", "train", "decode"):
         for name, value in new_names.get(section, {}).items():  # type: ignore[attr-defined]
-            now = getattr(getattr(chosen, section), name)
+            now = getattr(getattr(config, section), name)
             assert now == (tuple(value) if isinstance(value, list) else value)
 
 

@@ -56,21 +56,21 @@ def codes_of(value: ast.expr) -> Iterator[str]:
 
 def sites() -> dict[str, list[str]]:
     """Where each code is given."""
-    found: dict[str, list[str]] = defaultdict(list)
+    sites_found: dict[str, list[str]] = defaultdict(list)
     for path, tree in trees():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            given = [word.value for word in call.keywords if word.arg == "code"]
-            given += call.args[:1] if name_of(call) == "Problem" else []
-            for code in (code for value in given for code in codes_of(value)):
-                found[code].append(f"{path}:{call.lineno}")
-    return found
+            codes = [word.value for word in call.keywords if word.arg == "code"]
+            codes += call.args[:1] if name_of(call) == "Problem" else []
+            for code in (code for value in codes for code in codes_of(value)):
+                sites_found[code].append(f"{path}:{call.lineno}")
+    return sites_found
 
 
 def test_each_kind_of_problem_has_a_code_of_its_own() -> None:
-    found = sites()
-    assert len(found) > 100
-    assert {code: where for code, where in found.items() if len(where) > 1 and code not in SHARED} == {}
-    assert [code for code in SHARED if len(found[code]) < 2] == []
+    sites_found = sites()
+    assert len(sites_found) > 100
+    assert {code: where for code, where in sites_found.items() if len(where) > 1 and code not in SHARED} == {}
+    assert [code for code in SHARED if len(sites_found[code]) < 2] == []
 
 
 def test_each_error_of_data_has_a_code() -> None:
@@ -101,15 +101,15 @@ def is_sentence(value: ast.expr) -> bool:
 
 
 def test_no_code_takes_a_sentence_apart() -> None:
-    found = []
+    sites_found = []
     for path, tree in trees():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             if path.as_posix() in OTHERS or not isinstance(call.func, ast.Attribute):
                 continue
             read = call.func.attr in TAKING_APART and is_sentence(call.func.value)
             if read or (call.func.attr in PATTERNS and any(map(is_sentence, call.args))):
-                found.append(f"{path}:{call.lineno}")
-    assert found == []
+                sites_found.append(f"{path}:{call.lineno}")
+    assert sites_found == []
 
 
 @pytest.mark.parametrize(

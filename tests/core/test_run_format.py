@@ -41,15 +41,15 @@ def run(tmp_path: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     codes = {name: sha256(folder / name) for name in FILES}
-    made = Manifest("tag", "2026-01-31", versions=package_versions(), files=codes)
-    write_manifest(folder, made.with_files(codes, parameters=7))
+    manifest = Manifest("tag", "2026-01-31", versions=package_versions(), files=codes)
+    write_manifest(folder, manifest.with_files(codes, parameters=7))
     return folder
 
 
 def changed(run: Path, **keys: Any) -> None:
     """Another manifest; a key that is ... is left out."""
-    told = json.loads((run / MANIFEST).read_text()) | keys
-    (run / MANIFEST).write_text(json.dumps({key: item for key, item in told.items() if item is not ...}))
+    manifest = json.loads((run / MANIFEST).read_text()) | keys
+    (run / MANIFEST).write_text(json.dumps({key: item for key, item in manifest.items() if item is not ...}))
 
 
 def refused(run: Path) -> str:
@@ -251,8 +251,8 @@ def as_pipe(path: Path) -> None:
 
 
 def as_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))  # a socket's path may be 108 bytes at most
+    with socket.socket(socket.AF_UNIX) as manifest:
+        manifest.bind(os.path.relpath(path))  # a socket's path may be 108 bytes at most
 
 
 NO_FILES = pytest.mark.parametrize("make", [as_pipe, as_socket, Path.mkdir], ids=["pipe", "socket", "folder"])

@@ -15,7 +15,7 @@ from seqloom.tasks.registry import experiment
 
 IMAGES = 30
 Rows = list[tuple[str, str]]
-ROWS: Rows = [(f"photos/{i}.png", f"a photo of {i} {said}") for i in range(IMAGES) for said in ("one", "two")]
+ROWS: Rows = [(f"photos/{i}.png", f"a photo of {i} {caption}") for i in range(IMAGES) for caption in ("one", "two")]
 
 
 def draw() -> None:

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from seqloom.data import batches as module
 from seqloom.data.batches import ShuffledEpoch, StreamEpoch, batches_by_length
 
-some_lengths = st.lists(st.integers(0, 40), max_size=60).map(lambda found: np.array(found, dtype=np.int64))
+some_lengths = st.lists(st.integers(0, 40), max_size=60).map(lambda batches: np.array(batches, dtype=np.int64))
 
 
 @given(some_lengths, st.integers(1, 100), st.integers(0, 9), st.integers(0, 9))
 def test_every_row_is_in_one_batch(lengths: np.ndarray, budget: int, seed: int, epoch: int) -> None:
-    found = batches_by_length(lengths, budget, seed=seed, epoch=epoch)
-    assert sorted(row for batch in found for row in batch.tolist()) == list(range(len(lengths)))
-    assert all(len(batch) for batch in found)
+    batches = batches_by_length(lengths, budget, seed=seed, epoch=epoch)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
+    assert all(len(batch) for batch in batches)
 
 
 @given(some_lengths, st.integers(1, 100))
@@ -33,10 +33,10 @@ def test_little_of_a_batch_is_padding(draw: str, budget: int) -> None:
         "names": lambda: random.normal(7, 2, 5000).round().clip(2, 20),
         "uniform": lambda: random.integers(1, 100, 5000),
     }[draw]().astype(np.int64)
-    found = batches_by_length(lengths, budget, seed=1, epoch=0)
-    padded = sum(len(batch) * lengths[batch].max() for batch in found)
+    batches = batches_by_length(lengths, budget, seed=1, epoch=0)
+    padded = sum(len(batch) * lengths[batch].max() for batch in batches)
     assert 1 - lengths.sum() / padded < 0.05
-    assert len(found) < 1.25 * lengths.sum() / budget + 1  # and batches are full
+    assert len(batches) < 1.25 * lengths.sum() / budget + 1  # and batches are full
 
 
 two_sided = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60).map(np.array)
@@ -44,9 +44,9 @@ two_sided = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size
 
 @given(two_sided, st.integers(1, 200))
 def test_the_budget_is_for_both_sides_together(lengths: np.ndarray, budget: int) -> None:
-    found = batches_by_length(lengths, budget, seed=1, epoch=0)
-    assert sorted(row for batch in found for row in batch.tolist()) == list(range(len(lengths)))
-    for batch in found:
+    batches = batches_by_length(lengths, budget, seed=1, epoch=0)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
+    for batch in batches:
         assert len(batch) == 1 or len(batch) * max(1, lengths[batch].max(axis=0).sum()) <= budget
 
 
@@ -62,10 +62,10 @@ def test_little_of_either_side_is_padding(budget: int, padding: float) -> None:
     source = random.lognormal(2.6, 0.4, 20_000)
     target = source * random.lognormal(0.1, 0.2, 20_000)
     lengths = np.stack([source, target], axis=1).round().clip(1, 200).astype(np.int64)
-    found = batches_by_length(lengths, budget, seed=1, epoch=0)
-    padded = sum(len(batch) * lengths[batch].max(axis=0).sum() for batch in found)
+    batches = batches_by_length(lengths, budget, seed=1, epoch=0)
+    padded = sum(len(batch) * lengths[batch].max(axis=0).sum() for batch in batches)
     assert 1 - lengths.sum() / padded < padding
-    assert len(found) < (1 + 2 * padding) * lengths.sum() / budget + 1
+    assert len(batches) < (1 + 2 * padding) * lengths.sum() / budget + 1
 
 
 def test_the_order_is_a_function_of_seed_and_epoch() -> None:
@@ -87,8 +87,8 @@ def test_batches_come_in_no_order_of_length() -> None:
 def test_a_pool_is_sorted_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "POOL", 10)
     lengths = np.arange(35) % 7
-    found = batches_by_length(lengths, 12, seed=1, epoch=0)
-    assert sorted(row for batch in found for row in batch.tolist()) == list(range(35))
+    batches = batches_by_length(lengths, 12, seed=1, epoch=0)
+    assert sorted(row for batch in batches for row in batch.tolist()) == list(range(35))
 
 
 sizes = st.integers(2, 300)
@@ -130,13 +130,13 @@ def test_drawn_steps_vary_around_k_and_from_epoch_to_epoch() -> None:
 @given(sizes, st.integers(1, 12), st.integers(1, 40), st.integers(0, 5))
 def test_every_shuffled_stretch_is_read_once(tokens: int, rows: int, k: int, epoch: int) -> None:
     read = ShuffledEpoch(tokens, rows, k, seed=3, epoch=epoch)
-    found = list(read)
-    assert len(found) == len(read) > 0
-    starts = sorted(start for stretch in found for start in stretch.starts.tolist())
+    batches = list(read)
+    assert len(batches) == len(read) > 0
+    starts = sorted(start for stretch in batches for start in stretch.starts.tolist())
     assert starts == [read.offset + i * read.k for i in range(read.chunks)]
     assert starts[-1] + read.k <= tokens - 1 < starts[-1] + 2 * read.k  # each token has a next one; none is left out
-    assert not any(stretch.continues for stretch in found)
-    assert all(stretch.steps == read.k <= k and 0 < len(stretch.starts) <= rows for stretch in found)
+    assert not any(stretch.continues for stretch in batches)
+    assert all(stretch.steps == read.k <= k and 0 < len(stretch.starts) <= rows for stretch in batches)
 
 
 def test_the_offset_and_the_order_change_from_epoch_to_epoch() -> None:

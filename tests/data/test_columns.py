@@ -53,8 +53,8 @@ def find(text: str, name: str = "a.csv", /, **values: object) -> Columns:
 
 def find_sides(text: str, task: str = "translate", /, **values: object) -> tuple[int, int, bool]:
     """The columns of a source and its target, and whether there is a header."""
-    found = find_columns(save(text, "a.tsv"), task, **values)
-    return *found.indices, found.header
+    columns = find_columns(save(text, "a.tsv"), task, **values)
+    return *columns.indices, columns.header
 
 
 def read(path: Path, task: str, bad_lines: OnBadLine = raise_error, /, **values: object) -> list[Record]:
@@ -123,9 +123,9 @@ def test_guesses(text: str, name: str, text_column: int, label: int, header: boo
 def test_columns_that_are_named_are_read(
     named: dict[str, object], text: int, label: int, header: bool, described: str
 ) -> None:
-    found = find("title,text,label,kind\na,b,c,d\n", **named)
-    assert (*found.indices, found.header) == (text, label, header)
-    assert render(found.describe()) == described
+    columns = find("title,text,label,kind\na,b,c,d\n", **named)
+    assert (*columns.indices, columns.header) == (text, label, header)
+    assert render(columns.describe()) == described
 
 
 def test_a_header_that_is_guessed_away_says_so() -> None:
@@ -562,8 +562,8 @@ def test_a_header_is_known_by_the_names_of_the_roles() -> None:
     texts = [sentence.replace(",", "") for sentence in SENTENCES]
     rows = "".join(f"{text},{number % 3}\n" for number, text in enumerate(texts))
     data_spec, path = DataSpec("grade", "tables", ("table",), roles), save(f"essay,grade\n{rows}", "essays.csv")
-    found = module.find_columns(path, FORMATS["csv"], data_spec, ThreeColumns())
-    assert (found.header, found.indices) == (True, (0, 1))
+    columns = module.find_columns(path, FORMATS["csv"], data_spec, ThreeColumns())
+    assert (columns.header, columns.indices) == (True, (0, 1))
 
 
 def test_a_format_with_names_in_each_record_has_no_header() -> None:

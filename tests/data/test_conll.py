@@ -73,8 +73,10 @@ def test_conllu_reads_back(file: Path, written: list[list[tuple[str, str]]], bla
     ]
     text = blank.join(blocks)
     read = conllu(write(file, text if end else text.removesuffix("\n")))
-    assert [list(zip(one.words, one.tags, strict=True)) for one in read] == written
-    assert [text.split("\n")[one.line - 1].split("\t")[1] for one in read] == [one.words[0] for one in read]
+    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in read] == written
+    assert [text.split("\n")[sentence.line - 1].split("\t")[1] for sentence in read] == [
+        sentence.words[0] for sentence in read
+    ]
 
 
 @given(written=sentences, separator=st.sampled_from(["\t", " ", "   "]), end=st.booleans())
@@ -82,32 +84,32 @@ def test_conll_reads_back(file: Path, written: list[list[tuple[str, str]]], sepa
     blocks = ["".join(f"{word}{separator}X{separator}{tag}\n" for word, tag in pairs) for pairs in written]
     text = "\n".join(["-DOCSTART- -X- O\n", *blocks])
     write(file, text if end else text.removesuffix("\n"))
-    assert [list(zip(one.words, one.tags, strict=True)) for one in conll(file)] == written
-    assert {tag for one in conll(file, "2") for tag in one.tags} == {"X"}
+    assert [list(zip(sentence.words, sentence.tags, strict=True)) for sentence in conll(file)] == written
+    assert {tag for sentence in conll(file, "2") for tag in sentence.tags} == {"X"}
 
 
 def test_ranges_and_empty_nodes_are_no_words(file: Path) -> None:
     rows = [f"1-2\tdon't\t_\t_\t_{REST}", f"1\tdo\tdo\tAUX\tVB{REST}", f"2\tn't\tnot\tPART\tRB{REST}"]
     rows.append(f"2.1\tgo\tgo\tVERB\tVB{REST}")
-    [one] = conllu(write(file, "\n".join(rows)))
-    assert one.words == ("do", "n't")
-    assert one.line == 2
+    [sentence] = conllu(write(file, "\n".join(rows)))
+    assert sentence.words == ("do", "n't")
+    assert sentence.line == 2
 
 
 @pytest.mark.parametrize(
     ("column", "tag"), [(None, "VERB"), ("upos", "VERB"), ("XPOS", "VB"), ("lemma", "go"), ("5", "VB"), ("feats", "_")]
 )
 def test_columns_of_conllu(file: Path, column: str | None, tag: str) -> None:
-    assert [one.tags for one in conllu(write(file, GOOD), column)] == [(tag,)]
+    assert [sentence.tags for sentence in conllu(write(file, GOOD), column)] == [(tag,)]
 
 
 def test_a_word_may_hold_spaces_between_tabs(file: Path) -> None:
-    assert [one.words for one in conll(write(file, "New York\tLOC\n"))] == [("New York",)]
+    assert [sentence.words for sentence in conll(write(file, "New York\tLOC\n"))] == [("New York",)]
 
 
 def test_a_hash_may_be_a_comment_or_a_word(file: Path) -> None:
     read = conll(write(file, "# id = 7\nGo VB\n# SYM\n\n# id = 8\n# SYM\nGo VB\n"))
-    assert [one.words for one in read] == [("Go", "#"), ("#", "Go")]
+    assert [sentence.words for sentence in read] == [("Go", "#"), ("#", "Go")]
 
 
 @pytest.mark.parametrize("column", ["upso", "1", "11", "id", "form"])
@@ -140,7 +142,7 @@ def test_a_bad_row_of_conllu_costs_its_sentence(file: Path, row: str, message: s
         conllu(file)
     assert str(error.value).startswith(f"{file}:4: {message}")
     skipped = SkipBadLines()
-    assert [one.line for one in conllu(file, on_bad_line=skipped)] == [1, 7]
+    assert [sentence.line for sentence in conllu(file, on_bad_line=skipped)] == [1, 7]
     assert skipped.count == 1
 
 
@@ -167,5 +169,5 @@ def test_a_bad_row_of_conll_is_refused(file: Path, text: str, column: str | None
 def test_a_bad_byte_costs_its_sentence(file: Path) -> None:
     file.write_bytes(b"a X\n\nb X\n\xff X\nc X\n\n\xff X\nd X\n\ne X\n")
     skipped = SkipBadLines()
-    assert [one.words for one in conll(file, on_bad_line=skipped)] == [("a",), ("e",)]
+    assert [sentence.words for sentence in conll(file, on_bad_line=skipped)] == [("a",), ("e",)]
     assert skipped.count == 2

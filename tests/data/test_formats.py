@@ -126,8 +126,8 @@ def test_several_text_files_are_classes(folder: Path) -> None:
 
 
 def test_a_side_is_named_once(tmp_path: Path) -> None:
-    said = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
-    assert "a.de: this text file is named twice, and each is one side of one pair. Name it once; a copy" in said
+    message_text = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
+    assert "a.de: this text file is named twice, and each is one side of one pair. Name it once; a copy" in message_text
     refuse_twice(["a.tsv", "a.tsv"], "translate")  # read once, as elsewhere
     refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
     refuse_twice(["a.txt", "a.txt"], "language")
@@ -138,10 +138,10 @@ def test_a_text_file_without_its_translation(tmp_path: Path) -> None:
     for file in files:
         file.write_text("a line\n")
     do = "Name them in pairs, source and target (train.en train.de), or name a TSV file with both."
-    said = message(formats_of, files[:1], "translate")
-    assert said == f"{files[0]}: one text file, and a translation needs two, line by line. {do}"
-    said = message(formats_of, files, "translate")
-    assert said == f"{files[2]}: 3 text files, and a translation needs two, line by line. {do}"
+    message_text = message(formats_of, files[:1], "translate")
+    assert message_text == f"{files[0]}: one text file, and a translation needs two, line by line. {do}"
+    message_text = message(formats_of, files, "translate")
+    assert message_text == f"{files[2]}: 3 text files, and a translation needs two, line by line. {do}"
     assert formats_of(files[:2], "translate") == ["text", "text"]
     files[0].write_text("a\tb\tc\n" * 3)
     assert "named as plain text, but each line has 2 tabs, as in a table" in message(formats_of, files[:1], "translate")

@@ -73,8 +73,8 @@ def test_each_example_has_its_image_and_its_place() -> None:
     valid = saved("v.tsv", ROWS[:4])
     store = made(valid=valid)
     expected = [(TRAIN, "a.tsv", ROWS), (VALID, "v.tsv", ROWS[:4])]
-    told = [(split, *values[1:], *location) for split, (values, location) in numbered(store)]
-    assert told == [
+    rows_read = [(split, *values[1:], *location) for split, (values, location) in numbered(store)]
+    assert rows_read == [
         (split, caption, image, file, line)
         for split, file, rows in expected
         for line, (image, caption) in enumerate(rows, 1)
@@ -103,18 +103,18 @@ def test_a_table_elsewhere_finds_its_images() -> None:
 
 
 def test_a_print_of_all_images_is_kept_that_goes_by_content() -> None:
-    def found() -> object:
+    def data_source() -> object:
         read = source(train=saved("a.tsv", ROWS))
         stored(read)
         return read.local()["images"]
 
-    first = found()
+    first = data_source()
     Path("photos/3.png").touch()
-    assert found() == first  # from the cache or not
+    assert data_source() == first  # from the cache or not
     os.utime("photos/3.png", ns=(1, 1))
-    assert found() == first
+    assert data_source() == first
     Path("photos/3.png").write_bytes(Path("photos/4.png").read_bytes())
-    assert found() != first
+    assert data_source() != first
     drawn = source(corpus="scenes", examples=60)
     stored(drawn)
     assert "images" not in drawn.local()
@@ -176,10 +176,10 @@ def test_an_image_whose_link_leads_elsewhere_meanwhile_is_refused(monkeypatch: p
 
 
 def test_a_table_that_changes_meanwhile_is_refused() -> None:
-    found = source(train=saved("a.tsv", ROWS))
+    data_source = source(train=saved("a.tsv", ROWS))
     saved("a.tsv", ROWS[:-1])
     with pytest.raises(DataError, match=r"^a\.tsv: the file changed while it was being read\. Try again"):
-        stored(found)
+        stored(data_source)
 
 
 def test_tables_are_read_once_however_often_their_examples_are_asked_for() -> None:
@@ -272,8 +272,8 @@ def test_features_of_another_width_and_images_among_them_are_refused_or_skipped(
 
 
 def for_testing(rows: Rows, folder: Path, options: ImageOptions, **data: Any) -> ImageStore:
-    found = DataSource.for_testing(chosen(train="a.tsv", **data).data, DATA_SPEC, [saved("b.tsv", rows)])
-    examples = ImageReader(found)
+    data_source = DataSource.for_testing(chosen(train="a.tsv", **data).data, DATA_SPEC, [saved("b.tsv", rows)])
+    examples = ImageReader(data_source)
     fill_store(examples, folder, options)
     return ImageStore.open(folder, examples, "")
 

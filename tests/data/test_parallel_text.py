@@ -97,5 +97,5 @@ def test_nothing_to_read() -> None:
     ],
 )
 def test_text_files_are_translated_two_by_two(names: str, paired: str) -> None:
-    found = pair_files([Path(name) for name in names.split()])
-    assert " ".join(f"{source}-{target}" for source, target in found) == paired
+    file_pairs = pair_files([Path(name) for name in names.split()])
+    assert " ".join(f"{source}-{target}" for source, target in file_pairs) == paired

@@ -62,8 +62,8 @@ def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
 @pytest.mark.parametrize("pattern", ["{}", "{}*"])
 def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
     os.mkfifo(pipe := tmp_path / "pipe.csv")
-    said = message([pattern.format(pipe)])
-    assert said.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), and data are read more than once. Write")
+    error = message([pattern.format(pipe)])
+    assert error.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), and data are read more than once. Write")
 
 
 def test_devices_and_sockets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,10 +23,10 @@ def test_a_place_goes_where_it_goes_whoever_asks(size: int, seed: int, data: st.
 
 def test_places_of_a_size_that_no_memory_holds() -> None:
     size = 2**40 + 7
-    found = shuffled_positions(np.array([0, 1, 2, size - 1]), size, "seed")
-    assert len(set(found.tolist())) == 4
-    assert found.min() >= 0
-    assert found.max() < size
+    positions = shuffled_positions(np.array([0, 1, 2, size - 1]), size, "seed")
+    assert len(set(positions.tolist())) == 4
+    assert positions.min() >= 0
+    assert positions.max() < size
 
 
 def test_another_seed_or_epoch_is_another_order() -> None:

@@ -67,8 +67,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def source(task: str, **data: Any) -> DataSource:
     name, content = CONTENT[task]
     Path(name).write_text(content)
-    chosen = experiment({"task": task, "data": {"train": name, **COLUMNS.get(task, {}), **data}})
-    return DataSource.resolve(chosen.data, TASKS[task].data_spec).hashed()
+    config = experiment({"task": task, "data": {"train": name, **COLUMNS.get(task, {}), **data}})
+    return DataSource.resolve(config.data, TASKS[task].data_spec).hashed()
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @pytest.mark.parametrize("task", ["classify", "tag", "translate"])
 def test_a_file_is_read_to_its_end_once(task: str, readings: Counter[str]) -> None:
-    found = source(task, test_share=0.1)
-    READY[task](found)
+    data_source = source(task, test_share=0.1)
+    READY[task](data_source)
     assert readings[CONTENT[task][0]] == 1 + (task != "tag")  # columns are found by the first 1,000 rows
 
 
@@ -101,20 +101,20 @@ def test_a_text_is_read_for_its_length_and_its_tokens_and_learnt_from_its_beginn
 
 @pytest.mark.parametrize("task", list(READY))
 def test_a_file_that_changes_meanwhile_is_refused(task: str) -> None:
-    found = source(task)
+    data_source = source(task)
     name, content = CONTENT[task]
     Path(name).write_text(content + content[: content.index("\n", 20) + 1])
     with pytest.raises(DataError, match=rf"^{name}: the file changed while it was being read\. Try again"):
-        READY[task](found)
+        READY[task](data_source)
     assert not [left for left in cache_folder().iterdir() if not left.name.startswith(".")]
 
 
 @pytest.mark.parametrize("task", list(READY))
 def test_a_file_that_was_only_touched_is_not(task: str) -> None:
-    found = source(task)
+    data_source = source(task)
     name, content = CONTENT[task]
     Path(name).write_text(content)
-    READY[task](found)
+    READY[task](data_source)
     assert not list(cache_folder().rglob("copy.jsonl"))
 
 
@@ -125,16 +125,16 @@ def test_the_copy_gives_back_what_was_read(
     folder = tmp_path_factory.mktemp("copy")
     for kind in (str, tuple):
         mine = [(split, example) for split, example in examples if isinstance(example.values[0], kind)]
-        found = source("tag", valid_share=0.1)
-        kept = SplitExamples(
-            found, tag.schema(found.data), lambda on_bad_line, mine=mine: iter(mine), folder / "copy.jsonl"
+        data_source = source("tag", valid_share=0.1)
+        expected = SplitExamples(
+            data_source, tag.schema(data_source.data), lambda on_bad_line, mine=mine: iter(mine), folder / "copy.jsonl"
         )  # type: ignore[misc]
-        first = list(kept.read_files())
+        first = list(expected.read_files())
         assert [example for _, example in first] == [example for _, example in mine]
         for (split, example), (stood, _) in zip(first, mine, strict=True):
             content = example.values[0] if kind is str else " ".join(example.values[0])
             assert split == (split_by_content(content, 1, 0.1, 0.0) if stood == TRAIN else stood)
-        assert list(kept) == first
+        assert list(expected) == first
 
 
 def labeled(*rows: tuple[str, str, Sequence[str]]) -> Iterator[tuple[str, Record]]:
@@ -149,18 +149,20 @@ def kept_back(many: int) -> list[str]:
 
 
 def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> None:
-    found, (one, other) = source("classify", valid_share=0.1), kept_back(2)
-    rows = [(TRAIN, one, "a"), (TRAIN, one, "b"), (TRAIN, other, "b"), (TEST, one, "c")]
-    examples = SplitExamples(found, classify.schema(found.data), lambda _: labeled(*rows), Path("copy.jsonl"))
+    data_source, (first, other) = source("classify", valid_share=0.1), kept_back(2)
+    rows = [(TRAIN, first, "a"), (TRAIN, first, "b"), (TRAIN, other, "b"), (TEST, first, "c")]
+    examples = SplitExamples(
+        data_source, classify.schema(data_source.data), lambda _: labeled(*rows), Path("copy.jsonl")
+    )
     sizes, counts, single = examples.count()
     assert (sizes, single) == ({VALID: 3, TEST: 1}, True)
     assert counts == {"a": {VALID: 1}, "b": {VALID: 2}, "c": {TEST: 1}}
     assert [split for split, _ in examples] == [VALID, VALID, VALID, TEST]
-    examples.moved = {one}
+    examples.moved = {first}
     assert [split for split, _ in examples] == [TRAIN, TRAIN, VALID, TRAIN]  # test has no file of its own here
     examples.moved = set()
     examples.move_missing(counts)
-    assert examples.moved == {one, other}
+    assert examples.moved == {first, other}
     assert [split for split, _ in examples] == [TRAIN] * 4
     assert examples.first_location("b") == Location("a.tsv", 2)
     examples.left_out = frozenset("b")
@@ -169,18 +171,20 @@ def test_answers_that_are_all_kept_back_move_with_all_that_reads_the_same() -> N
 
 def test_examples_of_own_files_are_never_moved() -> None:
     Path("v.tsv").write_text("text 1\tlabel 1\n")
-    found, (one, _) = source("classify", valid="v.tsv", test_share=0.1), kept_back(2)
-    rows = [(TRAIN, "text", "a"), (VALID, one, "b"), (TEST, one, "b")]
-    examples = SplitExamples(found, classify.schema(found.data), lambda _: labeled(*rows), Path("copy.jsonl"))
+    data_source, (first, _) = source("classify", valid="v.tsv", test_share=0.1), kept_back(2)
+    rows = [(TRAIN, "text", "a"), (VALID, first, "b"), (TEST, first, "b")]
+    examples = SplitExamples(
+        data_source, classify.schema(data_source.data), lambda _: labeled(*rows), Path("copy.jsonl")
+    )
     _, counts, _ = examples.count()
-    assert missing_from_train(found, counts) == {"b"}
+    assert missing_from_train(data_source, counts) == {"b"}
     examples.move_missing(counts)
     assert [split for split, _ in examples][1:] == [VALID, TRAIN]
 
 
 def test_which_answers_training_lacks() -> None:
     Path("v.tsv").write_text("text 1\tlabel 1\n")
-    found = source("classify", valid="v.tsv", test_share=0.1)
+    data_source = source("classify", valid="v.tsv", test_share=0.1)
     counts = {
         "learned": Counter({TRAIN: 1, VALID: 1}),
         "kept back": Counter({TEST: 2}),
@@ -188,8 +192,8 @@ def test_which_answers_training_lacks() -> None:
         "of a file": Counter({VALID: 3}),
         "nowhere": Counter({TRAIN: 0, TEST: 0, VALID: 1}),  # as after a lookup
     }
-    assert missing_from_train(found, counts) == {"kept back", "both"}
-    assert never_in_train(found, counts) == ["of a file", "nowhere"]
+    assert missing_from_train(data_source, counts) == {"kept back", "both"}
+    assert never_in_train(data_source, counts) == ["of a file", "nowhere"]
 
 
 # The cache ------------------------------------------------------------------------------------------------------------
@@ -200,9 +204,9 @@ def told(data: Dataset) -> dict[str, list[str]]:
 
 
 def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = source("classify")
-    schema = classify.schema(found.data)
-    first = prepare(found, schema)
+    data_source = source("classify")
+    schema = classify.schema(data_source.data)
+    first = prepare(data_source, schema)
     monkeypatch.setattr(module, "write_dataset", None)  # not called
     again = prepare(source("classify"), schema)
     assert told(again) == told(first)
@@ -214,15 +218,15 @@ def test_what_is_there_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     for other in (
         lambda: prepare(source("classify", seed=2), schema),
-        lambda: prepare(found, classify.schema(found.data.model_copy(update={"max_length": 3}))),
-        lambda: prepare(found, schema, key={"images": "others"}),
+        lambda: prepare(data_source, classify.schema(data_source.data.model_copy(update={"max_length": 3}))),
+        lambda: prepare(data_source, schema, key={"images": "others"}),
     ):
         with pytest.raises(TypeError):
             other()
 
 
 def test_examples_may_come_from_elsewhere_than_the_files() -> None:
-    found = source("classify", valid_share=0.2)
+    data_source = source("classify", valid_share=0.2)
     schema = Schema(columns=(TextColumn("texts", 0), TextColumn("more", 1)), learners={})
 
     def read(on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
@@ -231,7 +235,7 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
         on_bad_line(DataError("a.tsv:41", "no text", "Write one", code="no-text"))
 
     with pytest.raises(DataError, match=r"^a\.tsv:41: no text\."):
-        prepare(found, schema, read, {"of": "memory"})
+        prepare(data_source, schema, read, {"of": "memory"})
     assert not list(cache_folder().glob("[!.]*"))
     data = prepare(source("classify", valid_share=0.2, on_bad_line="skip"), schema, read, {"of": "memory"})
     assert sorted(text for texts in told(data).values() for text in texts) == sorted(f"text {i}" for i in range(40))
@@ -244,12 +248,12 @@ def test_examples_may_come_from_elsewhere_than_the_files() -> None:
 
 
 def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
-    found = source("classify")
+    data_source = source("classify")
     columns = (TextColumn("texts", 0, max_length=4), TextColumn("whole", 0), TextColumn("more", 1, max_length=4))
     schema = Schema(columns=columns, learners={})
     rows = [(TRAIN, "text text", ""), (TRAIN, "text", ""), (VALID, "texts", "")]
     examples = lambda _: ((split, Record((text, text), location)) for split, ((text, _), location) in labeled(*rows))  # noqa: E731
-    data = prepare_test(found, schema, {}, Path("out"), examples)
+    data = prepare_test(data_source, schema, {}, Path("out"), examples)
     assert told(data) == {TEST: ["text", "text", "text"]}
     split = data.splits[TEST]
     assert [split.text("whole", row) for row in range(3)] == ["text text", "text", "texts"]
@@ -263,8 +267,8 @@ def test_to_test_is_one_split_and_leaves_no_copy_and_no_cache() -> None:
     before = sorted(cache_folder().iterdir())
     Path("t.tsv").write_text("text 9\tlabel 1\nfine\n")
     asked = source("classify", on_bad_line="skip").data
-    found = DataSource.for_testing(asked, TASKS["classify"].data_spec, ["t.tsv"])
-    data = prepare_test(found, classify.schema(asked), learned.encoders, Path("out"))
+    data_source = DataSource.for_testing(asked, TASKS["classify"].data_spec, ["t.tsv"])
+    data = prepare_test(data_source, classify.schema(asked), learned.encoders, Path("out"))
     assert (told(data), data.skipped, data.folder) == ({TEST: ["text 9"]}, 1, Path("out"))
     assert sorted(cache_folder().iterdir()) == before
     assert not list(Path("out").rglob("copy.jsonl"))

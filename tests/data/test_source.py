@@ -46,18 +46,18 @@ def values(source: DataSource, split: str = TRAIN, on_bad_line: OnBadLine = rais
 def test_files_of_each_split() -> None:
     for name in ("a.txt", "b.txt", "v.txt"):
         Path(name).write_text(f"{name} says\n")
-    found = resolve("language", train=["[ab].txt"], valid="v.txt")
-    assert found.names() == ["a.txt", "b.txt", "v.txt"]
-    assert [found.has(split) for split in (TRAIN, VALID, TEST)] == [True, True, False]
-    assert "".join(found.text(VALID)) == "v.txt says\n"
-    assert found.corpus is None
+    source = resolve("language", train=["[ab].txt"], valid="v.txt")
+    assert source.names() == ["a.txt", "b.txt", "v.txt"]
+    assert [source.has(split) for split in (TRAIN, VALID, TEST)] == [True, True, False]
+    assert "".join(source.text(VALID)) == "v.txt says\n"
+    assert source.corpus is None
 
 
 def test_nothing_named_is_the_tasks_own_corpus() -> None:
     for task, corpus in (("language", "python"), ("classify", "numbers"), ("tag", "python"), ("translate", "numbers")):
-        found = resolve(task)
-        assert found.corpus == corpus == found.names()[0]
-        assert found.has(TRAIN)
+        source = resolve(task)
+        assert source.corpus == corpus == source.names()[0]
+        assert source.has(TRAIN)
 
 
 def test_a_corpus_without_the_task_names_one_with_it() -> None:
@@ -69,9 +69,9 @@ def test_a_corpus_without_the_task_names_one_with_it() -> None:
 
 
 def test_a_corpus_is_made_anew_for_each_reading() -> None:
-    found = resolve("tag", corpus="copy", examples=10, corpus_length=3)
-    assert list(found.examples()) == list(found.examples())
-    assert len(values(found)) == 10
+    source = resolve("tag", corpus="copy", examples=10, corpus_length=3)
+    assert list(source.examples()) == list(source.examples())
+    assert len(values(source)) == 10
 
 
 def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
@@ -94,9 +94,9 @@ def test_a_file_that_the_task_can_not_read_is_refused_at_once() -> None:
 )
 def test_labelled_files_of_every_format(name: str, content: str) -> None:
     Path(name).write_text(content)
-    found = resolve("classify", train=name)
-    assert values(found) == [("good film", ("pos",)), ("bad film", ("neg",))]
-    assert found.columns is not None
+    source = resolve("classify", train=name)
+    assert values(source) == [("good film", ("pos",)), ("bad film", ("neg",))]
+    assert source.columns is not None
 
 
 @pytest.mark.parametrize(
@@ -111,32 +111,32 @@ def test_pairs_of_every_format(names: list[str], content: list[str]) -> None:
     for name, text in zip(names, content, strict=True):
         Path(name).write_text(text)
     pairs = [("good film", "bon film"), ("bad film", "mauvais film")]
-    found = resolve("translate", train=names)
-    assert values(found) == pairs
+    source = resolve("translate", train=names)
+    assert values(source) == pairs
     assert values(for_testing("translate", names), TEST) == pairs
-    assert (found.columns is None) == (len(names) == 2)
+    assert (source.columns is None) == (len(names) == 2)
 
 
 def test_captions_and_their_columns() -> None:
     Path("a.csv").write_text("caption,file\na dog,1.jpg\n")
-    found = resolve("caption", train="a.csv")
-    assert values(found) == [("1.jpg", "a dog")]
-    assert found.columns is not None
-    assert found.columns.describe().startswith("image: 'file', caption: 'caption'")
+    source = resolve("caption", train="a.csv")
+    assert values(source) == [("1.jpg", "a dog")]
+    assert source.columns is not None
+    assert source.columns.describe().startswith("image: 'file', caption: 'caption'")
 
 
 def test_the_languages_of_pairs() -> None:
-    found = resolve("translate", source_language="de", target_language="en", examples=200, corpus_length=1)
-    assert ("drei", "three") in values(found)
+    source = resolve("translate", source_language="de", target_language="en", examples=200, corpus_length=1)
+    assert ("drei", "three") in values(source)
 
 
 def test_a_folder_has_no_columns() -> None:
     for name in ("pos", "neg"):
         (Path("films") / name).mkdir(parents=True)
         (Path("films") / name / "1.txt").write_text(f"a {name} film")
-    found = resolve("classify", train="films")
-    assert found.columns is None
-    assert [labels for _, labels in values(found)] == [("neg",), ("pos",)]
+    source = resolve("classify", train="films")
+    assert source.columns is None
+    assert [labels for _, labels in values(source)] == [("neg",), ("pos",)]
 
 
 def test_bad_lines_as_the_config_says() -> None:
@@ -149,10 +149,10 @@ def test_the_files_to_test_on_are_the_only_ones() -> None:
     Path("a.csv").write_text(CSV)
     Path("b.csv").write_text(CSV + "fine,pos\n")
     for data in ({}, {"train": "b.csv", "valid": "b.csv", "test": "b.csv"}, {"corpus": "numbers"}):
-        found = for_testing("classify", ["a.csv"], **data)
-        assert [found.has(split) for split in (TRAIN, VALID, TEST)] == [False, False, True]
-        assert found.names() == ["a.csv"]
-        assert len(values(found, TEST)) == 2
+        source = for_testing("classify", ["a.csv"], **data)
+        assert [source.has(split) for split in (TRAIN, VALID, TEST)] == [False, False, True]
+        assert source.names() == ["a.csv"]
+        assert len(values(source, TEST)) == 2
 
 
 def test_where_the_data_lay() -> None:
@@ -192,9 +192,9 @@ def test_a_name_that_changes_the_reading_is_other_data() -> None:
 def test_a_file_that_is_a_class_is_other_data_under_another_name() -> None:
     for name in ("pos.txt", "neg.txt", "great.txt"):
         Path(name).write_text("a film\n" if name != "neg.txt" else "no film\n")
-    one, other = (resolve("classify", train=[name, "neg.txt"]).hashed() for name in ("pos.txt", "great.txt"))
-    assert one.hashes == other.hashes
-    assert one.cache_key() != other.cache_key()
+    first, other = (resolve("classify", train=[name, "neg.txt"]).hashed() for name in ("pos.txt", "great.txt"))
+    assert first.hashes == other.hashes
+    assert first.cache_key() != other.cache_key()
 
 
 def test_what_decides_the_reading_is_in_the_key() -> None:
@@ -213,7 +213,7 @@ def test_what_decides_the_reading_is_in_the_key() -> None:
         key("classify", corpus="numbers", corpus_length=2),
         key("classify", corpus="numbers", languages="en,fr"),
     ]
-    assert len({str(each) for each in keys}) == len(keys)
+    assert len({str(input) for input in keys}) == len(keys)
 
 
 def test_the_seed_is_in_the_key_where_something_is_drawn_from_it() -> None:
@@ -233,8 +233,8 @@ def test_the_seed_is_in_the_key_where_something_is_drawn_from_it() -> None:
 
 
 def test_the_languages_of_the_numbers() -> None:
-    found = resolve("classify", languages=["de", "th"], examples=50)
-    assert {labels for _, labels in values(found)} == {("de",), ("th",)}
+    source = resolve("classify", languages=["de", "th"], examples=50)
+    assert {labels for _, labels in values(source)} == {("de",), ("th",)}
 
 
 @pytest.mark.parametrize("max_characters", [20, 2_000_000])
@@ -242,8 +242,8 @@ def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters
     long = "x" * 1_000_001
     Path("pos.txt").write_bytes(b"caf\xe9\na fine film\n" + long.encode() + b"\n")
     Path("neg.txt").write_text("a bad film\n")
-    found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
-    texts = [text for text, _ in values(found, on_bad_line=found.on_bad_line())]
+    source = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip", max_characters=max_characters)
+    texts = [text for text, _ in values(source, on_bad_line=source.on_bad_line())]
     assert texts == ["a fine film", *([long] if max_characters > 20 else []), "a bad film"]
     strict = resolve("classify", train=["pos.txt", "neg.txt"])
     with pytest.raises(DataError, match=r"^pos\.txt:1: the byte 0xE9 is not UTF-8"):
@@ -253,8 +253,8 @@ def test_a_bad_line_of_a_class_file_is_handled_as_the_config_says(max_characters
 def test_a_class_file_without_a_good_line_is_not_a_table() -> None:
     Path("pos.txt").write_bytes(b"caf\xe9\n")
     Path("neg.txt").write_text("a bad film\n")
-    found = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
-    assert [text for text, _ in values(found, on_bad_line=found.on_bad_line())] == ["a bad film"]
+    source = resolve("classify", train=["pos.txt", "neg.txt"], on_bad_line="skip")
+    assert [text for text, _ in values(source, on_bad_line=source.on_bad_line())] == ["a bad film"]
 
 
 def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
@@ -271,9 +271,9 @@ def test_no_file_may_be_in_two_splits_under_whatever_name() -> None:
 def test_the_columns_of_the_first_table_are_those_of_all() -> None:
     Path("a.csv").write_text("stars,review\n" + "1,a fine film\n0,a poor film\n" * 5)
     Path("b.csv").write_text("stars,review\na,b\n")
-    found = resolve("classify", train=["a.csv", "b.csv"], test="a.csv")
-    assert [each.columns and each.columns.indices for each in found.inputs] == [(1, 0)] * 3
-    named = found.data.model_dump(include={"text", "label", "header"})
+    source = resolve("classify", train=["a.csv", "b.csv"], test="a.csv")
+    assert [input.columns and input.columns.indices for input in source.inputs] == [(1, 0)] * 3
+    named = source.data.model_dump(include={"text", "label", "header"})
     assert named == {"text": "review", "label": "stars", "header": True}
     Path("c.csv").write_text("review\na\n")
     with pytest.raises(DataError, match=r"^c\.csv: there is only one column"):
@@ -284,8 +284,8 @@ def test_tables_come_before_parallel_text() -> None:
     Path("a.en").write_text("one\n")
     Path("a.de").write_text("eins\n")
     Path("b.tsv").write_text("two\tzwei\nthree\tdrei\n")
-    found = resolve("translate", train=["a.en", "b.tsv", "a.de"])
-    assert [(*example.values, str(example.location)) for _, example in found.examples()] == [
+    source = resolve("translate", train=["a.en", "b.tsv", "a.de"])
+    assert [(*example.values, str(example.location)) for _, example in source.examples()] == [
         ("two", "zwei", "b.tsv:1"),
         ("three", "drei", "b.tsv:2"),
         ("one", "eins", "a.en:1"),
@@ -294,9 +294,9 @@ def test_tables_come_before_parallel_text() -> None:
 
 def test_a_file_named_twice_is_read_once() -> None:
     Path("a.csv").write_text(CSV)
-    found = resolve("classify", train=["a.csv", "*.csv", str(Path("a.csv").absolute())])
-    assert found.names() == ["a.csv"]
-    assert len(values(found)) == 2
+    source = resolve("classify", train=["a.csv", "*.csv", str(Path("a.csv").absolute())])
+    assert source.names() == ["a.csv"]
+    assert len(values(source)) == 2
 
 
 def test_all_problems_are_noted_and_the_rest_is_read() -> None:
@@ -306,9 +306,9 @@ def test_all_problems_are_noted_and_the_rest_is_read() -> None:
     Path("d.csv").write_text("text,label\n,\n")
     problems: list[UserError] = []
     section = experiment({"task": "classify", "data": {"train": ["*.csv", "c.conllu", "e.csv"]}}).data
-    found = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
+    source = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
     assert [str(problem).partition(".")[0] for problem in problems] == ["e", "c", "b"]
-    read = [example.values for _, example in found.examples(SkipBadLines(), problems.append)]
+    read = [example.values for _, example in source.examples(SkipBadLines(), problems.append)]
     assert read == [("good film", ("pos",)), ("bad film", ("neg",))]
     assert [str(problem) for problem in problems[3:]] == [
         "d.csv: there is no row that can be read. Name a file with a text and its label in each row."
@@ -320,10 +320,10 @@ def test_of_several_text_files_one_that_is_no_class_is_a_problem_and_the_others_
         Path(name).write_text("a film\n")
     problems: list[UserError] = []
     section = experiment({"task": "classify", "data": {"train": ["pos.txt", "train.txt"]}}).data
-    found = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
+    source = DataSource.resolve(section, TASKS["classify"].data_spec, problems.append)
     [problem] = problems
     assert str(problem).startswith("train.txt: several .txt files are read as one file per class, and this is not")
-    assert values(found) == [("a film", ("pos",))]
+    assert values(source) == [("a film", ("pos",))]
 
 
 def test_the_split_of_an_example_is_that_of_its_file_or_by_its_content() -> None:
@@ -342,17 +342,17 @@ def test_the_split_of_an_example_is_that_of_its_file_or_by_its_content() -> None
 def test_the_first_examples_are_those_of_training_without_bad_ones() -> None:
     Path("a.csv").write_text(CSV + "worse,\n")
     Path("b.csv").write_text("text,label\nother,pos\n")
-    found = resolve("classify", train="a.csv", valid="b.csv", on_bad_line="skip")
-    assert [example.values for example in found.first_examples()] == [("good film", ("pos",)), ("bad film", ("neg",))]
+    source = resolve("classify", train="a.csv", valid="b.csv", on_bad_line="skip")
+    assert [example.values for example in source.first_examples()] == [("good film", ("pos",)), ("bad film", ("neg",))]
     assert len(list(resolve("classify", corpus="numbers").first_examples())) == module.HEAD_RECORDS
 
 
 def test_a_file_that_changes_after_it_was_looked_at_is_refused() -> None:
     Path("a.csv").write_text(CSV)
-    found = resolve("classify", train="a.csv").hashed()
-    found.check_unchanged()
+    source = resolve("classify", train="a.csv").hashed()
+    source.check_unchanged()
     Path("a.csv").write_text(CSV)  # again the same content
-    found.check_unchanged()
+    source.check_unchanged()
     Path("a.csv").write_text(CSV + "fine,pos\n")
     with pytest.raises(DataError, match=r"^a\.csv: the file changed while it was being read\. Try again once it is"):
-        found.check_unchanged()
+        source.check_unchanged()

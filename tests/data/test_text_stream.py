@@ -25,13 +25,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def source(**data: Any) -> DataSource:
-    chosen = experiment({"task": "language", "data": {"train": "a.txt", **data}})
-    return DataSource.resolve(chosen.data, DATA_SPEC).hashed()
+    config = experiment({"task": "language", "data": {"train": "a.txt", **data}})
+    return DataSource.resolve(config.data, DATA_SPEC).hashed()
 
 
 def made(**data: Any) -> TokenStreams:
-    found = source(**data)
-    return prepare_stream(found, learner(found.data))
+    data_source = source(**data)
+    return prepare_stream(data_source, learner(data_source.data))
 
 
 def decoded(data: TokenStreams) -> dict[str, str]:
@@ -114,14 +114,14 @@ def test_too_short_a_file_of_a_splits_is_named() -> None:
 
 
 def test_a_corpus_is_text_too() -> None:
-    found = source(train=(), corpus="brackets", examples=50, corpus_length=6)
-    texts = decoded(prepare_stream(found, learner(found.data)))
-    assert texts[TRAIN] + texts[VALID] == "".join(found.text(TRAIN))
+    data_source = source(train=(), corpus="brackets", examples=50, corpus_length=6)
+    texts = decoded(prepare_stream(data_source, learner(data_source.data)))
+    assert texts[TRAIN] + texts[VALID] == "".join(data_source.text(TRAIN))
 
 
 def test_spans_meet() -> None:
-    found = source(valid_share=0.33, test_share=0.33)
-    spans = split_spans(found, {TRAIN: len(TEXT)}.__getitem__)
+    data_source = source(valid_share=0.33, test_share=0.33)
+    spans = split_spans(data_source, {TRAIN: len(TEXT)}.__getitem__)
     assert spans[TRAIN][1] == 0
     assert spans[TRAIN][2] == spans[VALID][1]
     assert spans[VALID][2] == spans[TEST][1]
@@ -130,8 +130,8 @@ def test_spans_meet() -> None:
 
 def for_testing(text: str, folder: Path) -> TokenStreams:
     Path("t.txt").write_text(text)
-    found = DataSource.for_testing(source().data, DATA_SPEC, ["t.txt"])
-    return prepare_test_stream(found, made().tokenizer, folder)
+    data_source = DataSource.for_testing(source().data, DATA_SPEC, ["t.txt"])
+    return prepare_test_stream(data_source, made().tokenizer, folder)
 
 
 def test_a_text_to_test_on_is_told_in_the_runs_tokens(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ MADE = {(kind, lowercase): trained(kind, lowercase) for kind in TOKENIZERS for l
 
 def test_the_registry_has_the_names_of_the_spec() -> None:
     assert tuple(TOKENIZERS) == tuple(names.TOKENIZERS)
-    assert all(kind == made.kind for kind, made in TOKENIZERS.items())
+    assert all(kind == tokenizer.kind for kind, tokenizer in TOKENIZERS.items())
 
 
 def test_an_unknown_kind_is_told_the_nearest() -> None:
@@ -60,7 +60,7 @@ def test_equals_the_library_on_its_own_file(kind: str, lowercase: bool, text: st
         assert ours.decode(ids) == library.decode(ids.tolist(), skip_special_tokens=False)
 
 
-LIBRARY = {case: HFTokenizer.from_str(made.to_json()) for case, made in MADE.items()}
+LIBRARY = {case: HFTokenizer.from_str(tokenizer.to_json()) for case, tokenizer in MADE.items()}
 
 
 @pytest.mark.parametrize("kind", ["byte", "bpe"])
@@ -101,14 +101,14 @@ def test_batches_and_nothing(kind: str, lowercase: bool) -> None:
 @either_case
 @every_kind
 def test_a_file_gives_the_same_tokenizer(kind: str, lowercase: bool) -> None:
-    made = MADE[kind, lowercase]
-    read = Tokenizer.from_json(made.to_json())
-    assert type(read) is type(made)
+    tokenizer = MADE[kind, lowercase]
+    read = Tokenizer.from_json(tokenizer.to_json())
+    assert type(read) is type(tokenizer)
     assert read.kind == kind
-    assert read.parameters == made.parameters
-    assert read.to_json() == made.to_json()
-    assert len(read) == len(made) == LIBRARY[kind, lowercase].get_vocab_size()
-    assert read.unknown == made.unknown == (0 if kind in ("character", "word") else None)
+    assert read.parameters == tokenizer.parameters
+    assert read.to_json() == tokenizer.to_json()
+    assert len(read) == len(tokenizer) == LIBRARY[kind, lowercase].get_vocab_size()
+    assert read.unknown == tokenizer.unknown == (0 if kind in ("character", "word") else None)
 
 
 def test_training_is_the_same_in_another_process() -> None:
@@ -120,7 +120,7 @@ def test_training_is_the_same_in_another_process() -> None:
         "    made = train_tokenizer(kind, texts, vocabulary_size=290, min_count=1, lowercase=False, sample=10**6)\n"
         "    print(hashlib.sha256(made.to_json().encode()).hexdigest())\n"
     )
-    told = {
+    ids_by_kind = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -129,8 +129,8 @@ def test_training_is_the_same_in_another_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
-    assert len(told.pop().split()) == len(TOKENIZERS)
+    assert len(ids_by_kind) == 1
+    assert len(ids_by_kind.pop().split()) == len(TOKENIZERS)
 
 
 @every_kind
@@ -180,8 +180,10 @@ def test_long_and_short_texts_count_alike() -> None:
 def test_words_are_ordered_and_capped() -> None:
     def words(size: int, min_count: int) -> tuple[str, ...]:
         texts = ["b a a\n", "b <unk> c a <unk> <unk> <unk>"]
-        made = train_tokenizer("word", texts, vocabulary_size=size, min_count=min_count, lowercase=False, sample=99)
-        return made.parameters.tokens
+        tokenizer = train_tokenizer(
+            "word", texts, vocabulary_size=size, min_count=min_count, lowercase=False, sample=99
+        )
+        return tokenizer.parameters.tokens
 
     assert words(99, 1) == ("<unk>", "a", "b", "\n", "c")
     assert words(99, 2) == ("<unk>", "a", "b")
@@ -207,8 +209,8 @@ def test_words_are_ordered_and_capped() -> None:
     ],
 )
 def test_words_are_split_as_said(text: str, words: str) -> None:
-    made = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
-    assert made.tokens(made.encode(text)) == words.split("|")
+    tokenizer = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
+    assert tokenizer.tokens(tokenizer.encode(text)) == words.split("|")
 
 
 @pytest.mark.parametrize(
@@ -216,13 +218,13 @@ def test_words_are_split_as_said(text: str, words: str) -> None:
     ["I don't know (yet), he said.\nNo!", "it's 5% of [all]: 1,000.5", "<unk> of\n\nthat"],
 )
 def test_words_come_back_as_one_would_write_them(text: str) -> None:
-    made = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
-    assert made.decode(made.encode(text)) == text
+    tokenizer = train_tokenizer("word", [text], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
+    assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 def test_split_clitics_close_up() -> None:
-    made = train_tokenizer("word", ["it 's n't"], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
-    assert made.decode(made.encode("it 's n't it")) == "it'sn't it"
+    tokenizer = train_tokenizer("word", ["it 's n't"], vocabulary_size=99, min_count=1, lowercase=False, sample=999)
+    assert tokenizer.decode(tokenizer.encode("it 's n't it")) == "it'sn't it"
 
 
 def test_bpe_keeps_to_its_vocabulary() -> None:

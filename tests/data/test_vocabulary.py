@@ -18,7 +18,7 @@ def test_numbers_are_places_in_the_list(names: list[str]) -> None:
     vocabulary = Vocabulary(names)
     assert vocabulary.ids(names).tolist() == list(range(len(names)))
     assert list(vocabulary) == names
-    assert all(each in vocabulary for each in names)
+    assert all(word in vocabulary for word in names)
     assert Vocabulary.from_json(vocabulary.to_json(), "labels.json").names == vocabulary.names
 
 
@@ -31,12 +31,12 @@ def test_what_is_not_there_is_unknown() -> None:
 def test_the_most_frequent_names_are_kept(counts: dict[str, int], least: int, most: int | None) -> None:
     names = Vocabulary.from_counts(Counter(counts), unknown=True, min_count=least, max_size=most).names
     assert names[0] == UNKNOWN
-    kept = names[1:]
-    assert all(counts[each] >= least for each in kept)
-    assert [counts[each] for each in kept] == sorted((counts[each] for each in kept), reverse=True)
-    left_out = [n for each, n in counts.items() if n >= least and each not in names]
+    frequent = names[1:]
+    assert all(counts[word] >= least for word in frequent)
+    assert [counts[word] for word in frequent] == sorted((counts[word] for word in frequent), reverse=True)
+    left_out = [n for word, n in counts.items() if n >= least and word not in names]
     assert len(names) == most if left_out else most is None or len(names) <= most
-    assert all(n <= counts[each] for each in kept for n in left_out)
+    assert all(n <= counts[word] for word in frequent for n in left_out)
 
 
 def test_the_order_does_not_depend_on_that_of_counting() -> None:

@@ -47,9 +47,9 @@ def part(task: str, arch: str, **more: Any) -> Family:
 
 
 def made(task: str, arch: str, **more: Any) -> Layer:
-    chosen = part(task, arch, **more)
+    family = part(task, arch, **more)
     torch.manual_seed(1)
-    return chosen.build(chosen.dim, causal=task == "language").eval()
+    return family.build(family.dim, causal=task == "language").eval()
 
 
 def all_of(layer: nn.Module, kind: type[nn.Module]) -> list[Any]:
@@ -139,16 +139,16 @@ def test_whatever_the_config_takes_is_built(task: str, arch: str, data: st.DataO
     free = {key.name: values(key) for key in known if key.name not in ("arch", "size", "dim")}
     more = data.draw(st.fixed_dictionaries({"dim": st.sampled_from([4, 6, 7])}, optional=free))
     try:
-        chosen = experiment({"task": task, "model": {"arch": arch, "size": "tiny", **more}}).model
+        family = experiment({"task": task, "model": {"arch": arch, "size": "tiny", **more}}).model
     except ConfigError:
         return
-    layers = chosen.build(chosen.dim, causal=task == "language")
-    built = Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3))
-    y, _ = chosen.initialized(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
+    layers = family.build(family.dim, causal=task == "language")
+    built = Model(family.tokens(11), layers, PerToken(layers.output_size, 3))
+    y, _ = family.initialized(built)(torch.tensor([[1, 2, 10], [4, 5, 0]]), torch.tensor([3, 2]))
     assert y.shape == (2, 3, layers.output_size)
     assert y.isfinite().all()
     assert layers.traits.causal or task != "language"
-    assert task != "language" or not keys(chosen, LanguageModel).tied or layers.output_size == chosen.dim
+    assert task != "language" or not keys(family, LanguageModel).tied or layers.output_size == family.dim
 
 
 # Window
@@ -285,8 +285,8 @@ def test_feed_forward_gates_activations_and_biases() -> None:
     [("sinusoidal", Sinusoidal), ("learned", LearnedPositions), ("rotary", Rotary), ("none", None)],
 )
 def test_positions_are_told_in_the_stem_or_in_attention(positions: str, kind: type[nn.Module] | None) -> None:
-    chosen = part("language", "transformer", positions=positions)
-    both = nn.ModuleList([chosen.tokens(11), chosen.build(8, causal=True)])
+    family = part("language", "transformer", positions=positions)
+    both = nn.ModuleList([family.tokens(11), family.build(8, causal=True)])
     found = [each for each in both.modules() if isinstance(each, Sinusoidal | LearnedPositions | Rotary)]
     assert {type(each) for each in found} == ({kind} if kind else set())
 
@@ -310,10 +310,10 @@ def test_a_transformers_stem_has_its_context_its_scale_and_its_dropout() -> None
     assert [each.p for each in all_of(stem, DropoutBase)] == [0.4]
 
 
-def model(chosen: Family) -> Model:
+def model(family: Family) -> Model:
     torch.manual_seed(1)
-    layers = chosen.build(chosen.dim, causal=False)
-    return chosen.initialized(Model(chosen.tokens(11), layers, PerToken(layers.output_size, 3)))
+    layers = family.build(family.dim, causal=False)
+    return family.initialized(Model(family.tokens(11), layers, PerToken(layers.output_size, 3)))
 
 
 @pytest.mark.parametrize("scheme", get_args(names.Scheme))
@@ -340,7 +340,7 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
 @pytest.mark.parametrize("arch", generative_architectures())
 @pytest.mark.parametrize("more", [{}, {"depth": 1}, {"dim": 12}])
 def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
-    chosen = part("language", arch, **more)
-    assert chosen.build(chosen.dim, causal=True).output_size == chosen.output_width
-    if chosen.output_is_hidden:  # whatever is joined to its input
-        assert chosen.build(chosen.dim + 5, causal=True).output_size == chosen.hidden_width
+    family = part("language", arch, **more)
+    assert family.build(family.dim, causal=True).output_size == family.output_width
+    if family.output_is_hidden:  # whatever is joined to its input
+        assert family.build(family.dim + 5, causal=True).output_size == family.hidden_width

@@ -32,16 +32,16 @@ def test_sizes_and_defaults_are_keys_of_the_family(arch: str) -> None:
 
 
 def test_those_that_generate_are_one_of_each_family_but_the_mixer() -> None:
-    families = {each.family for each in ARCHITECTURES.values()} - {ARCHITECTURES["mixer"].family}
+    families = {entry.family for entry in ARCHITECTURES.values()} - {ARCHITECTURES["mixer"].family}
     assert [ARCHITECTURES[name].family for name in generative_architectures()] == [
-        each
-        for each in dict.fromkeys(architecture.family for architecture in ARCHITECTURES.values())
-        if each in families
+        entry
+        for entry in dict.fromkeys(architecture.family for architecture in ARCHITECTURES.values())
+        if entry in families
     ]
 
 
 def test_no_torch_is_needed_to_know_families_and_configs() -> None:
-    found = {each.name for each in pkgutil.walk_packages(seqloom.models.__path__, "seqloom.models.")}
+    found = {entry.name for entry in pkgutil.walk_packages(seqloom.models.__path__, "seqloom.models.")}
     modules = sorted(found - {"seqloom.models.register_model_parts"})  # it is imported with a part, which needs torch
     modules += [f"{task.folder}.config" for task in TASKS.values()]
     program = f"import sys, {', '.join(modules)}; print({{'torch', 'numpy', 'tokenizers'}} & set(sys.modules))"

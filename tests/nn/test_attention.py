@@ -182,7 +182,7 @@ def test_what_lies_beyond_changes_nothing(name, fill):
         context = attention(*padded, LENGTHS)
         context.square().sum().backward()
         results.append([context.detach(), *(x.grad for x in padded), *(w.grad.clone() for w in attention.parameters())])
-    assert all(torch.equal(came, expected) for came, expected in zip(*results, strict=True))
+    assert all(torch.equal(actual, expected) for actual, expected in zip(*results, strict=True))
 
 
 # Kernel regression -------------------------------------------------------------------------------------------------
@@ -194,10 +194,10 @@ def test_nadaraya_watson_is_attention_with_a_gaussian_score():
     y = torch.sin(6 * x) + 0.1 * torch.randn_like(x)
     grid = torch.linspace(0, 1, 50, dtype=torch.float64)
     smooth = Attention(Gaussian(1, 1, width=width))(grid.reshape(1, -1, 1), x.reshape(1, -1, 1), y.reshape(1, -1, 1))
-    for q, came in zip(grid.tolist(), smooth.flatten().tolist(), strict=True):
+    for q, actual in zip(grid.tolist(), smooth.flatten().tolist(), strict=True):
         kernel = [math.exp(-(((q - at) / width) ** 2) / 2) for at in x.tolist()]
         expected = sum(k * value for k, value in zip(kernel, y.tolist(), strict=True)) / sum(kernel)
-        assert came == pytest.approx(expected)
+        assert actual == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weighting", ["softmax", "sum"])

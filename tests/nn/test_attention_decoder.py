@@ -58,8 +58,8 @@ def target() -> Tensor:
     return torch.randn(ROWS, STEPS, X, dtype=torch.float64)
 
 
-def assert_close(came: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(came, expected, rtol=0, atol=1e-12)
+def assert_close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12)
 
 
 # All combinations -------------------------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ def test_parts_that_do_not_meet() -> None:
 
 def test_a_score_of_other_sizes() -> None:
     for score in (Additive(3, MEMORY), Bilinear(HIDDEN, 3), Bilinear(HIDDEN, MEMORY, heads=2)):
-        came = f"query_size {score.query_size}, key_size {score.key_size} and heads {score.heads}"
-        expected = f"AttentionAfter: score has {came}; expected 4, 5 and 1."
+        actual = f"query_size {score.query_size}, key_size {score.key_size} and heads {score.heads}"
+        expected = f"AttentionAfter: score has {actual}; expected 4, 5 and 1."
         assert complaint(lambda score=score: AttentionAfter(HIDDEN, MEMORY, score)) == expected
 
 

@@ -196,15 +196,15 @@ def test_any_encoder_goes_with_any_decoder(encode, decode) -> None:
 
 def test_what_cannot_be_carried() -> None:
     memory, lengths, final = ragged(gru())
-    for body, given, came, wanted in (
+    for body, message, actual, expected in (
         (gru(), None, "nothing", "[[3, 4]]"),
         (lstm(), final, "the shapes [[3, 4]]", "[[3, 4], [3, 4]]"),
         (Recurrent(GRU(4, 5)), final, "the shapes [[3, 4]]", "[[3, 5]]"),
         (gru(), final.select(torch.tensor([0])), "the shapes [[1, 4]]", "[[3, 4]]"),
     ):
         with pytest.raises(ArgumentError) as caught:
-            CopyBridge()(body, memory, lengths, given)
-        wrong = f"CopyBridge: the encoder's final state has {came}; expected the shapes {wanted}"
+            CopyBridge()(body, memory, lengths, message)
+        wrong = f"CopyBridge: the encoder's final state has {actual}; expected the shapes {expected}"
         assert str(caught.value) == f"{wrong}, as the decoder's body has; or use LearnedBridge."
 
 

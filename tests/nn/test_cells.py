@@ -21,40 +21,40 @@ def randomized(cell: Cell) -> Cell:
 
 @every_cell
 def test_weights_have_a_block_of_rows_for_each_part(cell: type[Cell]) -> None:
-    one = cell(3, 4)
-    assert one.input_weight.shape == (len(cell.parts) * 4, 3)
-    assert one.recurrent_weight.shape == (len(cell.parts) * 4, 4)
-    assert one.bias.shape == (len(cell.parts) * 4,)
+    layer = cell(3, 4)
+    assert layer.input_weight.shape == (len(cell.parts) * 4, 3)
+    assert layer.recurrent_weight.shape == (len(cell.parts) * 4, 4)
+    assert layer.bias.shape == (len(cell.parts) * 4,)
 
 
 @every_cell
 def test_biases_can_be_off(cell: type[Cell]) -> None:
-    one = cell(3, 4, bias=False)
-    assert one.bias is None
-    assert not [name for name, _ in one.named_parameters(recurse=False) if "bias" in name]
-    assert "bias=False" in repr(one)
+    layer = cell(3, 4, bias=False)
+    assert layer.bias is None
+    assert not [name for name, _ in layer.named_parameters(recurse=False) if "bias" in name]
+    assert "bias=False" in repr(layer)
 
 
 @every_cell
 def test_one_step_is_what_the_layer_does(cell: type[Cell]) -> None:
-    one = randomized(cell(3, 4))
+    layer = randomized(cell(3, 4))
     before = State({name: torch.randn(2, 4).double() for name in cell.carries})
     x = torch.randn(2, 3).double()
-    y, after = one.step(one.project(x), before)
+    y, after = layer.step(layer.project(x), before)
     assert tuple(after) == cell.carries
     assert torch.equal(y, after[cell.carries[0]])
-    whole, end = Recurrent(one)(x.unsqueeze(1), state=before)
+    whole, end = Recurrent(layer)(x.unsqueeze(1), state=before)
     torch.testing.assert_close(whole[:, 0], y, rtol=0, atol=1e-12)
     torch.testing.assert_close(dict(end), dict(after), rtol=0, atol=1e-12)
 
 
 @every_cell
 def test_a_step_does_not_change_the_state_before_it(cell: type[Cell]) -> None:
-    one = randomized(cell(3, 4))
+    layer = randomized(cell(3, 4))
     before = State({name: torch.randn(2, 4).double() for name in cell.carries})
-    kept = {name: tensor.clone() for name, tensor in before.items()}
-    one.step(one.project(torch.randn(2, 3).double()), before)
-    assert all(torch.equal(before[name], kept[name]) for name in kept)
+    copies = {name: tensor.clone() for name, tensor in before.items()}
+    layer.step(layer.project(torch.randn(2, 3).double()), before)
+    assert all(torch.equal(before[name], copies[name]) for name in copies)
 
 
 def test_parts_are_found_by_name() -> None:

@@ -119,8 +119,8 @@ def loss(model: Model | EncoderDecoder, lengths: Tensor | None):
     return model.loss(SOURCE, SOME, TARGET, SOURCE_LENGTHS, lengths)
 
 
-def assert_close(came: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(came, expected, rtol=0, atol=1e-11)
+def assert_close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-11)
 
 
 def one_by_one(model: Model | EncoderDecoder, row: int, words: Tensor) -> Tensor:
@@ -139,9 +139,9 @@ def test_the_loss_is_what_the_steps_say(make) -> None:
     for row, length in enumerate(LENGTHS.tolist()):
         scores = one_by_one(model, row, SOME[row, :length])
         total -= scores.log_softmax(dim=1)[torch.arange(length), TARGET[row, :length]].sum()
-    told = loss(model, LENGTHS)
-    assert_close(told.total, total)
-    assert told.count == LENGTHS.sum()
+    result = loss(model, LENGTHS)
+    assert_close(result.total, total)
+    assert result.count == LENGTHS.sum()
 
 
 @every_writer

@@ -77,7 +77,7 @@ def test_what_lies_beyond_a_memory_changes_nothing(fill):
         y, _ = layer(x, state=layer.start(given_memory, lengths))
         y.square().sum().backward()
         gradients.append([y.detach(), *(weight.grad.clone() for weight in layer.parameters())])
-    assert all(torch.equal(came, expected) for came, expected in zip(*gradients, strict=True))
+    assert all(torch.equal(actual, expected) for actual, expected in zip(*gradients, strict=True))
 
 
 def test_nothing_to_look_at_gives_the_output_bias():
@@ -124,8 +124,8 @@ def test_a_gaussian_score_is_exact_far_from_zero():
         layer.key.bias += torch.tensor([1000.0, -2000.0])
         layer.query.bias += torch.tensor([1000.0, 1000.0, -2000.0, -2000.0])
     x, lengths = torch.randn(3, 6, 4), torch.tensor([6, 3, 0])
-    came = layer(x, lengths)[0].double()
-    assert_close(came, layer.double()(x.double(), lengths)[0], rtol=0, atol=1e-3)
+    actual = layer(x, lengths)[0].double()
+    assert_close(actual, layer.double()(x.double(), lengths)[0], rtol=0, atol=1e-3)
 
 
 # Weights -----------------------------------------------------------------------------------------------------------

@@ -142,10 +142,10 @@ def test_rotary_counts_past_256_in_bfloat16(p):
 
 def test_by_name():
     x = torch.randn(2, 5, 4)
-    made = {name: POSITIONS[name](4, 5) for name in POSITIONS}
-    assert all(layer(x)[0].shape == x.shape for layer in made.values())
-    assert torch.equal(made["none"](x)[0], x)
-    assert torch.equal(made["rotary"](x)[0], x)
-    assert made["learned"].traits.max_length == 5
+    by_name = {name: POSITIONS[name](4, 5) for name in POSITIONS}
+    assert all(layer(x)[0].shape == x.shape for layer in by_name.values())
+    assert torch.equal(by_name["none"](x)[0], x)
+    assert torch.equal(by_name["rotary"](x)[0], x)
+    assert by_name["learned"].traits.max_length == 5
     with pytest.raises(UnknownName, match=r"unknown positions 'sinusoid'\. Did you mean 'sinusoidal'"):
         POSITIONS["sinusoid"]

@@ -97,12 +97,12 @@ def test_step_positions(max_position: int) -> None:
 @given(st.lists(st.integers(0, 3), max_size=6))
 def test_select_takes_rows_in_any_order_and_number(rows: list[int]) -> None:
     state = random_state(4)
-    chosen = state.select(torch.tensor(rows, dtype=torch.int64))
-    assert chosen.rows == len(rows)
+    selected = state.select(torch.tensor(rows, dtype=torch.int64))
+    assert selected.rows == len(rows)
     for place, row in enumerate(rows):
-        assert all(torch.equal(chosen[name][place], state[name][row]) for name in state)
-        assert chosen.position[place] == state.position[row]
-    assert chosen.max_position == max((int(state.position[row]) for row in rows), default=0)
+        assert all(torch.equal(selected[name][place], state[name][row]) for name in state)
+        assert selected.position[place] == state.position[row]
+    assert selected.max_position == max((int(state.position[row]) for row in rows), default=0)
 
 
 def test_select_copies() -> None:

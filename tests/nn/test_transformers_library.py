@@ -50,9 +50,9 @@ def near(dtype: torch.dtype) -> float:
     return 1e-5 if dtype == torch.float32 else 1e-12
 
 
-def assert_close(came: Tensor, expected: Tensor, atol: float) -> None:
+def assert_close(actual: Tensor, expected: Tensor, atol: float) -> None:
     assert expected.abs().max() > 1  # there is something to compare
-    torch.testing.assert_close(came, expected, rtol=0, atol=atol)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=atol)
 
 
 def assert_writes_alike(ours: Model, theirs: nn.Module, tokens: Tensor, atol: float) -> None:
@@ -200,13 +200,13 @@ def test_bert_hidden_states(transformers: ModuleType, tokens: Tensor, dtype: tor
             tokens, attention_mask=REAL.long(), token_type_ids=segments, output_hidden_states=True
         ).hidden_states
         x = theirs.embeddings.word_embeddings(tokens) + theirs.embeddings.token_type_embeddings(segments)
-        came = []
+        actual = []
         for layer in ours.sublayers().values():
             x, _ = layer(x, LENGTHS)
-            came.append(x)
-    assert len(came[1:]) == len(expected) == DEPTH + 1
-    for hidden, wanted in zip(came[1:], expected, strict=True):
-        assert_close(hidden[REAL], wanted[REAL], near(dtype))
+            actual.append(x)
+    assert len(actual[1:]) == len(expected) == DEPTH + 1
+    for hidden, expected_hidden in zip(actual[1:], expected, strict=True):
+        assert_close(hidden[REAL], expected_hidden[REAL], near(dtype))
 
 
 def test_bert_with_our_stem(transformers: ModuleType, tokens: Tensor) -> None:

@@ -27,9 +27,9 @@ def test_a_spelling_does_not_depend_on_how_long_other_words_are(kind: type[Chara
 @pytest.mark.parametrize("kind", KINDS)
 def test_letters_and_their_order_matter(kind: type[CharacterEncoder]) -> None:
     spelling = kind(9, 3, 64).double()
-    made = spelling(torch.tensor([[3, 1, 2], [2, 1, 3], [3, 1, 4]]))
-    assert not torch.allclose(made[0], made[1])
-    assert not torch.allclose(made[0], made[2])
+    vectors = spelling(torch.tensor([[3, 1, 2], [2, 1, 3], [3, 1, 4]]))
+    assert not torch.allclose(vectors[0], vectors[1])
+    assert not torch.allclose(vectors[0], vectors[2])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,7 +49,7 @@ def test_padding_teaches_the_letters_nothing(kind: type[CharacterEncoder]) -> No
 def test_a_word_that_comes_often_is_spelt_once() -> None:
     seen: list[int] = []
     stem = WordEmbedding(9, 2, CharacterCNN(9, 3, 4))
-    stem.spelling.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0]))
+    stem.spelling.register_forward_pre_hook(lambda _, args: seen.append(args[0].shape[0]))
     tokens = torch.tensor([[[1, 3, 1], [2, 5, 0], [1, 3, 1]], [[4, 3, 1], [2, 5, 0], [7, 5, 0]]])
     x, _ = stem(tokens)
     assert seen == [2]

@@ -24,8 +24,8 @@ def text(folder: Path, name: str, number: int) -> None:
 
 def reviews(folder: Path, name: str, number: int) -> None:
     rows = [f"{words(9 + 3 * i, number + i).strip() or 'x'}\t{'good' if i % 3 else 'bad'}" for i in range(24)]
-    told = "\n".join(row.replace("\n", " ") for row in rows)
-    (folder / f"{name}.tsv").write_text(f"text\tlabel\n{told}\n", encoding="utf-8")
+    content = "\n".join(row.replace("\n", " ") for row in rows)
+    (folder / f"{name}.tsv").write_text(f"text\tlabel\n{content}\n", encoding="utf-8")
 
 
 def tagged(folder: Path, name: str, number: int) -> None:
@@ -93,6 +93,6 @@ def close(one: object, other: object) -> None:
 
 def recommitted(folder: Path, **more: Any) -> None:
     """The manifest as it would be if the files were meant to be so."""
-    told = json.loads((folder / "manifest.json").read_text())
-    told["files"] = {name: sha256(folder / name) for name in told["files"]}
-    (folder / "manifest.json").write_text(json.dumps({**told, **more}))
+    content = json.loads((folder / "manifest.json").read_text())
+    content["files"] = {name: sha256(folder / name) for name in content["files"]}
+    (folder / "manifest.json").write_text(json.dumps({**content, **more}))

@@ -17,13 +17,13 @@ NEAR = 1e-4  # nats: two choices as near as that may be taken either way
 def numbers(folder: Any, digits: int, examples: int, **train: Any) -> Run:
     data = {"corpus": "numbers", "corpus_length": digits, "examples": examples}
     model = {"dim": 64, "hidden": 128}
-    chosen = tiny("translate", model=model, data=data, train={"batch_tokens": 2048, **train}, decode={"max_length": 40})
-    return start(chosen, folder / "run")
+    config = tiny("translate", model=model, data=data, train={"batch_tokens": 2048, **train}, decode={"max_length": 40})
+    return start(config, folder / "run")
 
 
 def differing(run: Run, texts: list[str], **options: Any) -> list[str]:
     """The texts whose translation depends on their neighbours, each of which had two choices within `NEAR`."""
-    found = []
+    differing_texts = []
     for text, together in zip(texts, run.predict(texts, **options), strict=True):
         alone = run.predict([text], **options)[0]
         if alone["tokens"] == together["tokens"]:
@@ -31,12 +31,12 @@ def differing(run: Run, texts: list[str], **options: Any) -> list[str]:
             continue
         apart = abs(alone["score"] - together["score"])
         if options["beam_size"] == 1:  # greedy: at the first token that differs, whatever came of it
-            both = zip([*alone["tokens"], None], [*together["tokens"], None], strict=False)
-            first = next(place for place, (one, other) in enumerate(both) if one != other)
+            pairs = zip([*alone["tokens"], None], [*together["tokens"], None], strict=False)
+            first = next(index for index, (one, other) in enumerate(pairs) if one != other)
             apart = abs(alone["log_probs"][first] - together["log_probs"][first])
         assert apart < NEAR, f"{text}: {alone['translation']!r} alone, {together['translation']!r} in a batch"
-        found.append(text)
-    return found
+        differing_texts.append(text)
+    return differing_texts
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -57,6 +57,6 @@ def test_a_thousand_texts(tmp_path_factory: pytest.TempPathFactory) -> None:
     texts = [in_words(number, "en") for number in range(7, 100_000, 100)]
     assert len(texts) == 1000
     for beam in (1, 4):
-        told = differing(run, texts, beam_size=beam)
-        print(f"beam {beam}: {len(told)} of {len(texts)} differ, each by a choice within {NEAR} nats: {told}")
-        assert len(told) < 10
+        changed = differing(run, texts, beam_size=beam)
+        print(f"beam {beam}: {len(changed)} of {len(texts)} differ, each by a choice within {NEAR} nats: {changed}")
+        assert len(changed) < 10

@@ -81,9 +81,9 @@ def test_a_free_name_is_free(tmp_path: Path) -> None:
 
 def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as many:
-        found = list(many.map(lambda _: claim_folder(tmp_path / "runs", "tag"), range(64)))
-    assert len(set(found)) == 64
-    assert set((tmp_path / "runs").iterdir()) == set(found)
+        folders = list(many.map(lambda _: claim_folder(tmp_path / "runs", "tag"), range(64)))
+    assert len(set(folders)) == 64
+    assert set((tmp_path / "runs").iterdir()) == set(folders)
 
 
 @pytest.mark.parametrize("name", [".", "..", "/"])

@@ -51,10 +51,10 @@ def settled(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_the_cpu_answers_as_the_device_does(run: Run) -> None:
-    there, here = (seqloom.load(run.folder, device) for device in ("cuda", "cpu"))
-    assert next(there.model.parameters()).is_cuda
-    assert not next(here.model.parameters()).is_cuda
-    near(settled(there.predict(TEXTS)), settled(here.predict(TEXTS)))
+    on_cuda, on_cpu = (seqloom.load(run.folder, device) for device in ("cuda", "cpu"))
+    assert next(on_cuda.model.parameters()).is_cuda
+    assert not next(on_cpu.model.parameters()).is_cuda
+    near(settled(on_cuda.predict(TEXTS)), settled(on_cpu.predict(TEXTS)))
 
 
 @pytest.mark.parametrize("part", ["valid", "test"])
@@ -76,14 +76,14 @@ def test_a_text_is_written_the_same_on_either_device(run: Run) -> None:
 
 
 def test_weights_on_the_device_can_be_trained_on(run: Run) -> None:
-    there = seqloom.load(run.folder, "cuda")
-    there.predict(TEXTS)
-    for _ in there.stream("abc", max_length=3, seed=1) if run.task.name == "language" else ():
+    on_cuda = seqloom.load(run.folder, "cuda")
+    on_cuda.predict(TEXTS)
+    for _ in on_cuda.stream("abc", max_length=3, seed=1) if run.task.name == "language" else ():
         assert not torch.is_inference_mode_enabled()
-    assert not any(each.is_inference() for each in there.model.parameters())
-    y, _ = there.model.train()(*numbers(run, "cuda"))
+    assert not any(each.is_inference() for each in on_cuda.model.parameters())
+    y, _ = on_cuda.model.train()(*numbers(run, "cuda"))
     y.sum().backward()
-    assert all(each.grad is None or each.grad.is_cuda for each in there.model.parameters())
+    assert all(each.grad is None or each.grad.is_cuda for each in on_cuda.model.parameters())
 
 
 @pytest.mark.parametrize("task", list(KINDS))

@@ -33,25 +33,25 @@ def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
         return
     greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam_size": beam, "max_length": 9}) for beam in (1, 8))
     assert greedy.scores["loss"] == wide.scores["loss"]
-    said = [[each["translation"] for each in found.details["examples"]] for found in (greedy, wide)]
+    said = [[each["translation"] for each in evaluation.details["examples"]] for evaluation in (greedy, wide)]
     assert said[0] != said[1]
     assert run.experiment.decode is not None
     assert run.experiment.decode.beam_size == 4  # said for this file alone
 
 
 def test_evaluate_says_what_it_read(run: Run) -> None:
-    told = run.evaluate(data_of(run, "test")).details["data"]
-    assert " test (" in told
-    assert " training" not in told
+    description = run.evaluate(data_of(run, "test")).details["data"]
+    assert " test (" in description
+    assert " training" not in description
 
 
 def test_a_text_that_is_cut_is_counted(run: Run, copy: Path) -> None:
     if run.task.name != "classify":
         return
     path = copy / "experiment.toml"
-    told = path.read_text(encoding="utf-8")
-    assert "max_length = 512" in told
-    path.write_text(told.replace("max_length = 512", "max_length = 2"), encoding="utf-8")
+    description = path.read_text(encoding="utf-8")
+    assert "max_length = 512" in description
+    path.write_text(description.replace("max_length = 512", "max_length = 2"), encoding="utf-8")
     recommitted(copy)
     evaluation = seqloom.load(copy).evaluate(data_of(run, "test"))
     assert "cut at 2 tokens" in evaluation.details["data"]
@@ -92,9 +92,9 @@ def test_what_is_bad_in_a_file_may_be_skipped(run: Run, tmp_path: Path) -> None:
     path.write_text(Path(data_of(run, "test")).read_text(encoding="utf-8") + "a b\t\n", encoding="utf-8")
     with pytest.raises(DataError, match="the target is empty"):
         run.evaluate(path)
-    found = run.evaluate(path, {"on_bad_line": "skip"})
-    assert found.scores == run.evaluate(data_of(run, "test")).scores
-    assert "1 bad line skipped" in found.details["data"]
+    evaluation = run.evaluate(path, {"on_bad_line": "skip"})
+    assert evaluation.scores == run.evaluate(data_of(run, "test")).scores
+    assert "1 bad line skipped" in evaluation.details["data"]
 
 
 def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> None:

@@ -146,8 +146,8 @@ def test_runs_are_listed_and_reported_without_their_parts(capsys: pytest.Capture
 
 def test_a_report_leaves_out_a_damaged_list_of_parts(capsys: pytest.CaptureFixture[str]) -> None:
     run = uses_activation("tanh")
-    told = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
-    (run / MANIFEST).write_text(json.dumps({**told, "parts": [{"kind": "\x1b[31m"}]}), encoding="utf-8")
+    manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
+    (run / MANIFEST).write_text(json.dumps({**manifest, "parts": [{"kind": "\x1b[31m"}]}), encoding="utf-8")
     assert main(["report", "run"]) == 0
     assert capsys.readouterr().err == ""
     assert "manifest.json has a list of parts that can" in (run / "report.html").read_text(encoding="utf-8")

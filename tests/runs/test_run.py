@@ -106,10 +106,10 @@ def test_between_pieces_torch_is_as_it_was(run: Run) -> None:
     for _ in run.stream("abc", max_length=5, seed=1):
         assert not torch.is_inference_mode_enabled()
         assert torch.is_grad_enabled()
-        made = torch.ones(2, requires_grad=True)
-        assert not made.is_inference()
-        (made * 2).sum().backward()
-        assert made.grad is not None
+        ones = torch.ones(2, requires_grad=True)
+        assert not ones.is_inference()
+        (ones * 2).sum().backward()
+        assert ones.grad is not None
 
 
 def test_the_weights_of_a_run_that_has_answered_can_be_trained_on(run: Run) -> None:
@@ -123,9 +123,9 @@ def test_the_weights_of_a_run_that_has_answered_can_be_trained_on(run: Run) -> N
 
 
 def test_it_says_what_it_is(run: Run) -> None:
-    told = repr(run)
-    assert run.task.name in told
-    assert f"{run.manifest.parameters:,} parameters" in told
+    description = repr(run)
+    assert run.task.name in description
+    assert f"{run.manifest.parameters:,} parameters" in description
 
 
 # Folders ----------------------------------------------------------------------------------------------------------
@@ -152,8 +152,8 @@ def test_a_flipped_byte_anywhere_is_a_sentence(copy: Path) -> None:
 
 
 def weights_of(folder: Path) -> Path:
-    (found,) = folder.glob("model-*.safetensors")
-    return found
+    (weights_file,) = folder.glob("model-*.safetensors")
+    return weights_file
 
 
 def change(weights: dict[str, torch.Tensor], how: str) -> dict[str, torch.Tensor]:
@@ -199,10 +199,10 @@ def test_a_config_that_can_not_be(copy: Path) -> None:
 
 
 def test_a_vocabulary_that_is_missing(copy: Path) -> None:
-    told = json.loads((copy / "manifest.json").read_text())
-    gone = next(name for name in told["files"] if name.startswith("vocabulary/"))
-    told["files"].pop(gone)
-    (copy / "manifest.json").write_text(json.dumps(told))  # and a file that the manifest does not know is not used
+    manifest = json.loads((copy / "manifest.json").read_text())
+    gone = next(name for name in manifest["files"] if name.startswith("vocabulary/"))
+    manifest["files"].pop(gone)
+    (copy / "manifest.json").write_text(json.dumps(manifest))  # and a file that the manifest does not know is not used
     with pytest.raises(RunError, match=rf"'{Path(gone).name}' is missing\. Restore the folder from a copy\."):
         seqloom.load(copy).predict(["a"])
 

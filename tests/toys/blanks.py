@@ -22,8 +22,8 @@ class Blanks(Tokenizer):
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> "Blanks":
         counts = Counter(word for text in texts for word in split(text))
-        kept = [word for word, count in counts.most_common(vocabulary_size - 1) if count >= min_count]
-        return cls(["\N{REPLACEMENT CHARACTER}", *kept])
+        frequent = [word for word, count in counts.most_common(vocabulary_size - 1) if count >= min_count]
+        return cls(["\N{REPLACEMENT CHARACTER}", *frequent])
 
     def ids(self, text: str) -> list[int]:
         return [self.numbers.get(word, 0) for word in split(text)]

@@ -70,8 +70,8 @@ class Config(Experiment):
     data: CountData = key(description="Files in, tokens out.")
 
     @classmethod
-    def data_defaults(cls, family: type[Family], size: str, said: Values) -> Values:
-        return super().data_defaults(family, size, said) | {"tokenizer": "word", "max_length": 64}
+    def data_defaults(cls, family: type[Family], size: str, values: Values) -> Values:
+        return super().data_defaults(family, size, values) | {"tokenizer": "word", "max_length": 64}
 
 
 class CountWords(RowTask[Model]):

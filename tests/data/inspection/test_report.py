@@ -43,9 +43,9 @@ def test_a_config_key_is_an_option_for_who_reads_options() -> None:
     assert "Pass a larger data.max_length." in list(inspection.lines())[2]
     assert "Pass a larger --data.max-length." in list(inspection.lines(option))[2]
     assert "(--data.text names another)" in next(inspection.lines(option))
-    told = inspection.as_json(option)
-    assert told["findings"][0]["do"] == "Pass a larger --data.max-length"
-    assert told["summary"][0]["value"] == "text (--data.text names another)"
+    as_dict = inspection.as_json(option)
+    assert as_dict["findings"][0]["do"] == "Pass a larger --data.max-length"
+    assert as_dict["summary"][0]["value"] == "text (--data.text names another)"
 
 
 def test_nothing_from_outside_does_something_to_a_terminal() -> None:

@@ -88,8 +88,8 @@ def decoder(
 ) -> AttentionDecoder:
     met = combine(context.size, HIDDEN)
     width = X + context.size * context.feeds_body + met.output_size * feeding
-    made = body(width)
-    return AttentionDecoder(made, context, met, bridge(made), context_input=feed, input_feeding=feeding)
+    layers = body(width)
+    return AttentionDecoder(layers, context, met, bridge(layers), context_input=feed, input_feeding=feeding)
 
 
 decoders = {

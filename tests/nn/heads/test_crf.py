@@ -48,8 +48,8 @@ def problems(draw: st.DrawFn) -> tuple[Chain, Tensor, Tensor]:
 @given(problem=problems())
 def test_log_partition_is_the_sum_over_all_sequences(problem: tuple[Chain, Tensor, Tensor]) -> None:
     chain, emissions, lengths = problem
-    found = chain.log_partition(emissions, lengths)
-    for row, length, log_z in zip(emissions, lengths.tolist(), found, strict=True):
+    actual = chain.log_partition(emissions, lengths)
+    for row, length, log_z in zip(emissions, lengths.tolist(), actual, strict=True):
         every = torch.stack(list(all_scores(chain, row, length).values()))
         torch.testing.assert_close(log_z, every.logsumexp(0))
 
@@ -57,8 +57,8 @@ def test_log_partition_is_the_sum_over_all_sequences(problem: tuple[Chain, Tenso
 @given(problem=problems())
 def test_viterbi_is_the_best_of_all_sequences(problem: tuple[Chain, Tensor, Tensor]) -> None:
     chain, emissions, lengths = problem
-    found = chain.best(emissions, lengths)
-    for row, length, path in zip(emissions, lengths.tolist(), found.tolist(), strict=True):
+    actual = chain.best(emissions, lengths)
+    for row, length, path in zip(emissions, lengths.tolist(), actual.tolist(), strict=True):
         every = all_scores(chain, row, length)
         assert tuple(path[:length]) == max(every, key=lambda tags: every[tags].item())
 
@@ -67,26 +67,26 @@ def test_viterbi_is_the_best_of_all_sequences(problem: tuple[Chain, Tensor, Tens
 def test_the_score_of_a_sequence(problem: tuple[Chain, Tensor, Tensor]) -> None:
     chain, emissions, lengths = problem
     tags = torch.randint(emissions.shape[2], emissions.shape[:2])
-    found = chain.score(emissions, tags, lengths)
-    for row, length, path, one in zip(emissions, lengths.tolist(), tags.tolist(), found, strict=True):
-        torch.testing.assert_close(one, score(chain, row, tuple(path[:length])))
+    actual = chain.score(emissions, tags, lengths)
+    for row, length, path, actual_row in zip(emissions, lengths.tolist(), tags.tolist(), actual, strict=True):
+        torch.testing.assert_close(actual_row, score(chain, row, tuple(path[:length])))
 
 
 @given(problem=problems())
 def test_marginals_are_sums_over_sequences_and_the_gradient_of_log_z(problem: tuple[Chain, Tensor, Tensor]) -> None:
     chain, emissions, lengths = problem
     emissions.requires_grad_()
-    found = chain.marginals(emissions, lengths)
+    actual = chain.marginals(emissions, lengths)
     gradient = torch.autograd.grad(chain.log_partition(emissions, lengths).sum(), emissions)[0]
-    torch.testing.assert_close(found, gradient)
-    for row, length, one in zip(emissions, lengths.tolist(), found, strict=True):
+    torch.testing.assert_close(actual, gradient)
+    for row, length, actual_row in zip(emissions, lengths.tolist(), actual, strict=True):
         every = all_scores(chain, row, length)
         p = torch.stack(list(every.values())).softmax(0)
-        expected = torch.zeros_like(one)
+        expected = torch.zeros_like(actual_row)
         for path, share in zip(every, p, strict=True):
             for t, tag in enumerate(path):
                 expected[t, tag] += share
-        torch.testing.assert_close(one, expected)
+        torch.testing.assert_close(actual_row, expected)
 
 
 def test_gradients_check_for_every_parameter() -> None:

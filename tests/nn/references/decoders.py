@@ -90,11 +90,11 @@ def last_word(decoder: nn.Module, spoken: list[Array]) -> list[Array]:
 
 def meet(decoder: nn.Module, c: Array, s: Array) -> Array:
     """[c; s], or tanh(W_c [c; s])"""
-    both = np.concatenate([c, s])
+    concatenated = np.concatenate([c, s])
     return (
-        both
+        concatenated
         if type(decoder.meeting).__name__ == "ConcatCombine"
-        else np.tanh(weight(decoder.meeting.linear, "weight") @ both)
+        else np.tanh(weight(decoder.meeting.linear, "weight") @ concatenated)
     )
 
 
