@@ -10,7 +10,7 @@ from seqloom.core.problem import ConfigError
 from seqloom.tasks.config_keys import all_keys
 from seqloom.tasks.registry import experiment, read_config
 
-FIXTURES = sorted((Path(__file__).parent.parent / "fixtures" / "runs").glob("*/experiment.toml"))
+FIXTURES = sorted((Path(__file__).parent.parent.parent / "fixtures" / "runs").glob("*/experiment.toml"))
 NEW = BRITISH | {old: new[0] for old, new in RENAMED.items()}
 
 
