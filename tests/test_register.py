@@ -207,7 +207,7 @@ def test_what_a_config_must_know_of_a_part_is_recorded() -> None:
     register.norm("each", LayerNorm)
     assert "over-time" in names.NORMS_OVER_TIME
     assert "each" not in names.NORMS_OVER_TIME
-    with pytest.raises(ConfigError, match=r"model\.norm over-time takes its means over later tokens too"):
+    with pytest.raises(ConfigError, match=r"model\.norm over-time uses statistics of later tokens"):
         experiment({"task": "language", "model": {"arch": "transformer", "norm": "over-time"}})
     with pytest.raises(ConfigError, match="rotary goes with the scores dot and halved and scaled-dot, not with mean"):
         experiment({"task": "classify", "model": {"arch": "transformer", "score": "mean", "positions": "rotary"}})
@@ -221,10 +221,10 @@ def test_a_head_has_an_output_layer_of_its_own() -> None:
             ConfigError, match=r"model\.head mine has an output layer of its own, and model\.tied is for"
         ):
             experiment({"task": task, "model": {"arch": "transformer", "head": "mine", "tied": True}})
-    with pytest.raises(ConfigError, match=r"model\.head has no use together with model\.crf"):
+    with pytest.raises(ConfigError, match=r"model\.head has no effect together with model\.crf"):
         experiment({"task": "tag", "model": {"head": "mine", "crf": True}})
     Path("texts.csv").write_text("text,label\n" + "a,x|y\nb,x\n" * 30, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"model\.head has no use together with data\.label_separator"):
+    with pytest.raises(ConfigError, match=r"model\.head has no effect together with data\.label_separator"):
         seqloom.train("classify", "texts.csv", data={"label_separator": "|"}, model={"head": "mine"})
 
 
@@ -303,7 +303,7 @@ def test_a_taken_name_leaves_nothing_registered(name: str, what: str) -> None:
         taken = "softmax" if part is PerToken else name
         with pytest.raises(PartError, match=r"is taken\. Give it another name"):
             add(taken, part)
-    with pytest.raises(PartError, match="a word that a config gives another meaning"):
+    with pytest.raises(PartError, match="a word that has another meaning in a config"):
         register.layer("custom", gru)
 
 
@@ -340,13 +340,13 @@ def test_what_is_no_such_function_is_one_sentence(capsys: pytest.CaptureFixture[
         PartError, match=f"{HERE}:.* returned a layer of input_size 8. Return one that reads vectors of"
     ):
         seqloom.train("tag", model=lambda size, *, causal: Recurrent(GRU(8, 8)))
-    with pytest.raises(ConfigError, match="reads a whole sequence at once, so it can't write one token after another"):
+    with pytest.raises(ConfigError, match="reads a whole sequence at once, so it can't generate text token by token"):
         seqloom.train("language", model=lambda size, *, causal: gru(size, causal=False))
     assert main(["train", "tag", "--model", "custom"]) == 2
-    assert "custom is for a model whose layers a function builds" in capsys.readouterr().err
+    assert "custom is for a model whose layers are built by a function" in capsys.readouterr().err
     seqloom.train("tag", size="tiny", train=TINY, data={"examples": 60}, out="run")
     with pytest.raises(
-        RunError, match="run: model=gru is for a run whose layers a function built, and this one is 'ls"
+        RunError, match="run: model=gru is only for runs whose layers were built by a function; this one is 'ls"
     ):
         seqloom.load("run", model=gru).predict(["one"])
 
@@ -359,7 +359,8 @@ def test_another_function_than_the_run_was_made_with_is_not_taken_for_it() -> No
         return Recurrent(LinearRNN(input_size, 24))
 
     with pytest.raises(
-        RunError, match=rf"the model 'gru' of {HERE} .*, now '.*other' of {HERE}.*\. Pass the function that it"
+        RunError,
+        match=rf"the model 'gru' of {HERE} .*, now '.*other' of {HERE}.*\. Pass the unchanged function that it",
     ):
         seqloom.resume("run", model=other)
     with pytest.warns(PartWarning, match=r"the model 'gru' of .*, now '.*other' of"):
@@ -630,6 +631,8 @@ def test_the_parts_that_are_registered_are_listed(capsys: pytest.CaptureFixture[
 def test_a_name_that_is_not_there_may_be_one_s_own(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--model"], ["--model", "conv", "--model.activation"], ["--train.schedule"]):
         assert main(["train", "classify", *words, "frobnicator"]) == 2
-        assert "A part of your own is there once --code FILE.py" in capsys.readouterr().err
+        assert (
+            "A user-defined part must be registered first: pass its file with --code FILE.py" in capsys.readouterr().err
+        )
     assert main(["train", "classify", "--model", "lsmt"]) == 2
     assert "--code" not in capsys.readouterr().err

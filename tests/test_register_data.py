@@ -176,7 +176,7 @@ def test_a_corpus_of_a_task(capsys: pytest.CaptureFixture[str]) -> None:
     assert "parity Bits, and whether their number is odd. classify" in listed
     assert main(["train", "classify", "--help"]) == 0
     assert "(numbers, parity)" in " ".join(capsys.readouterr().out.replace("│", " ").split())
-    with pytest.raises(ConfigError, match=r"data\.corpus is parity, which has nothing for tag"):
+    with pytest.raises(ConfigError, match=r"data\.corpus is parity, which is not a corpus for tag"):
         experiment({"task": "tag", "data": {"corpus": "parity"}})
 
 

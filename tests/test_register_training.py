@@ -78,7 +78,7 @@ def test_a_user_defined_one_takes_every_key_of_its_kind() -> None:
     assert {name: getattr(train, name) for name in keys} == keys
     train = experiment({"task": "tag", "train": {"schedule": "sawtooth", "min_lr_ratio": 0.1, "halve_every": 2}}).train
     assert (train.min_lr_ratio, train.halve_every) == (0.1, 2)
-    with pytest.raises(ConfigError, match=r"min_lr_ratio has no use with train\.schedule halve; .* cosine, sawtooth"):
+    with pytest.raises(ConfigError, match=r"min_lr_ratio has no effect with train\.schedule halve; .*, sawtooth"):
         experiment({"task": "tag", "train": {"schedule": "halve", "min_lr_ratio": 0.1}})
 
 
@@ -273,7 +273,7 @@ def test_built_in_error_rates() -> None:
         ({"task": "tag", "train": {"metrics": ["accuracy"]}}, "train.metrics is 'accuracy'; expected one of word-err"),
         ({"task": "tag", "train": {"metrics": "micro_f1"}}, "train.metrics is 'micro_f1'; expected one of"),
         ({"task": "tag", "train": {"metrics": "word-error-rate"}}, "train.metrics has word-error-rate, which compares"),
-        ({"task": "language", "train": {"metrics": "mine"}}, "train.metrics has no use in language; it is a key of"),
+        ({"task": "language", "train": {"metrics": "mine"}}, "train.metrics has no effect in language; it is a key of"),
         ({"task": "tag", "train": {"metrics": 3}}, "train.metrics is 3; expected a list of texts"),
     ],
 )
@@ -394,7 +394,7 @@ class Noisy(SGD):
 
 def test_an_optimizer_that_would_resume_differently_is_refused() -> None:
     for part in (Counting, Momenta):
-        with pytest.raises(PartError, match=r"'mine' goes on differently after its state was saved and restored\."):
+        with pytest.raises(PartError, match=r"'mine' gives different steps after its state was saved and restored\."):
             seqloom.register.optimizer("mine", part)
     for number, part in enumerate((InGroups, Noisy, torch.optim.Adamax, torch.optim.NAdam, Adafactor)):
         seqloom.register.optimizer(f"fine-{number}", part)
@@ -435,7 +435,7 @@ class Lookahead(SGD):
 
 
 def test_what_changes_rarely_or_is_given_other_weights_is_refused_too() -> None:
-    with pytest.raises(PartError, match="'mine' goes on differently after its state was saved and restored"):
+    with pytest.raises(PartError, match="'mine' gives different steps after its state was saved and restored"):
         seqloom.register.optimizer("mine", Lookahead)
     with pytest.raises(PartError, match=r"'mine' has other weights than it was given\. Give it the groups"):
         seqloom.register.optimizer("mine", lambda groups, train: SGD([torch.nn.Parameter(torch.ones(1))], lr=1))

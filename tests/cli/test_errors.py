@@ -74,7 +74,7 @@ BAD = {
     "too few fields": ("classify", "text,label\nfine,a\nbad\n", "a.csv:3: 1 field, expected 2"),
     "too many fields": ("classify", "text,label\nfine,a\nbad,b,c\n", "a.csv:3: 3 fields, expected 2"),
     "an unbalanced quote": ("classify", 'text,label\n"fine,a\nbad,b\n', "a.csv:2: a quote opens here"),
-    "a label seen once": ("classify", f"{GOOD}odd,c\n", "a.csv:42: label 'c' is seen once"),
+    "a label seen once": ("classify", f"{GOOD}odd,c\n", "a.csv:42: label 'c' is in a single example"),
     "one class only": ("classify", "text,label\n" + "fine,a\n" * 9, "only one label, 'a'"),
     "10 MB in one line": ("classify", f"text,label\n{'x' * 10_000_000},a\n", "a.csv:2: a line of more than 1,000,000"),
     "a missing column": ("tag", "Anna\tPER\nsings\n\n", "a.conll:2: 1 column, expected 2"),
@@ -227,15 +227,15 @@ ROWS = "text,label\n" + "".join(f"fine {i},a\nbad {i},b\n" for i in range(20))
             "translate",
             ("--decode.beam-size", "4", "--decode.temperature", "1"),
             {"decode": {"beam_size": 4, "temperature": 1}},
-            "--decode.beam-size is 4 and --decode.temperature 1: a beam",
-            "decode.beam_size is 4 and decode.temperature 1: a beam",
+            "--decode.beam-size is 4 and --decode.temperature 1: beam search",
+            "decode.beam_size is 4 and decode.temperature 1: beam search",
         ),
         (
             "language",
             ("--model", "transformer", "--train.carry-state"),
             {"model": {"arch": "transformer"}, "train": {"carry_state": True}},
-            "--train.carry-state would let a transformer's cache grow",
-            "train.carry_state would let a transformer's cache grow",
+            "--train.carry-state would let the cache of a transformer grow",
+            "train.carry_state would let the cache of a transformer grow",
         ),
     ],
 )
@@ -267,8 +267,8 @@ def test_a_key_of_a_config_file_stays_a_key(seqloom: Seqloom) -> None:
 
 def test_a_run_says_the_short_options_of_its_command(seqloom: Seqloom, runs: Path) -> None:
     result = seqloom("generate", runs / "language", "--beam", "2", "--temperature", "1")
-    assert "--beam is 2 and --temperature 1: a beam" in result.err
-    with pytest.raises(SeqloomError, match=r"^decode\.beam_size is 2 and decode\.temperature 1: a beam"):
+    assert "--beam is 2 and --temperature 1: beam search" in result.err
+    with pytest.raises(SeqloomError, match=r"^decode\.beam_size is 2 and decode\.temperature 1: beam search"):
         package.load(runs / "language").generate(beam_size=2, temperature=1)
     assert "already holds a run." in (result := seqloom("train", "tag", "--out", runs / "tag")).err
     assert result.err.endswith("or pass --out another/folder.\n")

@@ -40,7 +40,7 @@ def test_a_seed_is_shown_of_what_is_drawn_after_all(seqloom: Seqloom, searching:
 def test_a_seed_has_no_use_with_the_beam_of_the_run(seqloom: Seqloom, searching: Path) -> None:
     result = seqloom("generate", searching, "--seed", "1")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("seqloom: --seed has no use with --beam 4; it goes with 1. Leave it out, or draw")
+    assert result.err.startswith("seqloom: --seed has no effect with --beam 4; it goes with 1. Leave it out, or sample")
 
 
 def test_a_beam_reads_the_prompt_at_once(seqloom: Seqloom, searching: Path, monkeypatch: pytest.MonkeyPatch) -> None:

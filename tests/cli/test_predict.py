@@ -117,7 +117,9 @@ def test_a_seed_is_shown_of_what_is_drawn(seqloom: Seqloom, generators: Path) ->
 def test_a_prompt_longer_than_the_answer_may_be(seqloom: Seqloom, generators: Path) -> None:
     words = ("predict", generators / "translate", "one red .", "--prompt", "un noir")
     message = sentence(seqloom(*words, "--max-length", "1"))
-    assert message == "--prompt has 2 tokens, and an answer may have 1. Raise --max-length, or begin with less."
+    assert (
+        message == "--prompt has 2 tokens, but an output may have at most 1. Raise --max-length, or shorten the prompt."
+    )
     assert seqloom(*words, "--max-length", "2").code == 0
 
 
@@ -129,7 +131,8 @@ def test_measures_come_with_their_signatures_and_by_length(seqloom: Seqloom, gen
     result = seqloom(
         "evaluate", generators / "translate", generators / "pairs.tsv", "--max-length", "2", "--min-length", "2"
     )
-    assert f"cut      {len(ROWS)} answers did not end: --length, or the model, allows no more tokens" in result.out
+    reason = "the maximum length was reached (--max-length, or the limit of the model)"
+    assert f"cut      {len(ROWS)} answers not ended: {reason}" in result.out
     both = seqloom("evaluate", generators / "translate", generators / "pairs.en", generators / "pairs.fr", "--json")
     of_table = seqloom("evaluate", generators / "translate", generators / "pairs.tsv", "--json")
     assert json.loads(both.out)["scores"] == pytest.approx(json.loads(of_table.out)["scores"])
@@ -142,7 +145,7 @@ def test_a_bleu_of_nothing_is_explained(seqloom: Seqloom, generators: Path) -> N
     Path("short.tsv").write_text("".join(rows))
     result = seqloom("evaluate", run, "short.tsv", "--no-data.header", *short)
     assert result.code == 0
-    assert "BLEU counts four words in a row, and no text that is right has as many" in result.out
+    assert "BLEU needs four words in a row, and no correct text has that many" in result.out
 
 
 def test_captions_are_measured_by_bleu_of_four_orders_and_not_by_length(seqloom: Seqloom, generators: Path) -> None:
@@ -172,7 +175,7 @@ def test_sides_of_different_length(seqloom: Seqloom, pairs: None) -> None:
     Path("pairs.fr").write_text("".join(f"un {i}\n" for i in range(20)))
     message = sentence(seqloom("train", "translate", "pairs.en", "pairs.fr", *TINY))
     assert message.startswith(
-        "pairs.en:21: from here on pairs.fr has no line to go with this one (20 lines there, 25 here)"
+        "pairs.en:21: from here on pairs.fr has no line that matches this one (20 lines there, 25 here)"
     )
 
 
@@ -196,7 +199,7 @@ def test_a_side_over_nine_times_as_long(seqloom: Seqloom, pairs: None) -> None:
         result = seqloom(*words, "--data.on-ratio", how)
         assert result.code == 0
         message = " ".join(result.out.split())
-        assert f"1 pair with over 9 times the tokens on one side, {dropped} of them dropped" in message
+        assert f"1 pair with more than 9 times the tokens on one side, {dropped} of them dropped" in message
         assert "pairs.tsv:4" in message
     assert "pairs.tsv:4" in seqloom("check", "translate", "pairs.tsv").out
 
@@ -216,14 +219,14 @@ def test_an_image_that_is_not_one(seqloom: Seqloom, pairs: None) -> None:
         "6",
         *TINY,
     )
-    assert "1 image skipped" in " ".join(result.out.split())
+    assert "1 unreadable image skipped" in " ".join(result.out.split())
 
 
 def test_what_is_bad_in_a_file_to_test_on_may_be_skipped(seqloom: Seqloom, generators: Path, pairs: None) -> None:
     Path("7.png").write_text("a text")
     Path("pairs.tsv").write_text("".join([*ROWS, "one .\t\n", f"{'one ' * 100}.\tun .\n"]))
     for task, file, option, did in (
-        ("caption", "captions.tsv", "--data.on-bad-image", "1 image skipped"),
+        ("caption", "captions.tsv", "--data.on-bad-image", "1 unreadable image skipped"),
         ("translate", "pairs.tsv", "--data.on-bad-line", "1 bad line skipped"),
     ):
         words = ("evaluate", generators / task, file)
@@ -235,7 +238,7 @@ def test_what_is_bad_in_a_file_to_test_on_may_be_skipped(seqloom: Seqloom, gener
     message = sentence(seqloom(*words, "--data.on-bad-line", "refuse", "--data.max-characters", "300"))
     assert message.endswith("pass a larger --data.max-characters.")
     message = sentence(seqloom(*words, "--data.on-bad-image", "skip"))
-    assert message.startswith("--data.on-bad-image has no use in translate")
+    assert message.startswith("--data.on-bad-image has no effect in translate")
 
 
 def test_a_caption_without_an_image(seqloom: Seqloom, pairs: None) -> None:
@@ -263,16 +266,16 @@ def test_a_language_that_is_not_known(seqloom: Seqloom, key: str) -> None:
         (("translate", ""), "text 1 is empty. Give at least one word."),
         (("translate", "one", " "), "text 2 is empty. Give at least one word."),
         (("caption", ""), "text 1 is empty. Name an image's file."),
-        (("translate", "jaune"), "text 1: 'jaune' has no word that the model knows. Give a text in the"),
-        (("translate", "one " * 21), "text 1: 21 tokens, and the model's positions allow 20. Split it, or"),
-        (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Widen"),
-        (("translate", "one", "--beam", "2", "--temperature", "1"), "--beam is 2 and --temperature 1: a beam looks"),
+        (("translate", "jaune"), "text 1: 'jaune' has no word in the model's vocabulary. Give a text in the"),
+        (("translate", "one " * 21), "text 1: 21 tokens, but the model reads at most 20. Split it, or"),
+        (("translate", "one", "--beam", "2", "--n-best", "3"), "--n-best is 3, more than --beam, 2. Use a larger beam"),
+        (("translate", "one", "--beam", "2", "--temperature", "1"), "--beam is 2 and --temperature 1: beam search"),
         (("translate", "one", "--beam", "many"), "--beam is 'many'; expected a whole number."),
         (
             ("translate", "one", "--min-length", "9", "--max-length", "5"),
             "--min-length is 9, more than --max-length, 5.",
         ),
-        (("translate", "one", "--top-k", "3"), "--top-k has no use"),
+        (("translate", "one", "--top-k", "3"), "--top-k has no effect"),
         (("caption", "nowhere.png"), "nowhere.png: is not there. Check the name and the folder."),
         (("caption", "notes.txt"), "notes.txt: is not an image (its content is none of JPEG, "),
     ],
@@ -296,20 +299,18 @@ def test_nothing_to_read_on_standard_input(seqloom: Seqloom, generators: Path) -
 def test_a_classifier_does_not_write(seqloom: Seqloom, runs: Path, option: tuple[str, str]) -> None:
     run = runs / "classify"
     message = sentence(seqloom("predict", run, "a film", *option))
-    assert (
-        message == f"{option[0]} is for runs that generate their answers, and {run} is one of classify. Leave it out."
-    )
+    assert message == f"{option[0]} is only for tasks that generate text; the task of {run} is classify. Leave it out."
 
 
 def test_a_classifier_is_not_measured_with_a_beam(seqloom: Seqloom, runs: Path, files: Path) -> None:
     message = sentence(seqloom("evaluate", runs / "classify", "reviews.csv", "--beam", "2"))
-    assert "beam has no use, since classify does not generate text" in message
+    assert "beam has no effect, because classify does not generate text" in message
 
 
 def test_a_translator_does_not_go_on_with_a_text(seqloom: Seqloom, generators: Path) -> None:
     message = sentence(seqloom("generate", generators / "translate"))
     advice = f"Use `seqloom predict {generators / 'translate'}`."
-    assert message.endswith(f"`generate` needs a language model, and this is a run of translate. {advice}")
+    assert message.endswith(f"`generate` needs a language model; the task of this run is translate. {advice}")
 
 
 # Texts that can't be encoded ---------------------------------------------------------------------------------------
@@ -330,11 +331,11 @@ def test_a_text_in_an_unknown_script_is_an_error_and_a_new_character_a_warning(
     seqloom: Seqloom, transformer: Path
 ) -> None:
     assert sentence(seqloom("predict", transformer, "漢字 语")).startswith(
-        "text 1: '漢字 语' has no word that the model knows."
+        "text 1: '漢字 语' has no word in the model's vocabulary."
     )
     result = seqloom("predict", transformer, "one 漢 box")
     assert result.code == 0
-    assert result.err.startswith("warning never seen by this model, so it can't know what they mean: 漢")
+    assert result.err.startswith("warning out of the model's vocabulary: 漢")
     assert seqloom("predict", transformer, "one box").err == ""
 
 
@@ -344,7 +345,7 @@ def test_a_text_that_can_not_be_encoded_is_named_by_its_location(
     monkeypatch.setattr("seqloom.cli.predict.BATCH", 2)
     lines = [*["one box"] * 3, "漢字"]
     Path("lines.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    message = "'漢字' has no word that the model knows."
+    message = "'漢字' has no word in the model's vocabulary."
     for words, location in ((("--file", "lines.txt"), "lines.txt:4"), (tuple(lines), "text 4")):
         result = seqloom("predict", transformer, *words)
         assert result.err.startswith(f"seqloom: {location}: {message}")
@@ -353,7 +354,7 @@ def test_a_text_that_can_not_be_encoded_is_named_by_its_location(
 
 
 def test_more_tokens_than_the_positions_allow(seqloom: Seqloom, transformer: Path) -> None:
-    message = "--min-length is 20, and the model's positions allow 16 tokens. Make it smaller, or train with"
+    message = "--min-length is 20, and the model can generate at most 16 tokens. Make it smaller, or train with"
     longer = ("--min-length", "20", "--max-length", "40")
     assert sentence(seqloom("predict", transformer, "one box", *longer)).startswith(message)
     assert sentence(seqloom("evaluate", transformer, transformer.parent / "pairs.tsv", *longer)).startswith(message)
@@ -363,4 +364,4 @@ def test_more_tokens_than_the_positions_allow(seqloom: Seqloom, transformer: Pat
 
 def test_a_prompt_in_an_unknown_script(seqloom: Seqloom, transformer: Path) -> None:
     message = sentence(seqloom("predict", transformer, "one", "--prompt", "漢"))
-    assert message.startswith("--prompt is '漢', of which no char")
+    assert message.startswith("--prompt is '漢', none of whose char")

@@ -105,7 +105,7 @@ def test_validations_resumptions_and_skipped_steps_are_lines() -> None:
         "valid    epoch 1: accuracy 0.5, loss 1  best",
         "valid    epoch 1.25, step 60: accuracy 0.4, loss 1.1",
     ]
-    assert lines[3] == "skipped  step 70: its loss was nan, so it changed nothing"
+    assert lines[3] == "skipped  step 70: its loss was nan, so the weights were not updated"
     assert len(lines) == 3 + 5 + 2  # the first ones, then each tenth
     assert progress.skipped == 20
 

@@ -28,8 +28,8 @@ def test_five_translations_and_where_it_looked_for_one_of_them(seqloom: Seqloom)
     first = next(index for index, line in enumerate(lines) if line.startswith("examples "))
     for line, source in zip(lines[first:], sources, strict=False):
         assert re.fullmatch(rf"(examples|        ) {re.escape(source)} → .+ \(expected: un \.\)", line)
-    assert lines[first + 5].startswith("looked   where it looked for one of them")
-    assert lines[first + 6 : first + 8] == ["Attention", "rows: written, columns: source"]
+    assert lines[first + 5].startswith("figure   attention weights of one of these")
+    assert lines[first + 6 : first + 8] == ["Attention", "rows: output, columns: source"]
     for evaluation in (scores_of(Path("r")), json.loads(seqloom("evaluate", "r", "valid.tsv", "--json").out)):
         attention = evaluation["details"]["attention"]
         assert attention["text"] == sources[-1]
@@ -85,7 +85,7 @@ def test_the_demo_translates_numbers_that_it_has_not_seen(seqloom: Seqloom) -> N
     assert scores_of(Path("runs/demo"))["test"]["exact_match"] >= 0.95
     for name in ("attention.svg", "report.html"):
         assert "<svg" in Path("runs/demo", name).read_text()
-    assert "rows: written, columns: source" in result.out
+    assert "rows: output, columns: source" in result.out
     message = shlex.split(result.out.splitlines()[-1])
     assert message[:4] == ["next", "seqloom", "predict", "runs/demo"]
     assert seqloom(*message[2:]).code == 0

@@ -126,7 +126,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(seqloom: Seqloom, files: Pa
     for extra in ((), ("--dry-run",)):
         result = seqloom("train", "classify", "reviews.csv", "--out", "mine", *extra, *TINY)
         assert result.code == 2
-        assert "mine is a folder that holds something else" in result.err
+        assert "mine is a folder with other files" in result.err
 
 
 def test_what_init_writes_can_be_trained(seqloom: Seqloom, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

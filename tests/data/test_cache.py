@@ -116,7 +116,7 @@ def test_what_is_too_large_is_not_read(names: list[str], tmp_path: Path, monkeyp
     assert fingerprints([path]) == whole
     monkeypatch.setattr(module, "MAX_BYTES", 1000)
     monkeypatch.setattr(module, "sha256", lambda path: pytest.fail(f"{path} was read"))
-    with pytest.raises(DataError, match=rf"^{path}: more than .* too much for one file or folder\. Name a smaller"):
+    with pytest.raises(DataError, match=rf"^{path}: more than .* too much for one file or folder\. Use a smaller"):
         fingerprints([path])
 
 

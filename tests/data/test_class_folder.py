@@ -88,7 +88,7 @@ def test_splits_of_a_data_set_are_not_classes(tmp_path: Path, names: tuple[str, 
     dev, test, train = sorted(folder.iterdir())
     assert message(folder) == (
         ": these are splits of a data set, not classes. "
-        f"Pass each as what it is: data.valid {dev} data.test {test} data.train {train}."
+        f"Pass each with its option: data.valid {dev} data.test {test} data.train {train}."
     )
 
 

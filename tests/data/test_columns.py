@@ -107,8 +107,8 @@ def test_guesses(text: str, name: str, text_column: int, label: int, header: boo
 @pytest.mark.parametrize(
     ("named", "text", "label", "header", "described"),
     [
-        ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; data.text and data.label name others)"),
-        ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; data.label names others)"),
+        ({}, 1, 2, True, "text: 'text', label: 'label' (guessed; data.text and data.label select other columns)"),
+        ({"text": "title"}, 0, 2, True, "text: 'title', label: 'label' (guessed; data.label selects other columns)"),
         ({"text": "title", "label": "kind"}, 0, 3, True, "text: 'title', label: 'kind'"),
         (
             {"text": "1", "label": "4"},
@@ -146,7 +146,11 @@ def test_other_files_can_be_read_as_the_first() -> None:
     [
         ("only\none", {}, ": there is only one column. Rewrite it"),
         ("a;b\nc;d", {}, ": there is only one column; the fields may be separated by ';'. Rewrite it"),
-        ("\n".join(f"{n},x{n}" for n in range(9)), {}, ": no column looks like a label: the values of each hardly rep"),
+        (
+            "\n".join(f"{n},x{n}" for n in range(9)),
+            {},
+            ": no column looks like a label: in each, nearly all values are di",
+        ),
         (
             "review,stars\na,b",
             {"text": "reveiw"},
@@ -156,7 +160,11 @@ def test_other_files_can_be_read_as_the_first() -> None:
         ("review,stars\na,b", {"label": "3"}, ": no column 3 (there are 2). Count from 1 in data.label."),
         ("review,stars\na,b", {"label": "0"}, ": no column 0 (there are 2). Count from 1 in data.label."),
         ("review,stars\na,b", {"text": "1", "label": "review"}, ": text and label are the same column ('review'). "),
-        ("review,stars\na,b", {"text": "review", "header": False}, ": data.text 'review' is a name, and there is no"),
+        (
+            "review,stars\na,b",
+            {"text": "review", "header": False},
+            ": data.text 'review' is a name, but the file has no",
+        ),
         ("text,text,label\na,b,c", {"text": "text"}, ": several columns are called 'text'. Give a number"),
         ("text,label\na,b,c\nd,e,f", {"text": "text"}, ":1: the header has 2 fields and most rows have 3. "),
         ("\n\n", {}, ": there is no row that can be read. "),
@@ -177,7 +185,10 @@ def test_keys_of_json_are_columns() -> None:
     ]
     lines = "\n".join(map(json.dumps, records))
     guess = find(lines, "a.jsonl")
-    assert render(guess.describe()) == "text: 'said', label: 'about' (guessed; data.text and data.label name others)"
+    assert (
+        render(guess.describe())
+        == "text: 'said', label: 'about' (guessed; data.text and data.label select other columns)"
+    )
     assert find(lines, "a.jsonl", text="said", label="about").guessed == ()
     assert "The nearest is 'about'" in message(lines, "a.jsonl", label="abuot")
     assert message('{"text": "x"}', "a.jsonl").startswith("a.jsonl: there is only one key ('text')")
@@ -251,7 +262,7 @@ def test_a_header_that_is_guessed_says_so() -> None:
 
     guessed = "source: 'en', target: 'de' (header guessed; data.header true or data.header false sets it"
     assert describe(f"en\tde\n{PAIRS}", source=1, target=2) == f"{guessed})"
-    others = "data.source and data.target name others"
+    others = "data.source and data.target select other columns"
     assert describe(f"en\tde\n{PAIRS}") == f"{guessed}; {others})"
     assert describe(f"en\tde\n{PAIRS}", header=True) == f"source: 'en', target: 'de' ({others})"
     assert describe(f"en\tde\n{PAIRS}", source="en") == f"source: 'en', target: 'de' ({others})"
@@ -278,7 +289,7 @@ def test_images_and_captions_have_other_names() -> None:
     assert find_sides("caption\timage\na dog\t1.jpg\n", "caption") == (1, 0, True)
     assert render(find_columns(Path("a.tsv"), "caption").describe()) == (
         "image: 'image', caption: 'caption' (header guessed; data.header true or data.header false sets it; "
-        "data.source and data.target name others)"
+        "data.source and data.target select other columns)"
     )
 
 
@@ -567,5 +578,5 @@ def test_a_header_is_known_by_the_names_of_the_roles() -> None:
 
 
 def test_a_format_with_names_in_each_record_has_no_header() -> None:
-    with pytest.raises(ConfigError, match=r"data\.header has no use with data\.format jsonl"):
+    with pytest.raises(ConfigError, match=r"data\.header has no effect with data\.format jsonl"):
         section("classify", format="jsonl", header=True)

@@ -37,10 +37,10 @@ def test_line_by_line() -> None:
 def test_a_side_that_ends_too_early() -> None:
     do = "Find where they diverge: line n of one file must be the translation of line n of the other."
     assert message("1\n2\n3\n4\n", "1\n2\n") == (
-        f"a.en:3: from here on a.de has no line to go with this one (2 lines there, 4 here). {do}"
+        f"a.en:3: from here on a.de has no line that matches this one (2 lines there, 4 here). {do}"
     )
     assert message("1\n", "1\n2\n") == (
-        f"a.de:2: from here on a.en has no line to go with this one (1 line there, 2 here). {do}"
+        f"a.de:2: from here on a.en has no line that matches this one (1 line there, 2 here). {do}"
     )
 
 

@@ -63,12 +63,12 @@ def test_what_matches_nothing_names_what_is_near(folder: Path) -> None:
 def test_what_can_be_read_only_once_is_refused_before_it_is_opened(tmp_path: Path, pattern: str) -> None:
     os.mkfifo(pipe := tmp_path / "pipe.csv")
     error = message([pattern.format(pipe)])
-    assert error.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), and data are read more than once. Write")
+    assert error.startswith(f"{pipe}: is a pipe (which `<(...)` makes too), but data is read more than once. Write")
 
 
 def test_devices_and_sockets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert message(["/dev/null"]).startswith("/dev/null: is a device, and data are read more than once. ")
+    assert message(["/dev/null"]).startswith("/dev/null: is a device, but data is read more than once. ")
     monkeypatch.chdir(tmp_path)  # a socket's name is short
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("s.csv")
-        assert message(["s.csv"]).startswith("s.csv: is a socket, and data are read more than once. ")
+        assert message(["s.csv"]).startswith("s.csv: is a socket, but data is read more than once. ")

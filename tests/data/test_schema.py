@@ -135,7 +135,7 @@ def test_a_cache_tells_schemas_apart() -> None:
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("value", "dtype"), [(2.7, "int64"), (10**30, "float32"), ("7", "float32")])
 def test_a_number_that_does_not_fit_is_refused(value: object, dtype: str) -> None:
-    with pytest.raises(DataError, match=rf"^a\.tsv:1: {value} is no number that fits {dtype}\. Write another\.$"):
+    with pytest.raises(DataError, match=rf"^a\.tsv:1: {value} is not a number that fits {dtype}\. Write another\.$"):
         NumberColumn("n", 0, dtype=dtype).open({}).encode([value], [Location("a.tsv", 1)])
 
 

@@ -63,7 +63,7 @@ def test_nothing_named_is_the_tasks_own_corpus() -> None:
 def test_a_corpus_without_the_task_names_one_with_it() -> None:
     with pytest.raises(
         UserError,
-        match=r"^data\.corpus is brackets, which has nothing for classify \(it has language, tag\). Use numbers\.$",
+        match=r"^data\.corpus is brackets, which is not a corpus for classify \(only for language, tag\)\. Use numbers",
     ):
         resolve("classify", corpus="brackets")
 

@@ -163,8 +163,11 @@ def test_what_the_json_module_writes_reads_back(file: Path, texts: list[str], as
         ),
         ("[1]", "an array, not a JSON object such as"),
         ("null", "null, not a JSON object such as"),
-        ("[" * 100_000, "JSON with a number too long, or nested too deeply"),
-        ('{"text": "x", "label": ' + "1" * 5000 + "}", "JSON with a number too long, or nested too deeply"),
+        ("[" * 100_000, "JSON that can't be read: a number is too long, or it is nested too deeply"),
+        (
+            '{"text": "x", "label": ' + "1" * 5000 + "}",
+            "JSON that can't be read: a number is too long, or it is nested too deeply",
+        ),
     ],
 )
 def test_what_is_no_object_of_json_is_refused_or_skipped(file: Path, line: str, message: str) -> None:

@@ -90,9 +90,9 @@ def test_gzip_is_known_by_its_bytes_not_by_its_name(tmp_path: Path) -> None:
         (b"", ": the file is empty. "),
         (b"\xef\xbb\xbf", ": the file is empty. "),
         (gzip.compress(b"", mtime=0), ": the file is empty. "),
-        (gzip.compress(b"some text" * 99, mtime=0)[:-12], ": the gzip data is broken or cut short. "),
-        (gzip.compress(b"some text" * 99, mtime=0)[:-8] + b"\xff" * 8, ": the gzip data is broken or cut short. "),
-        (gzip.compress(b"some text", mtime=0) + b"garbage", ": the gzip data is broken or cut short. "),
+        (gzip.compress(b"some text" * 99, mtime=0)[:-12], ": the gzip data is corrupt or truncated. "),
+        (gzip.compress(b"some text" * 99, mtime=0)[:-8] + b"\xff" * 8, ": the gzip data is corrupt or truncated. "),
+        (gzip.compress(b"some text", mtime=0) + b"garbage", ": the gzip data is corrupt or truncated. "),
         (b"one\r\ncaf\xe9 au lait\n", ":2: the byte 0xE9 is not UTF-8. Convert the file, for example with `iconv"),
         (b"one\r\rtwo\ncaf\xc3", ":4: the byte 0xC3 is not UTF-8. "),
         (b"\xef\xbb", ":1: the byte 0xEF is not UTF-8. "),
@@ -117,12 +117,12 @@ def test_what_is_no_file_is_a_sentence(tmp_path: Path, read) -> None:
     )
     assert sentence(read(tmp_path)) == f"{tmp_path}: is a directory. Name its files, for example '{tmp_path}/*.txt'."
     os.mkfifo(tmp_path / "pipe")
-    why = "is a pipe (which `<(...)` makes too), and data are read more than once. Write the data to a file"
+    why = "is a pipe (which `<(...)` makes too), but data is read more than once. Write the data to a file"
     assert sentence(read(tmp_path / "pipe")).startswith(f"{tmp_path}/pipe: {why}")
     assert "it can't be read (File name too long)" in sentence(read(tmp_path / ("x" * 300)))
     file = write(tmp_path / "shut.txt", "x")
     with patch.object(Path, "open", side_effect=PermissionError(13, "Permission denied")):
-        assert ": no permission to read it. Allow it" in sentence(read(file))
+        assert ": no permission to read it. Make it readable" in sentence(read(file))
 
 
 def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_long_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
             stream.write(b"x" * (1 << 20))
     tracemalloc.start()
     assert sentence(read_lines(file)) == (
-        f"{file}:2: a line of more than 1,000,000 characters. Break it up, or pass a larger data.max_characters."
+        f"{file}:2: a line of more than 1,000,000 characters. Split it, or pass a larger data.max_characters."
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -89,14 +89,14 @@ def test_the_page_tells_them(tmp_path: Path) -> None:
     for words in (
         "classify · lstm · 412,934 parameters · validation accuracy 0.8784 · 31 January 2026, 15:04",
         "Finished at step 2,000, after 1 min 1 s.",
-        "Weights of step 1,200, chosen by accuracy.",
+        "Weights of step 1,200, selected by accuracy.",
         "step 17 skipped: gradient was inf",
         "<b>unmissable</b>",
-        "gold neg · predicted pos · the right answer had probability 0.01 · dev.tsv:4",
+        "gold neg · predicted pos · probability of the gold answer 0.01 · dev.tsv:4",
         "expected calibration error 0.031",
         "700 MiB",
         "torch2.13.0",
-        "On validation data, always saying pos would give accuracy 0.5092.",
+        "On validation data, always predicting pos has an accuracy of 0.5092.",
         'arch = "lstm"',
         "2 CPU cores",
     ):

@@ -107,7 +107,7 @@ def test_without_attention_or_context_pool(arch: str) -> None:
 @pytest.mark.parametrize("arch", ["window", "conv"])
 def test_a_decoder_without_a_state_needs_attention_or_a_context_pool(arch: str, bridge: str) -> None:
     sentence = refusal(arch=arch, attention="none", bridge=bridge)
-    assert f"nothing of the source reaches {arch}," in sentence
+    assert f"{arch} can't see the source," in sentence
     assert "Give model.context_pool mean, or a model.attention such as additive" in sentence
 
 
@@ -140,7 +140,7 @@ def initial_kinds(layer: nn.Module) -> set[str]:
 def test_an_initial_state_without_use_is_refused() -> None:
     for initial in ("learned", "random"):
         sentence = refusal(arch="gru", encoder="transformer", initial_state=initial)
-        assert sentence.startswith(f"model.initial_state {initial} has no use here")
+        assert sentence.startswith(f"model.initial_state {initial} has no effect here")
         assert "model.bridge none" in sentence
 
 

@@ -25,7 +25,7 @@ def test_auto_takes_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_that_is_not_there_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(UserError, match=rf"^device='{name}': there is none here.*`seqloom doctor`"):
+    with pytest.raises(UserError, match=rf"^device='{name}': torch finds no such device here.*`seqloom doctor`"):
         resolve_device(name)
 
 

@@ -38,7 +38,7 @@ def test_a_folder_with_a_run_is_refused(tmp_path: Path) -> None:
 def test_a_folder_with_something_else_is_refused_and_left(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("precious")
-    with pytest.raises(RunError, match=r"thesis is a folder that holds something else\. Pass out='another/folder'\."):
+    with pytest.raises(RunError, match=r"thesis is a folder with other files\. Pass out='another/folder'\."):
         made(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
@@ -90,7 +90,7 @@ def test_of_many_that_claim_a_name_at_once_each_gets_its_own(tmp_path: Path) -> 
 def test_a_run_has_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    with pytest.raises(RunError, match=r"is no name for a new folder\. Pass out='another/folder'\."):
+    with pytest.raises(RunError, match=r"is not a valid name for a new folder\. Pass out='another/folder'\."):
         refuse_existing(Path(name))
 
 

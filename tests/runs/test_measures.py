@@ -27,8 +27,10 @@ def test_evaluate_gives_the_scores_of_training(run: Run, part: str) -> None:
 
 def test_a_beam_may_be_said_anew_of_a_run_that_writes(run: Run) -> None:
     if run.task.name != "translate":
-        message = rf"decode\.beam_size has no use, since {run.task.name} does not generate text\.$"
-        with pytest.raises(UserError, match=message):
+        with pytest.raises(
+            UserError,
+            match=rf"decode\.beam_size has no effect, because {run.task.name} does not generate text\.$",
+        ):
             run.evaluate(data_of(run, "test"), decode={"beam_size": 2})
         return
     greedy, wide = (run.evaluate(data_of(run, "test"), decode={"beam_size": beam, "max_length": 9}) for beam in (1, 8))
@@ -75,13 +77,13 @@ def test_only_how_a_file_is_written_can_be_said_anew(run: Run) -> None:
         "tag": "format, max_characters, on_bad_line and tag",
         "translate": "format, header, max_characters, on_bad_line, source and target",
     }[run.task.name]
-    expected = rf"^evaluate: data\.max_length is the run's and can't be changed; {own} can\.$"
+    expected = rf"^evaluate: data\.max_length is fixed by the run and can't be changed; {own} can\.$"
     with pytest.raises(UserError, match=expected):
         run.evaluate(data_of(run, "test"), {"max_length": 3})
     with pytest.raises(ConfigError, match=r"format"):
         run.evaluate(data_of(run, "test"), {"format": "docx"})
     if run.task.name != "tag":
-        with pytest.raises(ConfigError, match=r"data\.tag has no use in"):
+        with pytest.raises(ConfigError, match=r"data\.tag has no effect in"):
             run.evaluate(data_of(run, "test"), {"tag": "upos"})
 
 
@@ -98,7 +100,7 @@ def test_what_is_bad_in_a_file_may_be_skipped(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> None:
-    """What the run says of columns has no use there, and is in nobody's way."""
+    """What the run says of columns has no effect there, and is in nobody's way."""
     if run.task.name != "classify":
         return
     for said, label in rows_of(run):
@@ -106,7 +108,7 @@ def test_a_folder_may_be_read_by_a_run_of_a_table(run: Run, tmp_path: Path) -> N
             file.write(f"{said}\n")
     evaluation = run.evaluate(tmp_path, {"format": "folder"})
     assert evaluation.scores == pytest.approx(run.evaluate(data_of(run, "test")).scores)
-    with pytest.raises(ConfigError, match=r"data\.text has no use with data\.format folder"):
+    with pytest.raises(ConfigError, match=r"data\.text has no effect with data\.format folder"):
         run.evaluate(tmp_path, {"format": "folder", "text": "1"})
 
 

@@ -166,7 +166,7 @@ def test_a_changed_part_is_a_warning_and_no_run_goes_on_with_it() -> None:
     assert warning(run) == f"{CHANGED}. Its results may differ."
     with pytest.raises(RunError) as caught:
         open_manifest(run, resume=True)
-    advice = "Register what it was made with (--code names its file), or begin a new run"
+    advice = "Register the parts that it was made with (--code names their file), or start a new run"
     assert str(caught.value) == f"{CHANGED}. {advice}."
 
 
@@ -196,7 +196,7 @@ def test_a_part_without_a_file_is_compared_by_its_module(then: Origin, now: Orig
     NAMES.add("mine", now)
     run = made_with(record(Part("activation", "mine", then)))
     assert "the activation 'mine' of " in warning(run)
-    with pytest.raises(RunError, match="begin a new run"):
+    with pytest.raises(RunError, match="start a new run"):
         open_manifest(run, resume=True)
 
 

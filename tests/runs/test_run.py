@@ -48,14 +48,16 @@ def test_what_can_not_be_read_is_a_sentence(run: Run) -> None:
 
 def test_a_text_is_numbered_among_all(run: Run) -> None:
     if run.task.name == "translate":
-        with pytest.raises(TextError, match=r"^text 70: '漢字' has no word that the model knows\.") as wrong:
+        with pytest.raises(TextError, match=r"^text 70: '漢字' has no word in the model's vocabulary\.") as wrong:
             run.predict([*["a b"] * 69, "漢字"])
         assert wrong.value.number == 70
 
 
 def test_only_a_language_model_writes(run: Run) -> None:
     if run.task.name != "language":
-        with pytest.raises(UserError, match=rf"and this is a run of {run.task.name}\. Use `seqloom predict "):
+        with pytest.raises(
+            UserError, match=rf"needs a language model; the task of this run is {run.task.name}\. Use `seqloom predict "
+        ):
             run.generate("a")
         return
     options = {"max_length": 20, "temperature": 0.9, "seed": 4}
@@ -78,7 +80,7 @@ def test_options_are_for_runs_that_translate(run: Run) -> None:
             run.predict(["a"], beam_size=2, n_best=3)
         return
     for name, options in (("beam_size", {"beam_size": 3}), ("attention", {"attention": True})):
-        expected = rf": {name} is for runs that generate their answers, and this is one of {run.task.name}\.$"
+        expected = rf": {name} is only for tasks that generate text; the task of this run is {run.task.name}\.$"
         with pytest.raises(UserError, match=expected):
             run.predict(["a"], **options)
 

@@ -49,13 +49,13 @@ def test_what_is_not_finite_is_refused(value: float, weights: dict[str, torch.Te
     path = tmp_path / "model.safetensors"
     weights["head.output.bias"][3] = value
     save_file(weights, path)
-    with pytest.raises(RunError, match=r"model\.safetensors: head\.output\.bias has values that are not finite, so "):
+    with pytest.raises(RunError, match=r"model\.safetensors: head\.output\.bias has non-finite values, so "):
         load_weights(model(), path, CPU)
 
 
 def test_weights_that_were_replaced_meanwhile_are_asked_for_again(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    with pytest.raises(RunError, match=rf"^{path}: no longer there, since the run is training .*\. Try again\.$"):
+    with pytest.raises(RunError, match=rf"^{path}: no longer there: the run is still training .*\. Try again\.$"):
         load_weights(model(), path, CPU)
 
 

@@ -68,9 +68,9 @@ def test_a_key_beside_what_leaves_it_without_a_use_is_refused(need: Need) -> Non
     values = [value for value in others(need) if need.other != "data.corpus" or value is None]
     for value in values:
         sentence = refused(merge(base(need), nested(need.other, value), said))
-        assert sentence.startswith(f"{need.key} has no use ")
+        assert sentence.startswith(f"{need.key} has no effect ")
         assert need.other in sentence
-        assert sentence.endswith(("Leave it out.", "instead.", "draw a text with decode.temperature."))
+        assert sentence.endswith(("Leave it out.", "instead.", "sample with decode.temperature."))
     assert values or need.other == "data.corpus"  # a task has no corpus with which it could be
 
 
@@ -93,7 +93,7 @@ def test_a_key_about_files_needs_one(key: Key) -> None:
     for task in key.tasks:
         own = own_keys(task, "lstm")[key.dotted]
         said = {"task": task, **nested(key.dotted, valid(own))}
-        assert f"{key.dotted} has no use without a file" in refused(said)
+        assert f"{key.dotted} has no effect without a file" in refused(said)
         experiment(merge(said, FILE))
         experiment(merge(said, {"data": {"test": "a.file"}}))
 

@@ -45,7 +45,7 @@ def refused(asked: Any) -> str:
 
 def test_more_tokens_than_positions_are_refused_wherever_they_are_asked_for(run: Run, tmp_path: Path) -> None:
     told = (
-        "decode.min_length is 6, and the model's positions allow 5 tokens. "
+        "decode.min_length is 6, and the model can generate at most 5 tokens. "
         "Make it smaller, or train with data.max_length 6."
     )
     pairs = run.folder.parent / "pairs.tsv"
@@ -93,7 +93,7 @@ def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -
 def test_a_beginning_that_can_not_be_written_is_refused(tokenizer: str, tmp_path: Path) -> None:
     run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
     new = "bonjour" if tokenizer == "word" else "j"
-    told = f"decode.prompt has '{new}', which this run has not learned to write. Begin otherwise, or leave it out."
+    told = f"decode.prompt has '{new}', which is not in the run's output vocabulary. Change it, or leave it out."
     assert refused(lambda: run.predict(["one"], prompt="un bonjour")) == told
     assert run.predict(["one"], prompt="un")[0]["translation"].startswith("un")
     assert refused(lambda: start(chosen(tmp_path, "gru", tokenizer, prompt="un bonjour"), tmp_path / "other")) == told
@@ -104,7 +104,5 @@ def test_a_beginning_in_an_unknown_script_is_refused(tokenizer: str, tmp_path: P
     run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
     assert (run.folder / "vocabulary" / CHARACTERS_FILE).exists()
     told = refused(lambda: run.predict(["one"], prompt="漢", max_length=20))
-    assert told.startswith(
-        "decode.prompt is '漢', of which no character is in the texts that this run learned to write"
-    )
+    assert told.startswith("decode.prompt is '漢', none of whose characters occurs in the target texts of the run")
     assert run.predict(["one"], prompt="un 漢", max_length=20)[0]["translation"].startswith("un 漢")

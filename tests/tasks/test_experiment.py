@@ -133,7 +133,7 @@ def test_a_key_of_another_task_says_whose_it_is(key: Key) -> None:
     value = key.choices[0] if key.choices else own.get(key.dotted, kinds[key.kind])
     for task in set(TASKS) - set(key.tasks):
         sentence = refusal(with_value(key, value, task))
-        assert key.dotted in sentence or (key.section == "decode" and sentence.startswith("decode has no use in "))
+        assert key.dotted in sentence or (key.section == "decode" and sentence.startswith("decode has no effect in "))
         assert key.tasks[0] in sentence
 
 
@@ -155,7 +155,11 @@ def test_a_key_of_another_task_that_is_none_is_not_said() -> None:
 def test_what_an_option_for_another_task_leaves_without_a_use_goes() -> None:
     file = {"task": "classify", "data": {"text": "review"}, "model": {"pool": "max"}, "train": {"lr": 0.5}}
     assert experiment(file, over={"task": "tag"}) == experiment({"task": "tag", "train": {"lr": 0.5}})
-    with pytest.raises(ConfigError, match=r"^data\.text has no use in tag; it is a key of classify\. Leave it out\.$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^data\.text has no effect in tag; it is a key of classify\. Leave it "
+        r"out\.$",
+    ):
         experiment(file, over={"task": "tag", "data": {"text": "x"}})
 
 
@@ -170,7 +174,7 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
     own = set(TASKS[task].data_spec.corpora)
     for corpus in {name for each in TASKS.values() for name in each.data_spec.corpora} - own:
         sentence = refusal({"task": task, "data": {"corpus": corpus}})
-        assert sentence.startswith(f"data.corpus is {corpus}, which has nothing for {task} (it has ")
+        assert sentence.startswith(f"data.corpus is {corpus}, which is not a corpus for {task} (only for ")
         assert all(name in sentence.partition("Use ")[2] for name in own)
     assert "expected one of" in refusal({"task": task, "data": {"corpus": "nonsense"}})
 
@@ -200,8 +204,8 @@ def test_a_corpus_of_another_task_names_those_that_there_are(task: str) -> None:
         ({"task": "tag", "model": {"arch": "conv", "zoneout": 0.1}}, ["model.zoneout is not a key of conv", "lstm"]),
         ({"task": "tag", "train": {"learning_rat": 1}}, ["train.learning_rat", "Did you mean train.lr?"]),
         ({"task": "tag", "decode": {"max_length": 3}}, ["decode", "language"]),
-        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best has no use in language"]),
-        ({"task": "language", "decode": {"n_best": 3, "beam_size": 4}}, ["decode.n_best has no use in language"]),
+        ({"task": "language", "decode": {"n_best": 3}}, ["decode.n_best has no effect in language"]),
+        ({"task": "language", "decode": {"n_best": 3, "beam_size": 4}}, ["decode.n_best has no effect in language"]),
         ({"task": "tag", "data": {"train": "a", "corpus": "copy"}}, ["data.train", "data.corpus"]),
         ({"task": "tag", "data": {"valid_share": 0.5, "test_share": 0.5}}, ["data.valid_share", "data.test_share"]),
         ({"task": "tag", "train": {"epochs": None}}, ["train.epochs", "train.steps"]),

@@ -27,7 +27,7 @@ def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Pat
     assert first < html.index('<dd dir="auto">deux cent trente-quatre</dd>')
     assert "mille <mark>et</mark> un" in html
     assert "&lt;b&gt;eighty&lt;/b&gt;" in html
-    assert "<title>written ·cent, source ·hundred: 0.7429</title>" in html
+    assert "<title>output ·cent, source ·hundred: 0.7429</title>" in html
 
 
 def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_many_regions_are_drawn_some_as_one() -> None:
         assert isinstance(drawn, Panels)
         assert drawn.shape == (-(-side // one), -(-side // one))
         assert drawn.weights[0][0][0] == pytest.approx(one**2 / side**2)
-        assert (f"{one} by {one} regions are drawn as one" in drawn.caption) == (one > 1)
+        assert (f"{one} by {one} regions are drawn as one cell" in drawn.caption) == (one > 1)
     assert CaptionReport({}, {"attention": {**told, "regions": [10**6, 10**6]}}).attention is None
 
 
@@ -125,8 +125,8 @@ def test_an_example_in_the_terminal_is_as_right_as_it_was_measured() -> None:
     ("cut_by", "told"),
     [
         ("length", "not ended: --max-length allows more tokens"),
-        ("positions", "not ended: the model's positions allow 2 tokens; train with a larger --data.max-length"),
-        ("rules", "not ended: the options leave no token to write"),
+        ("positions", "not ended: the model can generate at most 2 tokens; train with a larger --data.max-length"),
+        ("rules", "not ended: the options leave no token to generate"),
     ],
 )
 def test_why_an_answer_did_not_end(cut_by: str, told: str) -> None:
@@ -140,7 +140,7 @@ def test_what_evaluate_says_of_answers() -> None:
     details = {"cut": 2, "signatures": {"bleu": "nrefs:1"}, "by_length": bins}
     cut, note, signature, table = TranslateReport(scores, details).evaluation_lines()
     assert isinstance(cut, Remark)
-    assert cut.text == "2 answers did not end: --length, or the model, allows no more tokens"
+    assert cut.text == "2 answers not ended: the maximum length was reached (--max-length, or the limit of the model)"
     assert isinstance(note, Remark)
     assert note.label == "note"
     assert signature == Remark("bleu", "nrefs:1")

@@ -29,7 +29,7 @@ def source_of(kind: str, folder: Path, *, saved: bool, **data: object) -> Transl
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_of_which_nothing_was_ever_read_is_refused(kind: str, saved: bool, tmp_path: Path) -> None:
     source = source_of(kind, tmp_path, saved=saved)
-    with pytest.raises(UserError, match=r"^text 2: '漢字  语' has no word that the model knows\. Give a text"):
+    with pytest.raises(UserError, match=r"^text 2: '漢字  语' has no word in the model's vocabulary\. Give a text"):
         source.encode_inputs(["one two", "漢字  语"])
     assert set("".join(source.unknown_tokens("one 漢字 one"))) == set("漢字")
     assert source.encode_inputs(["one 漢字"])[1][0]["text"] == "one 漢字"

@@ -15,9 +15,9 @@ def test_a_model_is_compared_with_the_simplest_answer() -> None:
     details, lr = {"baseline": {"says": "pos", "accuracy": 0.5}}, KeyName("train.lr")
     said = [ClassifyReport({"accuracy": accuracy}, details).remarks() for accuracy in (0.75, 0.5)]
     assert [(remark.label, remark.text) for remarks in said for remark in remarks] == [
-        ("baseline", "always saying pos would give accuracy 0.5"),
-        ("baseline", "always saying pos would give accuracy 0.5"),
-        ("warning", f"this model is no better than that. More steps, another {lr} or more data may help"),
+        ("baseline", "always predicting pos has an accuracy of 0.5"),
+        ("baseline", "always predicting pos has an accuracy of 0.5"),
+        ("warning", f"this model is no better than the baseline. More steps, another {lr} or more data may help"),
     ]
     assert list(ClassifyReport({"loss": 1.0}, {}).remarks()) == []
     assert list(ClassifyReport({"loss": 1.0}, details).remarks()) == []
@@ -32,7 +32,7 @@ def test_a_classifier_answers_with_what_else_it_might_be() -> None:
     answer = {"text": "a\tb", "label": "x", "probability": 0.7, "cut": True}
     answer["probabilities"] = {"x": 0.7, "y": 0.2, "z": 0.1, "v": 0.0, "w": 0.0}
     lines = [line.plain for line in ClassifyReport.answer_lines(answer, None)]
-    assert lines == ["x 0.70  a⇥b", "    y 0.20  z 0.10  v 0.00", "    too long: only its beginning was read"]
+    assert lines == ["x 0.70  a⇥b", "    y 0.20  z 0.10  v 0.00", "    truncated: only the beginning was read"]
     none = {"text": "a", "labels": [], "probabilities": {"x": 0.4}, "cut": False}
     assert next(ClassifyReport.answer_lines(none, 80)).plain == "no label  a"
 

@@ -113,14 +113,14 @@ def test_the_family_reads_and_writes() -> None:
 @pytest.mark.parametrize(
     ("raw", "sentence"),
     [
-        ({"task": "count", "data": {"text": "x"}}, "data.text has no use in count; it is a key of classify."),
-        ({"task": "tag", "data": {"unit": "x"}}, "data.unit has no use in tag; it is a key of count."),
-        ({"task": "count", "data": {"unit": "x"}}, "data.unit has no use without a file to read"),
+        ({"task": "count", "data": {"text": "x"}}, "data.text has no effect in count; it is a key of classify."),
+        ({"task": "tag", "data": {"unit": "x"}}, "data.unit has no effect in tag; it is a key of count."),
+        ({"task": "count", "data": {"unit": "x"}}, "data.unit has no effect without a file to read"),
         ({"task": "tag", "model": {"steepness": 2}}, "model.steepness is not a key of lstm; it is one of bigram."),
-        ({"task": "count", "data": {"corpus": "python"}}, "data.corpus is python, which has nothing for count"),
+        ({"task": "count", "data": {"corpus": "python"}}, "data.corpus is python, which is not a corpus for count"),
         (
             {"task": "tag", "data": {"corpus": "lines"}},
-            "data.corpus is lines, which has nothing for tag (it has count)",
+            "data.corpus is lines, which is not a corpus for tag (only for count)",
         ),
         ({"task": "coumt"}, "task is 'coumt'; expected one of language, classify, tag, translate, caption, count. Did"),
         ({"task": "tag", "model": {"arch": "bigrm"}}, "unknown model.arch 'bigrm'. Did you mean 'bigram'?"),

@@ -34,7 +34,7 @@ def test_clean_data_have_no_findings(tmp_path: Path) -> None:
     inspection = check_rows(train=write(tmp_path / "t.tsv", CLEAN))
     assert inspection.findings == []
     summary = dict(inspection.summary)
-    assert summary["valid"].endswith("(kept back from the training files: 10%, by content)")
+    assert summary["valid"].endswith("(10% of the training files, selected by a hash of the content)")
     assert sum(int(summary[split].split()[0]) for split in ("train", "valid")) == 60
     assert summary["source"] == summary["target"] == "median 5, 95th percentile 5, 99th 5, longest 5 words"
 

@@ -43,7 +43,7 @@ def test_a_signal_saves_a_checkpoint_and_the_run_resumes(task: str, number: sign
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
     with pytest.raises(Stopped) as stopped:
         start(config_of(task), folder, [signal_at(3, number)])
-    expected = f"stopped by {number.name} at step 3; all is saved. Continue with `seqloom resume {folder}`."
+    expected = f"stopped by {number.name} at step 3; the run is saved. Continue with `seqloom resume {folder}`."
     assert str(stopped.value) == expected
     assert stopped.value.number == number
     assert {each: signal.getsignal(each) for each in handlers} == handlers

@@ -371,6 +371,6 @@ def test_too_many_skipped_steps_in_a_row_end_the_run() -> None:
         trainer.run(RecordingCheckpointer())
     assert trainer.progress.step == 6  # the third good step began the count anew
     assert str(error.value) == (
-        "3 steps in a row without a finite loss and gradient, the last at step 6. "
+        "3 steps in a row with a non-finite loss or gradient, the last at step 6. "
         "Lower train.lr (0.002), or clip with train.clip_norm."
     )

@@ -29,7 +29,7 @@ MAP = Grid(
     ("deux", "·cent", "</s>"),
     ("two", "·hundred", "</s>"),
     ((0.9, 0.1, 0.0), (0.2, 0.7, 0.1), (0.0, 0.5, 0.5)),
-    "written",
+    "output",
     "source",
     cells="shades",
 )

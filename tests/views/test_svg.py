@@ -82,7 +82,7 @@ def test_columns_with_long_names_are_turned() -> None:
 def test_a_map_has_shades_and_no_numbers() -> None:
     markup = svg.draw(MAP)
     assert re.findall("<text[^>]*>([^<]*)</text>", markup)[1:] == [*map(escaped, MAP.rows), *map(escaped, MAP.columns)]
-    assert "<title>written ·cent, source ·hundred: 0.7</title>" in markup
+    assert "<title>output ·cent, source ·hundred: 0.7</title>" in markup
 
 
 def test_names_at_a_slant_end_inside_the_box() -> None:

@@ -66,7 +66,7 @@ def test_grid_with_and_without_numbers() -> None:
 
 def test_a_map_has_its_source_above_letter_by_letter() -> None:
     assert terminal.draw(MAP, width=30)[1:] == [
-        "rows: written, columns: source",
+        "rows: output, columns: source",
         "        ·",
         "        h",
         "        u",
@@ -84,11 +84,11 @@ def test_a_map_has_its_source_above_letter_by_letter() -> None:
 def test_a_map_of_a_sentence_fits_eighty_columns_and_gives_way_below() -> None:
     tokens = tuple(f"·token{number}" for number in range(25))
     values = tuple(tuple(float(row == column) for column in range(25)) for row in range(25))
-    sentence = Grid("", tokens, tokens, values, "written", "source", cells="shades")
+    sentence = Grid("", tokens, tokens, values, "output", "source", cells="shades")
     assert terminal.draw(sentence, width=80)[-1] == "·token24 " + "· " * 24 + "██"
     assert terminal.draw(sentence, width=40)[-1] == "·token24 " + "·" * 24 + "█"
     lines = terminal.draw(sentence, width=30, charset=ASCII)
-    assert lines[1].startswith("rows: written, columns: source"[:29])
+    assert lines[1].startswith("rows: output, columns: source"[:29])
     assert lines[-25] == " _token0 #" + 20 * "'"
 
 

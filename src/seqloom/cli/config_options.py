@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from seqloom.cli.resolve import Request
 
-SEED = Key("", "seed", "Decides weights, order and dropout (--data.seed: splits and corpora).", (), int, False)
+SEED_HELP = "The random seed of weights, data order and dropout (--data.seed: splits and corpora)."
+SEED = Key("", "seed", SEED_HELP, (), int, False)
 METAVARS: dict[type, str] = {int: "N", float: "X", tuple: "FILE", str: "TEXT"}
 MAX_CHOICES = 8  # a longer list is cut
 COMMON = "Common options"

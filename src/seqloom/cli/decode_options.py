@@ -8,18 +8,21 @@ import rich_click as click
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 HELP = {
-    "beam_size": ("N", "Beam search with N hypotheses; 1 is greedy."),
+    "beam_size": ("N", "Beam search with N hypotheses; 1 is greedy search."),
     "n_best": ("N", "Print the N best texts, each with its score (see --length-penalty)."),
-    "length_penalty": ("X", "With a beam: rank texts by log p / length^X."),
-    "max_length": ("N", "The largest number of tokens to generate."),
-    "min_length": ("N", "The smallest number of tokens to generate."),
+    "length_penalty": ("X", "Beam search: rank texts by log p / length^X."),
+    "max_length": ("N", "The maximum number of tokens to generate."),
+    "min_length": ("N", "The minimum number of tokens to generate."),
     "no_repeat_ngram": ("N", "Generate no sequence of N tokens twice."),
-    "temperature": ("X", "Sample: below 1 favors likely tokens, above 1 unlikely ones; 0 takes the most probable."),
+    "temperature": (
+        "X",
+        "The sampling temperature: below 1 is less random, above 1 is more random, 0 takes the most probable token.",
+    ),
     "top_k": ("N", "Sample from the N most probable tokens only."),
-    "top_p": ("X", "Sample from the most probable tokens that together have this probability."),
-    "min_p": ("X", "Sample from tokens at least X times as probable as the most probable one."),
+    "top_p": ("X", "Sample from the most probable tokens whose probabilities sum to X."),
+    "min_p": ("X", "Sample from tokens with at least X times the highest probability."),
     "seed": ("N", "The same seed samples the same text."),
-    "prompt": ("TEXT", "How the text begins."),
+    "prompt": ("TEXT", "The text that the output begins with."),
 }
 
 

@@ -28,14 +28,16 @@ def file_options() -> list["KeyOption"]:
 
     options = [KeyOption(key, None, hidden=False) for key in all_keys().values() if key.of_file]
     for option in options:
-        option.panel = "How to read the files, if not as in training"
+        option.panel = "Data format, if it differs from training"
     return options
 
 
 @click.command(cls=EvaluateCommand, short_help="Evaluate a run on other files.")
 @click.argument("run", metavar="RUN")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--device", metavar="WORD", default="auto", help="Where to compute: auto, cpu, cuda or mps. [auto]")
+@click.option(
+    "--device", metavar="WORD", default="auto", help="The device to compute on: auto, cpu, cuda or mps. [auto]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print scores and details as one JSON object.")
 @decode_options(OPTIONS)
 def evaluate(run: str, files: tuple[str, ...], device: str, as_json: bool, **options: Any) -> None:

@@ -22,12 +22,13 @@ OPTIONS = (
 @click.option("--prompt", metavar="TEXT", help="The text to continue.")
 @decode_options(
     OPTIONS,
-    temperature="Below 1 favors likely tokens, above 1 unlikely ones; 0 takes the most probable. [as trained: 0.8]",
-    max_length="The largest number of tokens to generate. [as trained: 400]",
+    temperature="The sampling temperature: below 1 is less random, above 1 is more random, 0 takes the most "
+    "probable token. [from the run, or 0.8]",
+    max_length="The maximum number of tokens to generate. [from the run, or 400]",
     seed="The same seed generates the same text; without one, the seed is printed.",
     beam_size="Beam search with N hypotheses, instead of sampling.",
 )
-@click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
+@click.option("--device", metavar="WORD", default="cpu", help="The device to compute on: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="Print prompt, text and seed as one JSON object.")
 def generate(run: str, prompt: str | None, device: str, as_json: bool, **options: str | None) -> None:
     """Generate text in the style of the training data of a language model, and print it token by token.
@@ -43,7 +44,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
 
     loaded, console = api.load(run, device), stdout()
     if loaded.experiment.use is not Use.GENERATE:
-        message = f"`generate` needs a language model, and this is a run of {loaded.manifest.task}"
+        message = f"`generate` needs a language model; the task of this run is {loaded.manifest.task}"
         raise UserError(message, f"Use `seqloom predict {run}`", location=run)
     values = decode_values(options)
     with keys_as_options(option_of):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich_click import RichContext, RichHelpFormatter
 
 NOTES = {
-    "train": "Creates a run: a folder with the model, its config, its scores and a report. No file is ever "
-    "overwritten. Stop it with Ctrl-C at any time; `seqloom resume` continues it.",
-    "check": "Reads the data as training would, and reports problems with file and line before you train. Options of "
+    "train": "Creates a run: a folder with the model, its config, its scores and a report. It never overwrites a "
+    "file. You can stop it with Ctrl-C at any time and continue it with `seqloom resume`.",
+    "check": "Reads the data as `seqloom train` does, and reports problems with their file and line. Options of "
     "`seqloom train` that do not concern the data are accepted and ignored.",
     "init": "Writes a commented experiment.toml with every key of this task. Edit it, then train with "
     "`seqloom train --config experiment.toml`. It never overwrites a file.",

@@ -42,7 +42,7 @@ def tasks() -> tuple[Row, list[Row]]:
     from seqloom.tasks.registry import TASKS
 
     rows = [(name, entry.summary, entry.data_spec.description) for name, entry in TASKS.items()]
-    return ("task", "what it learns", "reads"), rows
+    return ("task", "what it does", "reads"), rows
 
 
 def models() -> tuple[Row, list[Row]]:
@@ -76,7 +76,7 @@ def corpora() -> tuple[Row, list[Row]]:
             summaries[name] = f"{corpus.summary.split('. ')[0].rstrip('.')}."
             tasks.setdefault(name, []).append(task)
     rows = [(name, summary, ", ".join(tasks[name])) for name, summary in summaries.items()]
-    return ("--data.corpus", "what it holds", "tasks"), rows
+    return ("--data.corpus", "contents", "tasks"), rows
 
 
 def parts() -> tuple[Row, list[Row]]:

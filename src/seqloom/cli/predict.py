@@ -32,14 +32,14 @@ OPTIONS = (
     *("beam_size", "n_best", "length_penalty", "max_length", "min_length", "no_repeat_ngram", "prompt"),
     *("temperature", "top_k", "top_p", "min_p", "seed"),
 )
-FILE_HELP = "A file with one text, or one image's name, per line (repeatable); - is standard input, for TEXT too."
+FILE_HELP = "A file with one text or image path per line (repeatable). For --file and for TEXT, - is standard input."
 
 
 @click.command(cls=Command, short_help="Predict with a run: labels, tags, translations, captions.")
 @click.argument("run", metavar="RUN")
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help=FILE_HELP)
-@click.option("--device", metavar="WORD", default="cpu", help="Where to compute: auto, cpu, cuda or mps. [cpu]")
+@click.option("--device", metavar="WORD", default="cpu", help="The device to compute on: auto, cpu, cuda or mps. [cpu]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, with all probabilities.")
 @click.option("--show", "draw", type=click.Choice(["attention"]), help="Draw the attention for each generated token.")
 @decode_options(OPTIONS)
@@ -74,7 +74,7 @@ def predict(
     config, task = loaded.experiment, loaded.manifest.task
     if (values or draw) and config.use is not Use.DECODE:
         option = "--show" if draw else option_of(f"decode.{next(iter(values))}")
-        message = f"{option} is for runs that generate their answers, and {run} is one of {task}"
+        message = f"{option} is only for tasks that generate text; the task of {run} is {task}"
         raise UserError(message, "Leave it out", code="option-without-use")
     if config.use is Use.DECODE:
         with keys_as_options(option_of):
@@ -139,7 +139,7 @@ class UnknownSymbols:
     def warn(self, console: "Console") -> None:
         if self.symbols:
             names = ", ".join(clip(one_line(symbol), 40) for symbol in self.symbols)
-            message = f"never seen by this model, so it can't know what they mean: {names}{' …' * self.is_cut}"
+            message = f"out of the model's vocabulary: {names}{' …' * self.is_cut}"
             console.print(Text.assemble(("warning ", "bold yellow"), message))
 
 

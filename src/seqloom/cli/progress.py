@@ -68,7 +68,7 @@ class Progress:
                 source = event.source
                 first, *others = source.data.train or ("",)
                 files = f"reading {first}{f' and {len(others)} more' if others else ''} …"
-                self.wait(f"making the corpus {source.corpus} …" if source.corpus else files)
+                self.wait(f"generating the corpus {source.corpus} …" if source.corpus else files)
             case Ready():
                 from seqloom.cli.run_summary import show_start
 
@@ -85,7 +85,7 @@ class Progress:
                     text.append("  best", "bold green")
                 print_labeled(self.console, "valid", text)
             case Average():
-                text = Text(f"the weights of {len(event.steps)} validations: {format_scores(event.scores)}")
+                text = Text(f"average weights of {len(event.steps)} validations: {format_scores(event.scores)}")
                 print_labeled(self.console, "average", text.append("  best" * event.best, "bold green"))
             case Sample():
                 self._last_time = None
@@ -116,7 +116,7 @@ class Progress:
         self.skipped += 1
         if self.skipped <= MAX_SKIPS or self.skipped % 10 == 0:
             total = f" (skipped so far: {self.skipped:,})" if self.skipped > MAX_SKIPS else ""
-            text = f"step {event.step:,}: its {event.what} was {event.value}, so it changed nothing{total}"
+            text = f"step {event.step:,}: its {event.what} was {event.value}, so the weights were not updated{total}"
             print_labeled(self.console, "skipped", text, "bold yellow")
 
     def wait(self, message: str) -> None:

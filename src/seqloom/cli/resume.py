@@ -6,7 +6,7 @@ from seqloom.cli.console import command, print_labeled, print_unwrapped, stdout
 from seqloom.cli.help import Command
 
 DATA_HELP = "Where the data files are now, if they were moved (repeatable)."
-DEVICE_HELP = "Where to compute: auto, cpu, cuda or mps. [the device on which the run started]"
+DEVICE_HELP = "The device to compute on: auto, cpu, cuda or mps. [the device on which the run started]"
 
 
 @click.command(cls=Command, short_help="Continue a run that was stopped.")

@@ -49,7 +49,7 @@ def show_start(console: Console, session: Session, model: "nn.Module", steps: in
     if config.train.steps is None and steps < FEW_STEPS:
         option = f"--train.epochs {-(-FEW_STEPS // steps) * (config.train.epochs or 1)}"
         message = f"{steps} step{'s' * (steps != 1)} in all, which is very few"
-        print_labeled(console, "note", f"{message}; {option} would be {FEW_STEPS} or more")
+        print_labeled(console, "note", f"{message}; {option} gives {FEW_STEPS} or more")
 
 
 def show_estimate(console: Console, session: Session, estimate: Estimate) -> None:
@@ -58,11 +58,11 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
     print_labeled(console, "steps", f"{estimate.steps:,}, about {estimate.tokens:,} tokens")
     print_labeled(console, "time", f"about {duration(estimate.seconds)}")
     print_labeled(console, "memory", f"about {byte_size(estimate.memory)}")
-    print_labeled(console, "batch", "the first one begins with")
+    print_labeled(console, "batch", "the first rows of the first batch:")
     charset, width = charset_of(console.encoding), console.width - 9 if console.is_terminal else 200
     for row in estimate.first_batch:
         print_indented(console, Text(fit(row, width, charset), "dim"))
-    print_labeled(console, "config", "with every default:")
+    print_labeled(console, "config", "all keys, with their defaults:")
     console.print()
     for line in to_toml(session.experiment).splitlines():
         key = re.match(r"(\[?\w+\]?)(.*)", line)
@@ -89,7 +89,8 @@ def show_results(console: Console, run: Run, progress: Progress) -> None:
     if "test" in scores:
         print_labeled(console, "test", format_scores(scores["test"]))
     if progress.skipped:
-        text = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)} left out, not finite (see the report)"
+        steps = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)}"
+        text = f"{steps} with a non-finite loss or gradient (see the report)"
         print_labeled(console, "skipped", text, "bold yellow")
     cost = scores.get("cost", {})
     rate, steps = cost.get("tokens_per_second"), int(cost.get("steps", 0))
@@ -117,7 +118,7 @@ def _describe_best(run: Run, progress: Progress) -> str:
     scores, decode = run.scores, run.experiment.decode
     average, step, best = scores.get("averaged", {}), scores.get("best_step", 0), progress.best
     if average.get("kept"):
-        weights = f"the mean of {len(average['steps'])} validations"
+        weights = f"average weights of {len(average['steps'])} validations"
     else:
         weights = epoch_and_step(best.epoch, step) if best is not None and best.step == step else f"step {step:,}"
     if run.experiment.use is Use.DECODE and decode is not None and decode.beam_size > 1:

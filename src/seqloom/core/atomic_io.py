@@ -181,7 +181,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         try:
             lock(fd)
         except BlockingIOError:
-            raise RunError(f"{folder} is being trained by another process", "Wait for it, or stop it") from None
+            raise RunError(f"{folder} is being trained by another process", "Wait until it ends, or stop it") from None
         yield
     finally:
         os.close(fd)

@@ -18,7 +18,9 @@ Item = TypeVar("Item")
 MAX_SHOWN = 60  # characters of a wrong value in a message
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,59}")
 RESERVED = ("none", "auto", "custom")  # words with a meaning of their own in a config
-REGISTER_ADVICE = "A part of your own is there once --code FILE.py (in Python, an import) has registered it"
+REGISTER_ADVICE = (
+    "A user-defined part must be registered first: pass its file with --code FILE.py (in Python, import it)"
+)
 
 
 class Names(Collection[str]):
@@ -60,7 +62,7 @@ class Names(Collection[str]):
             raise PartError(f"the {kind} is named {short_repr(name)}", advice, location=location, code="part-name")
         is_taken = name in self._origins and not (current is not None and current.is_redefined_by(origin))
         if is_taken or name in RESERVED:
-            message = f"the {kind} {name!r} is {'taken' if is_taken else 'a word that a config gives another meaning'}"
+            message = f"the {kind} {name!r} is {'taken' if is_taken else 'a word that has another meaning in a config'}"
             raise PartError(message, "Give it another name", location=location, code="part-taken")
 
     def origin(self, name: str) -> Origin | None:

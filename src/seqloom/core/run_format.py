@@ -155,7 +155,7 @@ def read_manifest(folder: Path) -> Manifest:
     raw = read_json(path)
     format_version = raw.get("format")
     if type(format_version) is not int or not 0 < format_version <= MAX_PARAMETERS:
-        raise RunError("no format version, so it is not a run's", "Is it the right folder?", location=path)
+        raise RunError("no format version, so it is not a run's", "Check that it is the right folder", location=path)
     if format_version > FORMAT:
         versions = raw.get("versions")
         made_by = versions.get("seqloom") if isinstance(versions, dict) else None
@@ -242,4 +242,6 @@ def cannot_read(path: Path, error: OSError) -> RunError:
     if isinstance(error, NotRegular):
         return RunError("not a plain file, so it is not a run's", "Restore it from a copy", location=path)
     reason = (error.strerror or type(error).__name__).lower()
-    return RunError(f"can't be read ({reason})", "Allow it, or restore the file from a copy", location=path)
+    return RunError(
+        f"can't be read ({reason})", "Change its permissions, or restore the file from a copy", location=path
+    )

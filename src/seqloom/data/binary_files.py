@@ -31,15 +31,15 @@ KINDS = (
     (b"\x7fELF", "a program", NAME_ANOTHER),
     (
         b"PK\x03\x04",
-        "a zip archive, or a document or spreadsheet, which are such",
+        "a zip archive, as documents and spreadsheets are",
         "Unpack it with `unzip`, or save the document as plain text or CSV",
     ),
-    (b"BZh", "packed with bzip2", "Unpack it with `bunzip2`, or pack it with gzip instead"),
-    (b"\xfd7zXZ\0", "packed with xz", "Unpack it with `unxz`, or pack it with gzip instead"),
-    (b"\x28\xb5\x2f\xfd", "packed with zstd", "Unpack it with `unzstd`, or pack it with gzip instead"),
+    (b"BZh", "compressed with bzip2", "Unpack it with `bunzip2`, or compress it with gzip instead"),
+    (b"\xfd7zXZ\0", "compressed with xz", "Unpack it with `unxz`, or compress it with gzip instead"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it with `unzstd`, or compress it with gzip instead"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "Unpack it with `7z x`"),
     (b"Rar!\x1a\x07", "a RAR archive", "Unpack it with `unrar x`"),
-    (b"\x1f\x8b", "packed with gzip twice", "Unpack it once with `gunzip`"),
+    (b"\x1f\x8b", "compressed with gzip twice", "Unpack it once with `gunzip`"),
 )
 TAR_MAGIC = slice(257, 262), b"ustar"
 

@@ -39,7 +39,7 @@ def fingerprints(files: Sequence[Path]) -> list[str]:
     for file in files:
         if sum(size for _, _, size, _, _ in file_states(file)) > MAX_BYTES:
             message = f"more than {MAX_BYTES >> 40} TiB, which is too much for one file or folder"
-            advice = "Name a smaller one, or break it up into several files"
+            advice = "Use a smaller one, or split it into several files"
             raise DataError(file, message, advice, code="file-size")
     return [fingerprint(file) if file.is_file() else _folder_fingerprint(file) for file in files]
 

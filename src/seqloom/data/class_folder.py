@@ -51,7 +51,7 @@ def _classes(path: Path) -> list[Path]:
     if all(splits.values()):
         options = " ".join(f"{KeyName(f'data.{split}')} {entry}" for entry, split in splits.items())
         message = "these are splits of a data set, not classes"
-        raise DataError(path, message, f"Pass each as what it is: {options}", code="splits-as-classes")
+        raise DataError(path, message, f"Pass each with its option: {options}", code="splits-as-classes")
     return entries
 
 
@@ -83,7 +83,7 @@ def _read_whole(file: Path, max_characters: int) -> str:
         return ""
     if next(chunks, "").strip("\n"):
         message = f"a text of more than {counted(max_characters, 'character')}"
-        advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
+        advice = f"Split it, or pass a larger {KeyName('data.max_characters')}"
         raise DataError(Location(str(file), 1), message, advice, code="text-length")
     return text.rstrip("\n")
 

@@ -48,10 +48,10 @@ class Columns:
         >>> from seqloom.core.problem import render
         >>> roles = Role("source", "source"), Role("target", "target")
         >>> render(Columns(roles, (0, 1), False, ("1", "2"), ("source", "target", "header")).describe())
-        'source: column 1, target: column 2, no header (data.source and data.target name others)'
+        'source: column 1, target: column 2, no header (data.source and data.target select other columns)'
         >>> roles = Role("text", "text", guess="text"), Role("label", "label", guess="label")
         >>> render(Columns(roles, (1, 0), False, ("1", "2"), ("text", "label", "header")).describe())
-        'text: column 2, label: column 1, no header (guessed; data.text and data.label name others)'
+        'text: column 2, label: column 1, no header (guessed; data.text and data.label select other columns)'
         """
         shown = [repr(self.names[index]) if self.header else f"column {index + 1}" for index in self.indices]
         columns = ", ".join(f"{role.name}: {column}" for role, column in zip(self.roles, shown, strict=True))
@@ -65,7 +65,7 @@ class Columns:
         if "header" in self.guessed and (not options if guessed_by_values(self.roles) else self.header):
             notes.append(f"header guessed; {KeyName('data.header', True)} or {KeyName('data.header', False)} sets it")
         if options:
-            notes.append(f"{' and '.join(options)} name{'s' if len(options) == 1 else ''} others")
+            notes.append(f"{' and '.join(options)} select{'s' if len(options) == 1 else ''} other columns")
         return f"{columns} ({'; '.join(notes)})" if notes else columns
 
     def examples(self, form: Format, data: TableData) -> Iterator[Record]:
@@ -170,9 +170,11 @@ def guess_column(
     if role.guess == "label":
         index = guess.label_column(values(), taken)
         if index is None:
-            columns = shorten(names)
-            message = f"no column looks like a {role.name}: the values of each hardly repeat (columns: {columns})"
-            raise DataError(path, message, f"Name the {role.name}'s with {config_key(role)}", code="no-label-column")
+            reason = f"in each, nearly all values are different (columns: {shorten(names)})"
+            message = f"no column looks like a {role.name}: {reason}"
+            raise DataError(
+                path, message, f"Name the column of the {role.name} with {config_key(role)}", code="no-label-column"
+            )
     elif role.guess == "text":
         index = guess.text_column(values(), taken)
     else:
@@ -256,7 +258,7 @@ def configured_column(path: Path, key: str, names: tuple[str, ...], header: bool
         message = f"no column {value} (there are {len(names)})"
         raise DataError(path, message, f"Count from 1 in {name}", code="column-number")
     if not header:
-        message = f"{name} {value!r} is a name, and there is no header"
+        message = f"{name} {value!r} is a name, but the file has no header"
         raise DataError(path, message, "Give the column's number, from 1", code="column-name-without-header")
     if value in names:
         message = f"several columns are called {value!r}"

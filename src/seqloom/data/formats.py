@@ -89,7 +89,7 @@ def column_key(description: str) -> Any:
 class TableData(RowData):
     header: bool | None = key(
         None,
-        description="Whether the first row names the columns. Guessed unless given.",
+        description="Whether the first row contains the column names; default: guessed.",
         only_with={"data.format": header_formats},
         of_file=True,
     )
@@ -150,7 +150,7 @@ def format_of(path: Path, spec: DataSpec, name: str = AUTO) -> Format:
     if name in readable:
         return readable[name]
     kind = "plain text" if name == "text" else "a folder" if name == "folder" else f"a {name} file"
-    advice = f"Name another file, or say how it is written: {KeyName('data.format', '|'.join(readable))}"
+    advice = f"Name another file, or set its format: {KeyName('data.format', '|'.join(readable))}"
     raise DataError(path, f"{kind}, and {spec.task} reads {spec.description}", advice, code="format-not-read")
 
 
@@ -175,7 +175,7 @@ def refuse_twice(patterns: Sequence[str], spec: DataSpec, data: DataSection) -> 
         if data.format == AUTO and without_gz(path).suffix.lower() in suffixes:
             continue
         if path.absolute() in seen:
-            message = "this text file is named twice, and each is one side of one pair"
+            message = "this text file is named twice, but each file is one side of a pair"
             advice = "Name it once; a copy of it, under another name, may be in another pair"
             raise DataError(pattern, message, advice, code="text-named-twice")
         seen.add(path.absolute())

@@ -236,7 +236,7 @@ def fill_store(reader: ImageReader, folder: Path, options: ImageOptions) -> None
             writer.add(example)
     if not writer.count:
         message = f"none of its images can be used{f': {writer.first_error}' if writer.first_error else ''}"
-        advice = "Check their paths, which go on from its folder, and their kind"
+        advice = "Check their paths (relative to the folder of the table) and their formats"
         raise DataError(reader.source.name, message, advice, code="no-images")
     skipped = sum(number is None for number in writer.numbers.values())
     about = {"sha256": writer.sha256.hexdigest(), "skipped": skipped}

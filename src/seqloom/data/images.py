@@ -169,9 +169,7 @@ def decoding_errors(path: Path, message: str) -> Iterator[None]:
 
 
 def too_large(path: Path, size: str, limit: int) -> DataError:
-    return DataError(
-        printable(path), f"has {size}, and at most {limit:,} are read", "Make it smaller", code="image-size"
-    )
+    return DataError(printable(path), f"has {size}; the maximum is {limit:,}", "Make it smaller", code="image-size")
 
 
 def import_pillow() -> ModuleType:

@@ -103,6 +103,6 @@ def align_lines(source: LineReader, target: LineReader) -> Iterator[tuple[int, s
 
 def unequal_lengths(short: LineReader, long: LineReader) -> DataError:
     counts = f"{counted(short.count, 'line')} there, {long.count:,} here"
-    message = f"from here on {short.path} has no line to go with this one ({counts})"
+    message = f"from here on {short.path} has no line that matches this one ({counts})"
     advice = "Find where they diverge: line n of one file must be the translation of line n of the other"
     return DataError(Location(str(long.path), short.count + 1), message, advice, code="unequal-lengths")

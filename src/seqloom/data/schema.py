@@ -176,7 +176,7 @@ class NumberColumn(Column):
         rows = [np.array([value]) for value in values]
         for row, value, location in zip(rows, values, locations, strict=True):
             if row.dtype.kind not in "iuf" or not np.can_cast(row.dtype, self.dtype, "same_kind"):
-                message = f"{value} is no number that fits {self.dtype}"
+                message = f"{value} is not a number that fits {self.dtype}"
                 raise DataError(location, message, "Write another", code="number-range")
         return rows
 

@@ -101,7 +101,7 @@ def json_objects(
             if line.lstrip().startswith("[") and without_gz(path).suffix.lower() == ".json":
                 jq = f"`jq -c '.[]' {path.name} > {path.stem}.jsonl`"
                 advice = f"Write one record per line (JSONL), for example with {jq}"
-                raise DataError(path, "a JSON array, which would have to be read whole", advice, code="json-array")
+                raise DataError(path, "a JSON array, which can only be read as a whole", advice, code="json-array")
             location = Location(str(path), number)
             try:
                 record = _parse_object(line)
@@ -119,7 +119,9 @@ def _parse_object(line: str) -> JsonObject:
         message = f"not valid JSON ({error.msg[0].lower()}{error.msg[1:]}, column {error.colno})"
         raise UserError(message, code="invalid-json") from None
     except (ValueError, RecursionError):
-        raise UserError("JSON with a number too long, or nested too deeply, to be read", code="extreme-json") from None
+        raise UserError(
+            "JSON that can't be read: a number is too long, or it is nested too deeply", code="extreme-json"
+        ) from None
     if not isinstance(value, dict):
         message = f'{json_kind(value)}, not a JSON object such as {{"text": "...", "label": "..."}}'
         raise UserError(message, code="not-an-object")

@@ -63,7 +63,7 @@ def count_skipped(on_bad_line: OnBadLine) -> int:
 
 class EmptyFile(DataError):
     def __init__(self, path: object) -> None:
-        super().__init__(path, "the file is empty", "Name one that has text in it", code="empty-file")
+        super().__init__(path, "the file is empty", "Name a file with text in it", code="empty-file")
 
 
 def read_lines(path: str | Path, max_characters: int = MAX_CHARACTERS, on_bad_line: OnBadLine = raise_error) -> Lines:
@@ -184,7 +184,7 @@ def _unpack(stream: BufferedReader, name: object) -> Iterator[bytes]:
         while block := source.read1(BLOCK_SIZE):
             yield block
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        message, advice = "the gzip data is broken or cut short", "Fetch the file or pack it again"
+        message, advice = "the gzip data is corrupt or truncated", "Download the file again, or compress it again"
         raise DataError(name, message, advice, code="broken-gzip") from None
 
 
@@ -237,7 +237,7 @@ def refuse_pipe(path: Path) -> None:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next((kind for is_kind, kind in SPECIAL_FILES if is_kind(mode)), "is not a regular file")
         advice = "Write the data to a file first, and name that"
-        raise DataError(path, f"{kind}, and data are read more than once", advice, code="not-a-file")
+        raise DataError(path, f"{kind}, but data is read more than once", advice, code="not-a-file")
 
 
 def is_directory(path: Path, pattern: str = "*.txt") -> DataError:
@@ -251,7 +251,7 @@ def cannot_read(path: Path, error: OSError) -> DataError:
         case FileNotFoundError() | NotADirectoryError():
             return DataError(name, "there is no such file", "Check the name and the folder", code="no-such-file")
         case PermissionError():
-            advice = f"Allow it, for example with `chmod u+r {name}`"
+            advice = f"Make it readable, for example with `chmod u+r {name}`"
             return DataError(name, "no permission to read it", advice, code="no-permission")
         case _:
             message = f"it can't be read ({error.strerror or error})"
@@ -271,5 +271,5 @@ def _nul_byte(name: object, line: int) -> DataError:
 
 def _too_long(name: object, line: int, max_characters: int) -> DataError:
     message = f"a line of more than {counted(max_characters, 'character')}"
-    advice = f"Break it up, or pass a larger {KeyName('data.max_characters')}"
+    advice = f"Split it, or pass a larger {KeyName('data.max_characters')}"
     return DataError(Location(str(name), line), message, advice, code=LINE_LENGTH)

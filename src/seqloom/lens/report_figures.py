@@ -21,7 +21,7 @@ def loss_figure(report: Report) -> Curves | None:
     marks = [Mark(float(step), "resumed") for step in report.history.resumes]
     if report.best_step is not None:
         marks.append(Mark(float(report.best_step), f"best, step {report.best_step:,}"))
-    notes = ["▲ a step that was skipped"] if report.history.skipped else []
+    notes = ["▲ skipped step"] if report.history.skipped else []
     train = report.settings.get("train")
     smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
     if isinstance(smoothing, float) and smoothing > 0:
@@ -51,7 +51,16 @@ def training_figures(report: Report) -> list[Curves]:
         )
     if points := curves.get("clipped"):
         line, limits = (Series("clipped", points),), (0.0, 1.0)
-        figures.append(Curves("Clipped steps", line, x="step", y="share", limits=limits, caption="share of the steps"))
+        figures.append(
+            Curves(
+                "Clipped steps",
+                line,
+                x="step",
+                y="share",
+                limits=limits,
+                caption="share of steps with a clipped gradient",
+            )
+        )
     return figures
 
 

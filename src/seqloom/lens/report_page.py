@@ -106,10 +106,10 @@ def _scores(report: Report) -> tuple[Block, ...]:
     blocks: list[Block] = [Facts(tuple(facts))]
     if len(report.scores) > 4:
         blocks.append(table)
-    by = f", chosen by {readable(chosen_by)}" if chosen_by else ""
+    by = f", selected by {readable(chosen_by)}" if chosen_by else ""
     if report.final.averaged:
         steps = ", ".join(f"{step:,}" for step in report.final.averaged)
-        blocks.append(Paragraph(f"The mean of the weights at steps {steps}{by}."))
+        blocks.append(Paragraph(f"Average of the weights of steps {steps}{by}."))
     elif report.best_step is not None:
         blocks.append(Paragraph(f"Weights of step {report.best_step:,}{by}."))
     return (*blocks, *report.details.score_notes())

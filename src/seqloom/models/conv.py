@@ -21,16 +21,18 @@ class Convolutional(Family):
         "base": {"dim": 512, "depth": 8},
     }
 
-    kernel: int = key(3, ge=1, le=255, description="How many tokens each layer looks at from each position.")
+    kernel: int = key(
+        3, ge=1, le=255, description="The kernel size: the number of tokens that each layer sees at a position."
+    )
     dilated: bool = key(
-        True, description="Whether those tokens lie 1, 2, 4, …, 512 apart from layer to layer, then 1 again."
+        True, description="Whether the dilation doubles with each layer: 1, 2, 4, …, 512, then 1 again."
     )
-    gate: Literal["none", "linear", "tanh"] = key("linear", description="How each layer's output is gated.")
+    gate: Literal["none", "linear", "tanh"] = key("linear", description="The gate on the output of each layer.")
     activation: names.Activation = key(
-        "relu", description="The activation, with gate none.", only_with={"model.gate": ("none",)}
+        "relu", description="The activation (gate none).", only_with={"model.gate": ("none",)}
     )
-    norm: names.Norm = key("layer", description="The kind of normalization before each layer.")
-    centered: bool = key(description="Whether a position also sees later tokens (never in language models).")
+    norm: names.Norm = key("layer", description="The normalization before each layer.")
+    centered: bool = key(description="Whether a position also sees later tokens (not in language models).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:
@@ -46,7 +48,7 @@ class Convolutional(Family):
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is not Use.ENCODE:
             if self.centered:
-                message = "a centered convolution sees later tokens too, so it can't write"
+                message = "a centered convolution sees later tokens too, so it can't generate text"
                 yield conflict("model.centered", message, f"Leave out {KeyName('model.centered')}")
             yield from norm_conflicts(self.norm)
         if self.init == "identity":

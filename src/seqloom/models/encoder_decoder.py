@@ -28,15 +28,15 @@ class EncoderDecoderKeys(Section):
     """The keys of every encoder-decoder, in addition to those of its decoder's family."""
 
     tied: bool = key(
-        description="Whether the output layer shares the matrix of the embedding; with a shared vocabulary, the "
-        "source's embedding shares it too."
+        description="Whether the output layer shares its weights with the target embedding; with a shared "
+        "vocabulary, the source embedding shares them too."
     )
-    head: names.Head = key("softmax", description="The output layer: probabilities of tokens, and the loss.")
+    head: names.Head = key("softmax", description="The output layer and its loss.")
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER,))] = key(
-        description="The architecture of the encoder. Default: that of the decoder."
+        description="The architecture of the encoder; default: that of the decoder."
     )
     encoder_depth: Depth = key(
-        description="The number of encoder layers. Default: `depth`.",
+        description="The number of encoder layers; default: `depth`.",
         only_with={"model.encoder": AllBut((NO_ENCODER,))},
     )
 
@@ -44,22 +44,21 @@ class EncoderDecoderKeys(Section):
 class AttentionDecoderKeys(EncoderDecoderKeys):
     """The keys of a decoder without cross-attention of its own, which gets an attention to the source."""
 
-    attention: names.Attention = key(
-        "additive", description="The score of the decoder's attention to the source, or none."
-    )
+    attention: names.Attention = key("additive", description="The attention score of the decoder, or none.")
     attend: Literal["before", "after"] = key(
         "before",
-        description="Whether the decoder attends before its step (Bahdanau 2014) or after it (Luong 2015).",
+        description="Whether the decoder attends to the source before its step (Bahdanau 2014) or after it (Luong "
+        "2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
     context_pool: names.Summary = key(
         "none",
-        description="Without attention, how the source is pooled to one vector for every step, in addition to the "
-        "decoder's initial state.",
+        description="How the source is pooled into one context vector for all steps, in addition to the decoder's "
+        "initial state (attention none).",
         only_with={"model.attention": ("none",)},
     )
     combine: Literal["concatenation", "tanh"] = key(
-        description="How the context vector is combined with the decoder's state for the output layer."
+        description="How the context vector and the decoder's state are combined for the output layer."
     )
     context_input: Literal["every", "first"] = key(
         "every", description="Whether every step reads the context vector, or only the first."
@@ -86,7 +85,7 @@ class CustomEncoderKeys(EncoderDecoderKeys):
     """The keys of a decoder whose layers a user-defined function builds; it may build the encoder's layers too."""
 
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER, CUSTOM))] = key(
-        description="The architecture of the encoder. Default: layers of the same function."
+        description="The architecture of the encoder; default: layers of the same function."
     )
 
 
@@ -124,17 +123,17 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     context_pool, combine_tanh = KeyName("model.context_pool"), KeyName("model.combine", "tanh")
     first_only = KeyName("model.context_input", "first")
     if not own.has_context and own.context_input == "first":
-        message = f"{first_only} has nothing to feed without attention or {context_pool}"
+        message = f"{first_only} has no effect without attention or {context_pool}"
         yield conflict("model.context_input", message, "Leave it out")
     if not own.has_context and not section.has_initial_state:
-        message = f"without attention, nothing of the source reaches {section.arch}, which has no state to begin in"
+        message = f"without attention, {section.arch} can't see the source, because it has no initial state"
         advice = f"Give {KeyName('model.context_pool', 'mean')}, or a {KeyName('model.attention')} such as additive"
         yield conflict("model.context_pool", message, advice)
     if own.attention != "none" and own.attend == "after" and own.context_input == "first":
-        message = f"{first_only} feeds a context vector that is known before the step"
+        message = f"{first_only} needs a context vector that is known before the step"
         yield conflict("model.context_input", f"{message}; it goes with {KeyName('model.attend', 'before')}")
     if own.tied and own.combine != "tanh":
-        message = f"{KeyName('model.tied')} needs an output as wide as a token's vector, which {combine_tanh} gives"
+        message = f"{KeyName('model.tied')} needs an output as wide as a token embedding, which {combine_tanh} gives"
         yield conflict("model.tied", message)
     known_width = section.has_initial_state and section.output_is_hidden
     if own.input_feeding and own.combine == "concatenation" and not known_width:
@@ -143,13 +142,13 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     input_is_state = own.attend == "after" and not own.input_feeding
     keeps_width = section.output_is_hidden or (section.output_follows_input and input_is_state)
     if own.attention in names.SAME_WIDTH and not keeps_width:
-        message = f"{KeyName('model.attention', own.attention)} compares vectors of one width"
+        message = f"{KeyName('model.attention', own.attention)} compares vectors of equal size"
         others = "which this decoder does not have; additive, bilinear and low-rank take any"
         yield conflict("model.attention", f"{message}, {others}")
     if not own.has_context and "none" in (own.encoder, own.bridge):
-        message = f"without attention and {context_pool} a decoder knows its source by"
+        message = f"without attention and {context_pool} a decoder sees its source only through"
         both = f"{KeyName('model.encoder')} and {KeyName('model.bridge')}"
-        yield conflict("model.context_pool", f"{message} {both}", "Give both, or one of the others")
+        yield conflict("model.context_pool", f"{message} {both}", "Set both, or one of the others")
 
 
 def has_bridge(own: EncoderDecoderKeys) -> bool:

@@ -41,23 +41,23 @@ class Use(Enum):
 
 NOT_FOR_CONVOLUTIONS = conflict(
     "model.init",
-    f"{KeyName('model.init', 'identity')} is for matrices, and a convolution has others",
-    "Take orthogonal, or leave it out",
+    f"{KeyName('model.init', 'identity')} does not apply to convolutions",
+    "Use orthogonal, or leave it out",
 )
 
 
 def norm_conflicts(norm: str) -> Iterator[Problem]:
     """A norm over time sees later tokens."""
     if norm in names.NORMS_OVER_TIME:
-        message = f"{KeyName('model.norm', norm)} takes its means over later tokens too, so it can't write"
-        yield conflict("model.norm", f"{message}; layer and rms can")
+        message = f"{KeyName('model.norm', norm)} uses statistics of later tokens, so it can't generate text"
+        yield conflict("model.norm", f"{message}; use layer or rms")
 
 
 def tied_conflicts(head: str) -> Iterator[Problem]:
     """Only the softmax head can share the matrix of the embedding."""
     if head != "softmax":
         layer = f"{KeyName('model.head', head)} has an output layer of its own"
-        message = f"{layer}, and {KeyName('model.tied')} is for softmax"
+        message = f"{layer}, but {KeyName('model.tied')} needs softmax"
         yield conflict("model.head", message, f"Give {KeyName('model.tied', False)}")
 
 
@@ -66,7 +66,7 @@ def cannot_generate(arch: str, use: Use) -> Problem:
     *others, last = generative_architectures()
     is_encoder = use is Use.DECODE and arch in ARCHITECTURES
     aside = f"; it can be their encoder ({KeyName('model.encoder', arch)})" if is_encoder else ""
-    message = f"{arch} reads a whole sequence at once, so it can't write one token after another"
+    message = f"{arch} reads a whole sequence at once, so it can't generate text token by token"
     return conflict("model.arch", f"{message}; {', '.join(others)} and {last} can{aside}")
 
 
@@ -90,18 +90,18 @@ class Family(Section):
     default_max_length: ClassVar[int] = 512
     bounded_itself: ClassVar[bool] = False
 
-    arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(description="Which model (`seqloom list models`).")
+    arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(description="The architecture (`seqloom list models`).")
     size: names.Size = key(
-        description="Sets every width and depth not given: tiny for a quick test, small for a CPU, base for a GPU."
+        description="Sets the default widths and depths: tiny for a quick test, small for a CPU, base for a GPU."
     )
-    dim: Width = key(description="The size of each token's vector (the embedding).")
+    dim: Width = key(description="The size of the token embeddings.")
     depth: Depth = key(description="The number of layers.")
-    dropout: Probability = key(
-        description="The share of values set to zero in training, between layers and after the last."
+    dropout: Probability = key(description="The dropout probability between layers and after the last layer.")
+    word_dropout: Probability = key(
+        description="The probability that all occurrences of a word in a batch are hidden in training."
     )
-    word_dropout: Probability = key(description="The share of the vocabulary hidden in each training step.")
     init: names.Scheme | None = key(
-        None, description="How weight matrices start. Unless given, each layer starts as its paper says."
+        None, description="The initialization of weight matrices; default: that of each layer's paper."
     )
 
     # Defaults and checks ----------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Family(Section):
             return
         message = f"{KeyName(key)} is {length}, more than"
         if "max_length" not in type(self).model_fields:
-            yield conflict(key, f"{message} the {limit} positions that the model's layers take", "Lower it")
+            yield conflict(key, f"{message} the {limit} positions that the model's layers can read", "Lower it")
         else:
             yield conflict(key, f"{message} {KeyName('model.max_length')}, {limit}", "Make them equal")
 

@@ -28,30 +28,34 @@ class Recurrent(Family):
     }
     has_initial_state: ClassVar[bool] = True
 
-    hidden: Width = key(description="The size of the state, in each direction.")
+    hidden: Width = key(description="The size of the hidden state, per direction.")
     bidirectional: bool = key(
-        description="Whether a second network reads from the end (of an encoder-decoder, in the encoder).",
+        description="Whether a second network reads the sequence backwards (in an encoder-decoder: in the encoder).",
         only_with={"model.encoder": recurrent_encoders},
     )
     connection: names.Connection = key(
-        "plain", description="How a layer's input is kept beside its output: not, added to it, or joined to it."
+        "plain",
+        description="How a layer's input joins its output: not at all (plain), added (residual) or "
+        "concatenated (dense).",
     )
-    initial_state: names.InitialState = key("zero", description="The state before the first token.")
+    initial_state: names.InitialState = key("zero", description="The initial state.")
     bias: bool = key(True, description="Whether the cells have biases.")
     dropout_kind: names.DropoutKind = key(
-        "plain", description="Whether dropout zeroes other values at each token, or the same ones throughout a text."
+        "plain", description="Whether dropout draws a new mask at each token (plain), or one mask for the whole text."
     )
     recurrent_init: names.Scheme = key(
         "orthogonal",
-        description="How state-to-state weights start; only with `init`.",
+        description="The initialization of state-to-state weights; only with `init`.",
         only_with={"model.init": AllBut((None,))},
     )
-    input_dropout: Probability = key(0.0, description="The share of the token vectors' values set to zero in training.")
+    input_dropout: Probability = key(0.0, description="The dropout probability of token embeddings.")
     weight_drop: Probability = key(
-        0.0, description="The share of recurrent weights set to zero in training (AWD-LSTM)."
+        0.0, description="The dropout probability of recurrent weights (DropConnect, as in AWD-LSTM)."
     )
     zoneout: Probability = key(
-        0.0, description="The share of the state that keeps its old value at each token in training."
+        0.0,
+        description="The probability that an element of the state keeps its previous value at a token in "
+        "training (zoneout).",
     )
 
     @classmethod
@@ -67,9 +71,9 @@ class Recurrent(Family):
 
     def conflicts(self, use: Use) -> Iterator[Problem]:
         if use is Use.GENERATE and self.bidirectional:
-            message = f"{KeyName('model.bidirectional')} lets {self.arch} read from the end too"
+            message = f"{KeyName('model.bidirectional')} makes {self.arch} read backwards too"
             yield conflict(
-                "model.bidirectional", f"{message}, so it can't write one token after another", "Leave it out"
+                "model.bidirectional", f"{message}, so it can't generate text token by token", "Leave it out"
             )
         output = self.hidden * (2 if self.bidirectional else 1)
         if self.connection == "residual" and self.depth == 1 and self.dim != output:  # no layer keeps its width
@@ -79,8 +83,8 @@ class Recurrent(Family):
 
     def decoder_conflicts(self, *, own_initial_state: bool) -> Iterator[Problem]:
         if self.initial_state != "zero" and not own_initial_state:
-            why = "since the source gives the decoder its first state"
-            message = f"{KeyName('model.initial_state', self.initial_state)} has no use here, {why}"
+            why = "because the source sets the decoder's initial state"
+            message = f"{KeyName('model.initial_state', self.initial_state)} has no effect here, {why}"
             yield conflict("model.initial_state", message, f"Leave it out, or give {KeyName('model.bridge', 'none')}")
 
     @property

@@ -41,27 +41,30 @@ class Transformer(Family):
     carries_state: ClassVar[bool] = False  # its state, the cache, grows with the text
     cross_attends: ClassVar[bool] = True
 
-    heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide the width.")
-    hidden: Width = key(description="The size of the feed-forward layers.")
-    positions: names.Position = key("sinusoidal", description="How the model knows each token's position.")
-    max_length: int = key(ge=1, le=1_000_000, description="The most tokens that the model reads at once.")
+    heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide `dim`.")
+    hidden: Width = key(description="The hidden size of the feed-forward layers.")
+    positions: names.Position = key("sinusoidal", description="The positional encoding.")
+    max_length: int = key(ge=1, le=1_000_000, description="The maximum number of tokens that the model reads at once.")
     norm_order: names.Order = key(
         "pre",
-        description="Whether normalization comes before each sublayer or after it.",
+        description="Whether normalization comes before each sublayer (pre) or after it (post).",
         only_with={"model.norm": AllBut(("none",))},
     )
-    norm: names.Norm = key("layer", description="The kind of normalization.")
-    activation: names.Activation = key("gelu", description="The feed-forward layers' activation.")
-    gated: bool = key(False, description="Whether feed-forward layers have a gate (SwiGLU, with swish).")
-    score: names.Score = key("scaled-dot", description="How attention compares a query with a key.")
+    norm: names.Norm = key("layer", description="The normalization.")
+    activation: names.Activation = key("gelu", description="The activation of the feed-forward layers.")
+    gated: bool = key(False, description="Whether feed-forward layers are gated (SwiGLU, if the activation is swish).")
+    score: names.Score = key("scaled-dot", description="The attention score of a query and a key.")
     kv_heads: int | None = key(
-        None, ge=1, description="The number of heads of keys and values, shared by groups of query heads."
+        None,
+        ge=1,
+        description="The number of key and value heads, each shared by a group of query heads; default: "
+        "one per query head.",
     )
     attention_window: int | None = key(
-        None, ge=1, description="How many tokens each position sees at most; all of them unless given."
+        None, ge=1, description="The maximum number of tokens that each position attends to; default: all."
     )
     bias: bool = key(True, description="Whether the linear layers have biases.")
-    scale_embeddings: bool = key(False, description="Whether token vectors are multiplied by √width (2017).")
+    scale_embeddings: bool = key(False, description="Whether token embeddings are multiplied by √dim (Vaswani 2017).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:

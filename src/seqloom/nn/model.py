@@ -102,7 +102,7 @@ class Model(GenerativeModel):
             return self.head.predict(y, lengths)
 
     def start(self, source: Source, lengths: Lengths = None) -> State:
-        """The state before the first token. A language model has no source: only the number of rows is used."""
+        """The initial state. A language model has no source: only the number of rows is used."""
         if isinstance(self.stem, ImageStem):
             raise ArgumentError("Model", "stem", "images", "tokens, for a generative model", verb="takes")
         if isinstance(self.head, Pooled):

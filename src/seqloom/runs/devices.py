@@ -32,8 +32,8 @@ def resolve_device(name: str, key: str = "device") -> "torch.device":
     if name == "auto":
         name = next(device for device in available if available[device])
     if not available[name]:
-        message = f"{KeyName(key, name)}: there is none here that torch can use"
-        raise UserError(message, "`seqloom doctor` says what there is")
+        message = f"{KeyName(key, name)}: torch finds no such device here"
+        raise UserError(message, "`seqloom doctor` lists the devices")
     return torch.device(name)
 
 

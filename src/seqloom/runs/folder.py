@@ -38,15 +38,15 @@ def refuse_existing(folder: Path) -> None:
         advice = f"Continue it with `seqloom resume {folder}`, or pass {KeyName('out', 'another/folder')}"
         raise RunError(f"{folder} already holds a run", advice, code="run-there")
     if folder.name in ("", ".."):  # a run is made under a temporary name and renamed, which these can't be
-        raise RunError(f"{folder} is no name for a new folder", PASS_ANOTHER)
+        raise RunError(f"{folder} is not a valid name for a new folder", PASS_ANOTHER)
     if folder.is_file():
         raise RunError(f"{folder} is a file", PASS_ANOTHER)
     if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder} is a folder that holds something else", PASS_ANOTHER)
+        raise RunError(f"{folder} is a folder with other files", PASS_ANOTHER)
     parent = next(parent for parent in folder.absolute().parents if parent.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         reason = "is a file" if parent.is_file() else "can't be written to"
-        raise RunError(f"{folder} can't be made, since {parent} {reason}", PASS_ANOTHER)
+        raise RunError(f"{folder} can't be created: {parent} {reason}", PASS_ANOTHER)
 
 
 def free_name(runs: Path, task: str) -> Path:

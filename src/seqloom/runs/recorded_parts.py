@@ -18,8 +18,8 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import task_of
 from seqloom.tasks.user_defined_parts import MODEL, kind_of, used_parts
 
-PASS_ORIGINAL = "Pass the function that it was made with, as it was, or begin a new run"
-REGISTER_ORIGINAL = "Register what it was made with (--code names its file), or begin a new run"
+PASS_ORIGINAL = "Pass the unchanged function that it was made with, or start a new run"
+REGISTER_ORIGINAL = "Register the parts that it was made with (--code names their file), or start a new run"
 PASS_BUILD = "Pass the function: seqloom.load(folder, model=build), or resume(folder, model=build)"
 
 

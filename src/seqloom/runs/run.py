@@ -91,7 +91,7 @@ class Run:
 
         name = self.manifest.model
         if name is None:
-            message = "no weights yet, since it was stopped before its first validation"
+            message = "there are no weights yet, because the run was stopped before its first validation"
             raise RunError(message, f"Continue it with `seqloom resume {self.folder}`", location=self.folder)
         with torch.inference_mode(False):  # even if the caller is in inference mode: the weights stay trainable
             model = self.build()
@@ -156,7 +156,7 @@ class Run:
             return lambda texts: task.generate(self.model, texts, decode, self.device, attention=attention)
         if attention or options:
             name = next(iter(options), "attention")
-            message = f"{name} is for runs that generate their answers, and this is one of {task.name}"
+            message = f"{name} is only for tasks that generate text; the task of this run is {task.name}"
             raise UserError(message, location=self.folder, code="option-without-use")
         return lambda texts: task.predict(self.model, texts, self.device)
 
@@ -167,8 +167,9 @@ class Run:
     def stream(self, prompt: str = "", **options: Any) -> Iterator[str]:
         """The text of `generate`, chunk by chunk."""
         if self.experiment.use is not Use.GENERATE:
-            message = f"generating needs a language model, and this is a run of {self.manifest.task}"
-            raise UserError(message, f"Use `seqloom predict {self.folder}`", location=self.folder, code="cannot-write")
+            message = f"`generate` needs a language model; the task of this run is {self.manifest.task}"
+            advice = f"Use `seqloom predict {self.folder}`"
+            raise UserError(message, advice, location=self.folder, code="cannot-write")
         decode = self.decode_options(options)
         with part_errors(self.experiment):
             for chunks in self.task.stream(self.model, [prompt], decode, decode.seed or 0, self.device):
@@ -202,7 +203,7 @@ class Run:
         if decode:
             if self.experiment.use is not Use.DECODE:
                 key = KeyName(f"decode.{next(iter(decode))}")
-                message = f"{key} has no use, since {self.task.name} does not generate text"
+                message = f"{key} has no effect, because {self.task.name} does not generate text"
                 raise UserError(message, location="evaluate")
             config = config.model_copy(update={"decode": decode_options(config, decode)})
         task = self.task_with(config)
@@ -223,7 +224,7 @@ def with_files(config: Experiment, files: Sequence[str], data: Mapping[str, Any]
     for name in data:
         key = all_keys().get(f"data.{name}")
         if key is None or not key.of_file:
-            message = f"{KeyName(f'data.{name}')} is the run's and can't be changed; {join_words(of_file)} can"
+            message = f"{KeyName(f'data.{name}')} is fixed by the run and can't be changed; {join_words(of_file)} can"
             raise UserError(message, location="evaluate")
     # Validated without the run's other keys, which describe other files.
     section = experiment({"task": config.task, "data": {"train": files, "format": config.data.format, **data}}).data

@@ -50,8 +50,8 @@ def with_data(experiment: Experiment, folder: Path, moved: Sequence[str]) -> Exp
     old, new = local.get("made_with"), experiment.data_spec.corpus_versions(corpus)
     if isinstance(old, dict) and old != new:
         made_with, now = format_versions(old), format_versions(new)
-        message = f"the corpus {corpus!r} was made with {made_with}, and would differ with {now}"
-        raise RunError(message, "Resume it with the version that it began with", location=folder)
+        message = f"the corpus {corpus!r} was made with {made_with}, and would be different with {now}"
+        raise RunError(message, "Resume it with the version that it was started with", location=folder)
     data = experiment.data.model_copy(update=files | {"corpus": corpus})
     return experiment.model_copy(update={"data": data})
 
@@ -79,8 +79,8 @@ def find_file(path: Path, digest: str, moved: Sequence[str]) -> Path:
         if fingerprints([candidate]) == [digest]:
             return candidate
     if not existing:
-        raise RunError("the run's data is no longer there", f"Say where it is with {DATA_OPTION}", location=path)
-    advice = f"Put the old file back, or name it with {DATA_OPTION}"
+        raise RunError("the run's data is no longer there", f"Pass its new location with {DATA_OPTION}", location=path)
+    advice = f"Restore the old file, or pass its new location with {DATA_OPTION}"
     raise RunError("changed since the run began", advice, location=existing[0])
 
 
@@ -97,7 +97,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
         arch = model.get("arch") if isinstance(model, dict) else None
         if arch != CUSTOM:
             function = f"{folder}: model={name_of(build)}"
-            message = f"{function} is for a run whose layers a function built, and this one is {arch!r}"
+            message = f"{function} is only for runs whose layers were built by a function; this one is {arch!r}"
             raise RunError(message, "Leave model out", code="build-useless")
         values["model"] = {**model, "arch": build} if isinstance(model, dict) else model
     try:

@@ -106,7 +106,7 @@ def selection_score(scores: Mapping[str, object], path: Path) -> tuple[str, floa
     """The score by which the best weights were chosen, on the test split if there is one."""
     name = scores.get("chosen_by", "")
     if not isinstance(name, str):
-        raise RunError("damaged, chosen_by is no name of a score", RESTORE, location=path)
+        raise RunError("damaged: chosen_by is not the name of a score", RESTORE, location=path)
     for split in ("test", "valid"):
         value = section_of(scores, split).get(name)
         if isinstance(value, int | float):

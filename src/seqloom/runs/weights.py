@@ -21,12 +21,12 @@ def load_weights(model: nn.Module, path: Path, device: torch.device) -> None:
                 actual, expected = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, dtypes[name]))
                 raise weights_mismatch(path, f"{name} is {actual}, expected {expected}")
             if not bool(tensor.isfinite().all()):
-                message = f"{name} has values that are not finite, so the model can't predict"
+                message = f"{name} has non-finite values, so it can't be used"
                 advice = f"{RESTORE}, or train again with a lower {KeyName('train.lr')}"
                 raise RunError(message, advice, location=path)
         model.load_state_dict(weights, assign=True)
     except FileNotFoundError:  # the file existed when the folder was checked
-        message = "no longer there, since the run is training and saved better weights"
+        message = "no longer there: the run is still training and has replaced it with better weights"
         raise RunError(message, "Try again", location=path) from None
     except OSError as error:
         raise cannot_read(path, error) from None

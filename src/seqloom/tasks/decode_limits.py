@@ -15,24 +15,24 @@ def forced_prefix(options: DecodeSection, max_length: int | None, target: Tokeni
     known: the characters of the training texts; empty if they were not recorded
     """
     if max_length is not None and options.min_length >= max_length:
-        allowed = f"the model's positions allow {counted(max_length - 1, 'token')}"
+        allowed = f"the model can generate at most {counted(max_length - 1, 'token')}"
         message = f"{KeyName('decode.min_length')} is {options.min_length:,}, and {allowed}"
         longer = KeyName("data.max_length", options.min_length)
         raise UserError(message, f"Make it smaller, or train with {longer}", code="decode-limit")
-    prompt, name, advice = options.prompt, KeyName("decode.prompt"), "Begin otherwise, or leave it out"
+    prompt, name, advice = options.prompt, KeyName("decode.prompt"), "Change it, or leave it out"
     if not prompt:
         return []
     if unknown := target.unknown_in(prompt):
-        message = f"{name} has {unknown[0][:40]!r}, which this run has not learned to write"
+        message = f"{name} has {unknown[0][:40]!r}, which is not in the run's output vocabulary"
         raise UserError(message, advice, code="unknown-prompt")
     if is_all_unknown(prompt, target, known):
-        message = f"{name} is {prompt[:40]!r}, of which no character is in the texts that this run learned to write"
+        message = f"{name} is {prompt[:40]!r}, none of whose characters occurs in the target texts of the run"
         raise UserError(message, advice, code="unknown-prompt")
     tokens = [int(token) for token in target.encode(prompt)]
     most = options.max_length if max_length is None else min(options.max_length, max_length)
     if len(tokens) > most:
-        message = f"{name} has {len(tokens):,} tokens, and an answer may have {most:,}"
-        raise UserError(message, f"Raise {KeyName('decode.max_length')}, or begin with less", code="decode-limit")
+        message = f"{name} has {len(tokens):,} tokens, but an output may have at most {most:,}"
+        raise UserError(message, f"Raise {KeyName('decode.max_length')}, or shorten the prompt", code="decode-limit")
     return tokens
 
 

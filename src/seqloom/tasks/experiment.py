@@ -72,14 +72,17 @@ class Experiment(Section):
     metric_input: ClassVar[str] = ""
     renamed: ClassVar[Mapping[str, str]] = {}
 
-    task: str = key(description="What to learn (`seqloom list tasks`).")
+    task: str = key(description="The task (`seqloom list tasks`).")
     seed: int = key(
-        1, ge=0, lt=2**63, description="Decides weights, order and dropout (data.seed: splits and corpora)."
+        1,
+        ge=0,
+        lt=2**63,
+        description="The random seed of weights, data order and dropout (data.seed: splits and corpora).",
     )
-    data: DataSection = key(description="Files in, tokens out.")
-    model: Family = key(description="The model that learns (`seqloom list models`).")
-    train: Train = key(description="How it learns.")
-    decode: DecodeSection | None = key(None, description="How texts are written, by a task that writes any.")
+    data: DataSection = key(description="Files, splits and tokenization.")
+    model: Family = key(description="The model (`seqloom list models`).")
+    train: Train = key(description="Training.")
+    decode: DecodeSection | None = key(None, description="Decoding: how text is generated.")
 
     # What a task defines ---------------------------------------------------------------------------------------
 
@@ -136,7 +139,7 @@ class Experiment(Section):
             yield not_a_corpus(self.task, data.corpus, corpora)
         if (0 if data.valid else data.valid_share) + (0 if data.test else data.test_share) >= 1:
             both = f"{KeyName('data.valid_share')} and {KeyName('data.test_share')}"
-            message = f"{both} are {data.valid_share} and {data.test_share}, which leaves nothing to learn from"
+            message = f"{both} are {data.valid_share} and {data.test_share}, which leaves no training data"
             yield conflict("data.valid_share", message, "Make them smaller")
 
     def metric_conflicts(self) -> Iterator[Problem]:
@@ -267,5 +270,5 @@ def not_a_corpus(task: str, name: str, corpora: Sequence[str]) -> Problem:
     others = [other for other in TASKS if name in TASKS[other].data_spec.corpora]
     if not others:
         return not_a_choice("data.corpus", name, corpora)
-    message = f"{KeyName('data.corpus')} is {name}, which has nothing for {task} (it has {', '.join(others)})"
+    message = f"{KeyName('data.corpus')} is {name}, which is not a corpus for {task} (only for {', '.join(others)})"
     return conflict("data.corpus", message, f"Use {' or '.join(corpora)}")

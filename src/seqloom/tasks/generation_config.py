@@ -15,17 +15,20 @@ from seqloom.tasks.experiment import Experiment
 class GenerationTrain(ComparedTrain):
     """Keys of training."""
 
-    label_smoothing: Probability = key(0.1, description="The share of each target spread over all classes in training.")
+    label_smoothing: Probability = key(
+        0.1, description="The share of each target's probability spread over all classes in training."
+    )
     scheduled_sampling: Probability = key(
         0.0,
-        description="The share of tokens that the decoder reads as it would write them, not as they should be; it "
-        "rises from 0 to this in the course of training (Bengio 2015).",
+        description="Scheduled sampling: the share of the decoder's input tokens that are its own predictions "
+        "instead of the reference; it rises from 0 to this during training (Bengio 2015).",
     )
     doubly_stochastic: float = key(
         0.0,
         ge=0,
         le=1000,
-        description="How strongly attention is held to look at each source position once in all (Xu 2015).",
+        description="The weight of a penalty that makes the attention to each source position sum to 1 over all "
+        "steps (Xu 2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
 
@@ -40,8 +43,8 @@ class GenerationConfig(Experiment):
     metric_input = "texts"
     answer: ClassVar[str]
 
-    train: GenerationTrain = key(description="How it learns.")
-    decode: Decode = key(description="How texts are written.")
+    train: GenerationTrain = key(description="Training.")
+    decode: Decode = key(description="Decoding: how text is generated.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

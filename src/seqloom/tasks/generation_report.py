@@ -28,8 +28,8 @@ ARROW = "→"
 SCORES = ("bleu", "bleu_4", "chrf", "exact_match")  # by length
 WHY_CUT = {
     "length": "--max-length allows more tokens",
-    "positions": "the model's positions allow {:,} tokens; train with a larger --data.max-length",
-    "rules": "the options leave no token to write",
+    "positions": "the model can generate at most {:,} tokens; train with a larger --data.max-length",
+    "rules": "the options leave no token to generate",
 }
 
 
@@ -185,18 +185,20 @@ class GenerationReport(TaskReport):
                 text.append(f" (expected: {one_line(example.references[0])})", "dim")
             yield Remark("examples" if i == 0 else "", text)
         if self.attention is not None and len(items(mapping(self.details["attention"]).get("tokens"), SOURCE)) <= ROWS:
-            form = "a picture" if self.attention.regions is not None else "a row"
-            yield Remark("looked", f"where it looked for one of them: {form} for each token that it wrote")
+            form = "rows are output tokens, columns are source tokens"
+            if self.attention.regions is not None:
+                form = "one map of the image for each output token"
+            yield Remark("figure", f"attention weights of one of these examples: {form}")
             yield self.attention.figure
 
     def evaluation_lines(self) -> Iterator[TerminalItem]:
         if unfinished := integer(self.details.get("cut")):
             answers = f"{unfinished:,} answer{'s' * (unfinished != 1)}"
-            message = f"{answers} did not end: --length, or the model, allows no more tokens"
+            message = f"{answers} not ended: the maximum length was reached (--max-length, or the limit of the model)"
             yield Remark("cut", message, "yellow")
         bleu, exact = number(self.scores.get("bleu")), number(self.scores.get("exact_match"))
         if bleu == 0 < (exact or 0):
-            message = "BLEU counts four words in a row, and no text that is right has as many"
+            message = "BLEU needs four words in a row, and no correct text has that many"
             yield Remark("note", message, "yellow")
         for name, signature in self.signatures.items():
             yield Remark(name, signature)

@@ -48,7 +48,7 @@ def not_in_train(noun: str, labels: Sequence[str], example: str) -> Problem:
 def seen_once(labels: Sequence[str]) -> Problem:
     """These labels of texts have one example each."""
     they = "it" if len(labels) == 1 else "they"
-    message = f"{subject('label', labels)} seen once, so {they} can't be both learnt and measured"
+    message = f"{subject('label', labels)} in a single example, so {they} can't be both in training and in validation"
     advice = f"Add examples, or pass {KeyName('data.on_rare_label', 'skip')} (or keep)"
     return Problem("label-seen-once", message, advice)
 

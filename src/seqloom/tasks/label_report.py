@@ -65,7 +65,7 @@ class Confusion(NamedTuple):
             column_axis="predicted",
             shades=tuple(tuple(sqrt(max(cell, 0.0) / (sum(row) or 1.0)) for cell in row) for row in self.counts),
             diagonal="special",
-            caption="counts; the darker, the larger its share of the row",
+            caption="counts; a darker cell is a larger share of its row",
         )
 
     def errors(self, most: int) -> list[tuple[str, str, float]]:
@@ -92,9 +92,9 @@ class Baseline(NamedTuple):
     def sentence(self) -> str:
         """
         >>> Baseline("neg", 0.5125).sentence()
-        'always saying neg would give accuracy 0.5125'
+        'always predicting neg has an accuracy of 0.5125'
         """
-        return f"always saying {one_line(self.label)} would give accuracy {rounded(self.accuracy)}"
+        return f"always predicting {one_line(self.label)} has an accuracy of {rounded(self.accuracy)}"
 
 
 class LabelReport(TaskReport):
@@ -183,7 +183,7 @@ class LabelReport(TaskReport):
             return ()
         more = blocks[SHOWN_EXAMPLES:]
         collapsible = (Collapsible(f"{len(more)} more", more),) if more else ()
-        return (Paragraph("Where the model was most sure, and wrong."), *blocks[:SHOWN_EXAMPLES], *collapsible)
+        return (Paragraph("The wrong predictions with the highest confidence."), *blocks[:SHOWN_EXAMPLES], *collapsible)
 
     def _calibration_blocks(self) -> tuple[Block, ...]:
         """Accuracy by confidence, and how many predictions that is computed from."""
@@ -200,7 +200,8 @@ class LabelReport(TaskReport):
             limits=(0.0, 1.0),
             caption=f"expected calibration error {rounded(ece)}" if ece is not None else "",
         )
-        return (Row((curves, Bars("How sure it was", counts, unit="predictions, by confidence"))),)
+        unit = "number of predictions per range of confidence"
+        return (Row((curves, Bars("Confidence of predictions", counts, unit=unit))),)
 
     # The terminal ----------------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class LabelReport(TaskReport):
         yield Remark("baseline", self.baseline.sentence())
         if not accuracy > self.baseline.accuracy:
             advice = f"More steps, another {KeyName('train.lr')} or more data may help"
-            yield Remark("warning", f"this model is no better than that. {advice}", "bold yellow")
+            yield Remark("warning", f"this model is no better than the baseline. {advice}", "bold yellow")
 
     def evaluation_lines(self) -> Iterator[TerminalItem]:
         name, key = ("span", "per_span") if "per_span" in self.details else (self.label, "per_class")
@@ -245,7 +246,7 @@ def _hard_example(entry: Mapping[str, object]) -> HardExample:
 def _example_block(example: HardExample) -> Example:
     """A text with its gold and its predicted label, or words with theirs."""
     words, gold, predicted, probability, location = example
-    facts = [f"the right answer had probability {rounded(probability)}" if probability is not None else "", location]
+    facts = [f"probability of the gold answer {rounded(probability)}" if probability is not None else "", location]
     if len(words) == len(gold) == len(predicted) and len(words) > 1:
         labeled = tuple(
             Word(word, right if right == guess else f"{right}, not {guess}", right != guess)

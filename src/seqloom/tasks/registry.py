@@ -79,11 +79,11 @@ class TaskEntry:
 TASKS: Registry[TaskEntry] = Registry(
     "task",
     {
-        "language": TaskEntry("seqloom.tasks.language", "predict the next token of a text, and so write texts like it"),
-        "classify": TaskEntry("seqloom.tasks.classify", "choose a label for a text"),
-        "tag": TaskEntry("seqloom.tasks.tag", "give each word of a sentence a tag"),
-        "translate": TaskEntry("seqloom.tasks.translate", "turn a text into another, such as its translation"),
-        "caption": TaskEntry("seqloom.tasks.caption", "describe a picture"),
+        "language": TaskEntry("seqloom.tasks.language", "predict the next token of a text, and generate similar text"),
+        "classify": TaskEntry("seqloom.tasks.classify", "predict the label of a text"),
+        "tag": TaskEntry("seqloom.tasks.tag", "predict the tag of each word of a sentence"),
+        "translate": TaskEntry("seqloom.tasks.translate", "generate a text from another, such as its translation"),
+        "caption": TaskEntry("seqloom.tasks.caption", "generate a caption for an image"),
     },
 )
 

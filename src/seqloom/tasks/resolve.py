@@ -77,8 +77,8 @@ def config_for(raw: Nested, build: Build | None) -> type[Experiment]:
     arch = section_of(raw, "model").get("arch", config.architecture)
     if arch == CUSTOM:
         if build is None:
-            message = f"{KeyName('model.arch', CUSTOM)} is for a model whose layers a function builds"
-            advice = "Give the function, in Python: seqloom.train(..., model=build)"
+            message = f"{KeyName('model.arch', CUSTOM)} is for a model whose layers are built by a function"
+            advice = "Pass the function in Python: seqloom.train(..., model=build)"
             raise ConfigError(message, f"{advice}; or register it with seqloom.register.layer", key="model.arch")
         return config.with_family(family_for(build, Unnamed))
     if not isinstance(arch, str) or arch not in ARCHITECTURES:
@@ -121,7 +121,7 @@ def key_of_another_task(key: Key, task: str) -> Problem:
     if "decode" not in TASKS[task].config.sections() and key.section == "decode":
         *others, last = (name for name in TASKS if "decode" in TASKS[name].config.sections())
         tasks = f"{', '.join(others)} and {last}" if others else last
-        message = f"decode has no use in {task}; it is a section of {tasks}"
+        message = f"decode has no effect in {task}; it is a section of {tasks}"
         return Problem("key-without-use", message, "Leave it out", key=key.dotted)
     return UnusedKey(key.dotted, f"in {task}; it is a key of {' and '.join(key.tasks)}", "task").problem
 

@@ -76,7 +76,7 @@ class RowCheck:
         for split in SPLITS:
             if self.rows[split]:
                 own = split == TRAIN or self.source.has(split)
-                origin = f" (kept back from the training files: {self.source.share(split):.0%}, by content)"
+                origin = f" ({self.source.share(split):.0%} of the training files, selected by a hash of the content)"
                 self.inspection.summarize(split, self.size_of(split) + ("" if own else origin))
         refused = self.inspection.refused
         for split in (TRAIN, VALID):

@@ -81,13 +81,13 @@ class RowTask(Task[ModelT, Rows]):
     @property
     def data(self) -> Dataset:
         if self._data is None:
-            raise UserError("this task was opened to predict, and has read no data", location=self.name)
+            raise UserError("this task was opened for prediction and has not read any data", location=self.name)
         return self._data
 
     @property
     def data_source(self) -> DataSource:
         if self._data_source is None:
-            raise UserError("this task was opened to predict, and has read no data", location=self.name)
+            raise UserError("this task was opened for prediction and has not read any data", location=self.name)
         return self._data_source
 
     def source_names(self) -> Sequence[str]:
@@ -99,7 +99,7 @@ class RowTask(Task[ModelT, Rows]):
     def describe(self) -> str:
         counts = ", ".join(f"{len(split):,} {SPLIT_NAMES[name]}" for name, split in self.data.splits.items())
         cut, skipped = self.truncated_rows(), self.data.skipped
-        notes = f"; {cut:,} cut at {self.max_length:,} {self.length_unit}" if cut else ""
+        notes = f"; {cut:,} truncated at {self.max_length:,} {self.length_unit}" if cut else ""
         notes += f"; {skipped:,} bad {'line' if skipped == 1 else 'lines'} skipped" if skipped else ""
         return f"{counts} ({self.row_noun}; {self.describe_encoders()}{notes})"
 

@@ -53,8 +53,8 @@ def check(source: DataSource, inspection: Inspection) -> None:
         if size.tokens < MIN_TOKENS:
             inspection.add_error(too_short(source, cut_from, split, size.characters))
     if MIN_TOKENS <= (characters := counts.sizes[TRAIN].characters) < LITTLE:
-        message = f"{counted(characters, 'character')} is little to learn a language from"
-        advice = "Give more text, or expect it to be learnt by heart"
+        message = f"{counted(characters, 'character')} is very little text to train on"
+        advice = "Give more text, or expect the model to memorize it"
         inspection.add("note", Tally(1, []), Problem("little-text", message, advice))
 
 
@@ -82,7 +82,7 @@ def readable_files(paths: Sequence[Path], inspection: Inspection) -> tuple[tuple
     if readable:
         tally = Tally(len(empty), [error.template.location for error in empty[:MAX_LOCATIONS]])
         message = f"{counted(len(empty), 'file')} without text"
-        inspection.add("note", tally, Problem("empty-files", message, "Nothing; empty files are skipped"))
+        inspection.add("note", tally, Problem("empty-files", message, "Nothing to do; empty files are skipped"))
         return tuple(readable), length
     for empty_file in empty:
         inspection.add_error(empty_file)
@@ -228,7 +228,7 @@ class TextCounts:
     def summarize(self, source: DataSource, inspection: Inspection) -> None:
         for split, size in self.sizes.items():
             if size.characters:
-                cut = "" if split == TRAIN or source.has(split) else " (the end of train)"
+                cut = "" if split == TRAIN or source.has(split) else " (the end of the training text)"
                 lines = counted(size.lines, "line")
                 inspection.summarize(split, f"{counted(size.characters, 'character')}, {lines}{cut}")
         sizes = self.sizes.values()
@@ -245,11 +245,11 @@ class TextCounts:
             size = self.sizes[split]
             new = sorted(size.new, key=lambda character: -size.new[character])
             shown = " ".join(map(visible, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
-            message = f"{counted(len(new), 'character')} of {split} never in train: {shown}"
-            advice = "Nothing; a character model reads them as unknown"
+            message = f"{counted(len(new), 'character')} of {split} not in train: {shown}"
+            advice = "Nothing to do; they are out of vocabulary for a character model"
             inspection.add("note", size.new_tally, Problem("new-characters", message, advice))
         message = f"{counted(self.very_long.count, 'line')} of more than {VERY_LONG:,} characters"
-        advice = "Nothing to do, if it is meant; check whether line ends are missing"
+        advice = "Check whether line breaks are missing; otherwise there is nothing to do"
         inspection.add("note", self.very_long, Problem("long-lines", message, advice))
         self.odd.report("line", inspection)
 
@@ -260,14 +260,14 @@ class TextCounts:
             if tally.count >= max(REPEATS * size, 2):
                 lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
                 kind: Kind = "warning" if tally.count >= MANY * size else "note"
-                advice = "Remove them if they came by copying (headers, footers, the same page)"
+                advice = "Remove them if they are unintended copies (headers, footers, the same page)"
                 inspection.add(kind, tally, Problem("repeated-lines", f"{lines} repeat an earlier one", advice))
         for split in (VALID, TEST):
             tally, size = repeated.shared(split, TRAIN), sizes[split]
             if tally.count >= max(OVERLAPS * size, 1):
                 lines = f"{percent(tally.count, size)} of the long lines of {split} ({tally.count:,})"
                 kind = "warning" if tally.count >= LEAK * size else "note"
-                advice = f"Remove them from one of the two, or scores on {split} will be too good"
+                advice = f"Remove them from one of the two; otherwise scores on {split} will be too high"
                 inspection.add(kind, tally, Problem("shared-lines", f"{lines} are in train too", advice))
 
 

@@ -26,7 +26,9 @@ class Stopped(SeqloomError):
 
     def __init__(self, folder: Path, step: int, number: int) -> None:
         name = signal.Signals(number).name
-        super().__init__(f"stopped by {name} at step {step}; all is saved. Continue with `seqloom resume {folder}`.")
+        super().__init__(
+            f"stopped by {name} at step {step}; the run is saved. Continue with `seqloom resume {folder}`."
+        )
         self.number = number
 
 

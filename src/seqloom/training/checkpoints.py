@@ -66,7 +66,7 @@ def restore(path: Path, trainer: Trainer) -> None:
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = str(error).splitlines()[-1].strip().rstrip(".") or type(error).__name__
         message = f"not a checkpoint of this run ({reason})"
-        raise RunError(message, "Remove it to go on from an earlier one", location=path) from None
+        raise RunError(message, "Remove it to resume from an earlier one", location=path) from None
     trainer.state = None
     if (path / CARRIED).exists():
         tensors = read_tensors(path / CARRIED, trainer.device)

@@ -147,7 +147,7 @@ class Trainer:
         progress.not_finite += 1
         self.emit(Skip(progress.step, what, value))
         if progress.not_finite >= config.max_skipped_steps:
-            message = f"{counted(progress.not_finite, 'step')} in a row without a finite loss and gradient"
+            message = f"{counted(progress.not_finite, 'step')} in a row with a non-finite loss or gradient"
             advice = f"Lower {KeyName('train.lr')} ({config.lr:g}), or clip with {KeyName('train.clip_norm')}"
             raise Diverged(f"{message}, the last at step {progress.step}", advice)
 

@@ -221,7 +221,7 @@ def check_resumes(part: Part, build: OptimizerBuilder, device: str) -> None:
         take_steps(weight, optimizer, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
         take_steps(copy, resumed, range(TRIAL_STEPS, 2 * TRIAL_STEPS))
     if not torch.equal(weight, copy):
-        reason = "goes on differently after its state was saved and restored"
+        reason = "gives different steps after its state was saved and restored"
         advice = "Keep what changes from step to step in `self.state` or in its groups, as tensors and numbers"
         raise part.misfit(reason, advice)
 

@@ -97,13 +97,13 @@ class Session:
         """Refuse images that changed since the run began, and a changed vocabulary, which the weights would not fit."""
         recorded = read_json(folder / LOCAL).get("images")
         if recorded is not None and recorded != self.source.referenced.get("images"):
-            advice = f"Put the old ones back, or name the file beside them with {DATA_OPTION}"
+            advice = f"Restore the old ones, or pass the new location of their table with {DATA_OPTION}"
             raise RunError("its images changed since the run began", advice, location=self.source.name)
         manifest, files, corpus = read_manifest(folder), self.task.files(), self.source.corpus
         if files != {**files, **read_vocabulary(folder, manifest)}:  # older runs have fewer files
             versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
-            subject = f"the corpus {corpus!r} differs" if corpus else "its data are read differently"
-            message = f"{subject} now from when the run began, with {versions}"
+            subject = f"the corpus {corpus!r}" if corpus else "its data"
+            message = f"{subject} would now be read differently than with the versions of the run ({versions})"
             raise RunError(message, "Resume it with those versions", location=folder)
 
     def _write_scores(self, run: Run, trainer: Trainer, average: Average | None) -> None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 END = "</s>"
-DARK_CAPTION = "the darker, the more of a source token went into the one written"
-LIGHT_CAPTION = "the lighter, the more of a region went into the word"
+DARK_CAPTION = "a darker cell is a larger attention weight"
+LIGHT_CAPTION = "a lighter region has a larger attention weight"
 MAX_REGIONS = 32  # rows and columns that are drawn; more are summed in blocks
 
 
@@ -37,7 +37,7 @@ class Alignment:
     >>> translation = Alignment(("two", " cats"), None, None, ("deux", " chats"), ((0.9, 0.1), (0.2, 0.8)))
     >>> print("\\n".join(translation.terminal(width=30)))
     Attention
-    rows: written, columns: source
+    rows: output, columns: source
              ·
              c
            t a
@@ -73,7 +73,7 @@ class Alignment:
             columns = tuple(map(visible_spaces, self.source))
             largest = max((weight for row in self.weights for weight in row if isfinite(weight)), default=0.0) or 1.0
             shades = tuple(tuple(weight / largest for weight in row) for row in self.weights)
-            axes = ("written", "source")
+            axes = ("output", "source")
             return Grid(
                 self.title, names, columns, self.weights, *axes, shades=shades, caption=DARK_CAPTION, cells="shades"
             )
@@ -84,7 +84,7 @@ class Alignment:
             for row in self.weights
         )
         caption = LIGHT_CAPTION if self.image is not None else DARK_CAPTION
-        caption += f"; {down} by {across} regions are drawn as one" if down * across > 1 else ""
+        caption += f"; {down} by {across} regions are drawn as one cell" if down * across > 1 else ""
         image = self.image
         picture = None if image is None else Picture(image.shape[0], image.shape[1], image.tobytes())
         return Panels(self.title, names, panels, picture, caption)

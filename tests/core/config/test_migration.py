@@ -41,7 +41,7 @@ def test_a_file_with_both_names_of_a_key_is_refused() -> None:
     for old, new in NEW.items():
         (section, name), new_name = old.split("."), new.partition(".")[2]
         values = {"task": "tag", section: {name: 1, new_name: 1}}
-        with pytest.raises(ConfigError, match=r"are one key, given twice"):
+        with pytest.raises(ConfigError, match=r"are the same key, set twice"):
             (americanize if old in BRITISH else migrate)(values)
 
 

@@ -65,7 +65,10 @@ def test_a_task_that_it_lacks_is_refused_with_the_names_of_others(name: str, tas
         experiment({"task": task, "data": {"corpus": name}})
     owners = ", ".join(other for other in TASKS if name in TASKS[other].data_spec.corpora)
     having = " or ".join(TASKS[task].data_spec.corpora)
-    assert str(error.value) == f"data.corpus is {name}, which has nothing for {task} (it has {owners}). Use {having}."
+    assert (
+        str(error.value)
+        == f"data.corpus is {name}, which is not a corpus for {task} (only for {owners}). Use {having}."
+    )
 
 
 @every_corpus_and_task

@@ -74,10 +74,10 @@ def test_long_lines_are_cut(library: Path) -> None:
 
 
 def test_no_source_is_refused(library: Path) -> None:
-    with pytest.raises(UserError, match="without the source"):
+    with pytest.raises(UserError, match="lacks the source"):
         python.text(0, None, None)
     library.rmdir()
-    with pytest.raises(UserError, match="without the source"):
+    with pytest.raises(UserError, match="lacks the source"):
         python.shuffled_files(Random(0))
 
 

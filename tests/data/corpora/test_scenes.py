@@ -120,7 +120,7 @@ def test_every_word_is_used_and_every_number_of_things() -> None:
 
 
 def test_too_much_is_refused() -> None:
-    with pytest.raises(UserError, match=r"data\.corpus_length is 4, and a scene has room for 3 objects"):
+    with pytest.raises(UserError, match=r"data\.corpus_length is 4, but a scene has at most 3 objects"):
         captioned(1, 4, None)
     with pytest.raises(UserError, match=r"data\.examples is 1000001"):
         captioned(1, None, 1_000_001)

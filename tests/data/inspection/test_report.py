@@ -18,7 +18,7 @@ def test_lines() -> None:
         "error    a.tsv:7: 3 fields, expected 2 (also line 9, …). Remove the tab.",
         "note     a.tsv:7: 2 texts of train repeat an earlier one (also at b.tsv:9). Nothing.",
         "",
-        "1 error, 1 note: training would refuse these data",
+        "1 error, 1 note: training on this data would stop with an error",
     ]
 
 
@@ -56,7 +56,7 @@ def test_nothing_from_outside_does_something_to_a_terminal() -> None:
         "",
         r"error    a\n.csv:7: label 'x\x1b[2J\u202e' is not known. Remove it.",
         "",
-        "1 error: training would refuse these data",
+        "1 error: training on this data would stop with an error",
     ]
     assert inspection.as_json()["findings"][0]["what"] == "label 'x\x1b[2J\u202e' is not known"
 

@@ -74,4 +74,4 @@ def test_two_normal_forms() -> None:
     odd.report("text", found)
     (finding,) = found.findings
     assert (finding.kind, finding.count, finding.locations) == ("warning", 1, ("t.txt:2",))
-    assert "in 1 text and as one (NFC) in 2" in finding.problem.message
+    assert "in 1 text and composed (NFC) in 2" in finding.problem.message

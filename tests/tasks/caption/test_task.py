@@ -135,7 +135,7 @@ def test_an_image_that_is_not_one_is_skipped_or_refused_as_asked(tmp_path: Path)
         task_of(path)
     task = task_of(path, on_bad_image="skip")
     assert sum(len(part) for part in task.data.splits.values()) == 56
-    assert "; 2 images skipped, which can't be read" in task.describe()
+    assert "; 2 unreadable images skipped" in task.describe()
 
 
 def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
     valid.write_text("photos/../photos/4.png\tseen\n")
     asked = experiment({"task": "caption", "data": {"train": str(path), "valid": str(valid), "image_size": 16}})
     task = Caption.prepare(asked, DataSource.resolve(asked.data, DATA_SPEC).hashed())
-    assert "; 1 caption of valid with an image that train has too: its scores will be too good" in task.describe()
+    assert "; 1 caption of valid with an image that is also in train: its scores will be too high" in task.describe()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_images_in_two_parts_are_told(tmp_path: Path) -> None:
         ("photos/99.png", r"photos/99\.png: is not there\. Check the name and the folder\.$"),
         ("two\nlines\x1b.png", r"/two\\nlines\\x1b\.png': is not there\. Check the name and the folder\.$"),
         ("captions.tsv", r"captions\.tsv: is not an image \(its content is none of JPEG, .*Name another file\.$"),
-        ("grid.npy", r"grid\.npy is features of width 5, and this run looks at an image\. Name another file\.$"),
+        ("grid.npy", r"grid\.npy is features of width 5, but this run was trained on an image\. Name another file\.$"),
     ],
 )
 def test_what_can_not_be_looked_at(drawn: Run, name: str, sentence: str) -> None:
@@ -210,8 +210,8 @@ def test_features_that_do_not_fit_the_run(given: Run, tmp_path: Path) -> None:
     np.save(tmp_path / "wide.npy", np.zeros((2, 2, WIDTH + 1), np.float32))
     Image.new("RGB", (9, 9)).save(tmp_path / "photo.png")
     for name, sentence in (
-        ("wide.npy", r"is features of width 6, and this run looks at features of width 5\. Name another file\.$"),
-        ("photo.png", r"is an image, and this run looks at features of width 5\. Name another file\.$"),
+        ("wide.npy", r"is features of width 6, but this run was trained on features of width 5\. Name another file\.$"),
+        ("photo.png", r"is an image, but this run was trained on features of width 5\. Name another file\.$"),
     ):
         with pytest.raises(UserError, match=sentence):
             given.predict([str(tmp_path / name)])
@@ -227,7 +227,7 @@ def test_a_grid_is_too_large_only_for_an_encoder_that_has_a_limit(encoder: str, 
         assert run.predict([str(large)])[0]["regions"] == [5, 5]
         assert len(run.evaluate(table).details["examples"]) == 2
         return
-    told = "25 regions, and the model's positions allow 9. Make the grid smaller, or train with another model.encoder"
+    told = "25 regions, but the model reads at most 9. Make the grid smaller, or train with another model.encoder"
     for place, ask in ((large, lambda: run.predict([str(large)])), ("test.tsv:2", lambda: run.evaluate(table))):
         with pytest.raises(DataError) as wrong:
             ask()

@@ -69,9 +69,9 @@ def test_quotes_and_json(tmp_path: Path) -> None:
 def test_labels_that_can_not_be_learnt(tmp_path: Path) -> None:
     extra = "odd\tseen once\n"
     found = check("classify", **columns(train=table(tmp_path, extra)))
-    assert only(found, "label 'odd' is seen once").kind == "error"
+    assert only(found, "label 'odd' is in a single example").kind == "error"
     kept = check("classify", **columns(train=table(tmp_path, extra), on_rare_label="keep"))
-    assert (kept.ok, only(kept, "label 'odd' is seen once").kind) == (True, "warning")
+    assert (kept.ok, only(kept, "label 'odd' is in a single example").kind) == (True, "warning")
     valid = write(tmp_path / "valid.tsv", "new\tone\nnew\ttwo\nother\tthree\nother\tfour\ngood\tfive\n")
     unseen = only(check("classify", **columns(train=table(tmp_path), valid=valid)), "not in the training split")
     assert (unseen.kind, unseen.count, names(unseen.locations)) == ("error", 2, ["valid.tsv:1", "valid.tsv:3"])
@@ -85,9 +85,9 @@ def test_one_label(tmp_path: Path) -> None:
 def test_labels_alike_and_uneven(tmp_path: Path) -> None:
     extra = "".join(f"Good\tcapital {n}\n" for n in range(3)) + "".join(f"bad\tmore {n}\n" for n in range(999))
     found = check("classify", **columns(train=table(tmp_path, extra)))
-    assert "'good', 'Good'" in only(found, "differ in capitals").problem.message
-    assert only(found, "labels are uneven: 'bad'").kind == "warning"
-    assert "always saying 'bad' is right on 9" in dict(found.summary)["baseline"]
+    assert "'good', 'Good'" in only(found, "differ only in capitals").problem.message
+    assert only(found, "the labels are imbalanced: 'bad'").kind == "warning"
+    assert "always predicting 'bad' has an accuracy of 9" in dict(found.summary)["baseline"]
 
 
 def test_a_wrong_column_is_one_warning(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_repeats_overlap_and_contradictions(tmp_path: Path) -> None:
 def test_empty_padded_and_cut(tmp_path: Path) -> None:
     extra = "good\t\nbad\t  \ngood\t padded\nbad\t" + "word " * 20 + "end\n"
     found = check("classify", **columns(train=table(tmp_path, extra), max_length=10))
-    assert names(only(found, "empty, or white space").locations) == ["train.tsv:61", "train.tsv:62"]
-    assert names(only(found, "white space at an end").locations) == ["train.tsv:63"]
+    assert names(only(found, "empty, or only white space").locations) == ["train.tsv:61", "train.tsv:62"]
+    assert names(only(found, "leading or trailing white space").locations) == ["train.tsv:63"]
     assert names(only(found, "longer than 10 tokens").locations) == ["train.tsv:64"]
     by_character = check("classify", **columns(train=table(tmp_path), max_length=10, tokenizer="character"))
     assert only(by_character, "longer than 10 tokens").count == 60
@@ -142,7 +142,7 @@ def test_folders_gzip_and_several_labels(tmp_path: Path) -> None:
 
 
 def test_a_corpus_without_the_task_is_refused_before_anything_is_looked_at() -> None:
-    with pytest.raises(ConfigError, match=r"data\.corpus is copy, which has nothing for classify"):
+    with pytest.raises(ConfigError, match=r"data\.corpus is copy, which is not a corpus for classify"):
         check("classify", corpus="copy")
 
 

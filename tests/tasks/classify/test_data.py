@@ -126,9 +126,11 @@ def test_one_label_is_nothing_to_distinguish() -> None:
 
 
 def test_a_label_seen_once_is_refused() -> None:
-    with pytest.raises(DataError, match=r"^a\.tsv:202: label 'rare' is seen once, .* data\.on_rare_label skip"):
+    with pytest.raises(
+        DataError, match=r"^a\.tsv:202: label 'rare' is in a single example, .* data\.on_rare_label skip"
+    ):
         made([*ROWS, ("a text", "rare")])
-    with pytest.raises(DataError, match=r"^a\.tsv:202: labels 'rare', 'other' are seen once, so they can't"):
+    with pytest.raises(DataError, match=r"^a\.tsv:202: labels 'rare', 'other' are in a single example, so they can't"):
         made([*ROWS, ("a text", "rare"), ("a text", "other")])
 
 
@@ -254,7 +256,8 @@ def test_a_run_of_one_label_a_text_is_tested_on_such_texts(labels: list[str], co
     Path("t.jsonl").write_text(json.dumps({"text": "a text", "label": labels}) + "\n")
     with pytest.raises(DataError) as error:
         task.read_test_files(["t.jsonl"], Path("out"))
-    what, do = f"{count} labels, and this run gives each text one", "Leave the example out, or train on such ones"
+    what = f"{count} labels, but this run predicts one label per text"
+    do = "Remove the example, or train on examples with several labels"
     assert str(error.value) == f"t.jsonl:1: {what}. {do}."
 
 

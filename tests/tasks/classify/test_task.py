@@ -77,7 +77,7 @@ def test_several_labels_found_on_reading_have_nothing_to_smooth(smoothing: float
     train = {} if smoothing is None else {"label_smoothing": smoothing}
     chosen = experiment({"task": "classify", "data": {"train": str(tmp_path / "moods.jsonl")}, "train": train})
     if smoothing is not None:
-        with pytest.raises(ConfigError, match=r"train\.label_smoothing is 0\.3, and has no use .* several labels"):
+        with pytest.raises(ConfigError, match=r"train\.label_smoothing is 0\.3, and has no effect .* several labels"):
             Session.prepare(chosen)
     else:
         assert Session.prepare(chosen).experiment.train.label_smoothing == 0
@@ -154,13 +154,13 @@ def test_a_text_without_a_known_token_has_an_answer() -> None:
 
 def test_data_in_a_line() -> None:
     told = task_of(data={"test_share": 0.2, "max_length": 2})[0].describe()
-    for words in (" training", " validation", " test", "labels", "cut at 2 tokens"):
+    for words in (" training", " validation", " test", "labels", "truncated at 2 tokens"):
         assert words in told
 
 
 def test_a_task_that_only_predicts_has_no_data() -> None:
     task, _ = task_of()
-    with pytest.raises(UserError, match="has read no data"):
+    with pytest.raises(UserError, match="has not read any data"):
         _ = Classify.from_files(task.experiment, task.files()).data
 
 

@@ -38,7 +38,7 @@ def test_empty_files(tmp_path: Path) -> None:
 def test_characters_that_training_lacks(tmp_path: Path) -> None:
     valid = write(tmp_path / "v.txt", "new lines\nwith ß and ß and\u200b\n" + "more of them\n" * 9)
     found = check("language", train=write(tmp_path / "t.txt", CLEAN), valid=valid)
-    new = only(found, "never in train")
+    new = only(found, "not in train")
     assert new.problem.message.endswith(": ß U+200B") or new.problem.message.endswith("w ß U+200B")
     assert "v.txt:2" in names(new.locations)
 
@@ -69,7 +69,7 @@ def test_very_long_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.Mo
 def test_too_little_text(tmp_path: Path) -> None:
     found = check("language", train=write(tmp_path / "t.txt", "abababab" + "ab"))
     assert only(found, "only 1 character for validation").kind == "error"
-    assert says(check("language", train=write(tmp_path / "u.txt", CLEAN[:5000])), "little to learn")
+    assert says(check("language", train=write(tmp_path / "u.txt", CLEAN[:5000])), "very little text")
 
 
 def test_the_text_is_as_long_as_training_reads_it_whatever_ends_a_file(tmp_path: Path) -> None:

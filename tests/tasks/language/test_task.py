@@ -287,5 +287,5 @@ def test_data_in_a_line() -> None:
 
 def test_a_task_that_only_predicts_has_no_data() -> None:
     task, _ = ready()
-    with pytest.raises(UserError, match="has read no data"):
+    with pytest.raises(UserError, match="has not read any data"):
         _ = Language.from_files(task.experiment, task.files()).data

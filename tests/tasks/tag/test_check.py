@@ -48,7 +48,7 @@ def test_words_with_several_tags_are_a_share(tmp_path: Path) -> None:
     text = "run NOUN\nfar ADV\n\nrun VERB\nfar ADV\n\n" * 3
     valid = write(tmp_path / "v.conll", "run NOUN\nfar ADV\n\n")
     told = dict(check("tag", train=write(tmp_path / "t.conll", text), valid=valid).summary)
-    assert told["vocabulary"] == "2 words; 50.0% of them, 50.0% of the text, with several tags"
+    assert told["vocabulary"] == "2 words; 50.0% of them (50.0% of the text) have several tags"
     assert told["new words"].startswith("0%")
 
 

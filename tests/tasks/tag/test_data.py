@@ -249,5 +249,5 @@ def test_a_vocabulary_without_what_is_unknown_is_damaged(learner: WordLearner | 
     assert learner.load(learner.save(learned), file).names == learned.names
     with pytest.raises(RunError) as error:
         learner.load(Vocabulary(["the", "dog"]).to_json(), file)
-    what = "nothing there stands for what is unknown"
+    what = "it has no token for unknown words"
     assert str(error.value) == f"{file}: {what}. Restore the file from a copy."

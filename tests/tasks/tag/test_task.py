@@ -183,7 +183,7 @@ def test_only_the_beginning_of_a_long_sentence_is_learnt_from(tmp_path: Path) ->
     assert max(batch.source.shape[1] for batch in batches) == 4
     assert sum(batch.tokens for batch in batches) == sum(min(4, 1 + i % 11) for i in range(40))
     cut = sum(1 + i % 11 > 4 for i in range(40))
-    assert f"; {cut} cut at 4 words" in task.describe()
+    assert f"; {cut} truncated at 4 words" in task.describe()
     assert all(len(line.split()) <= 4 for batch in batches for line in task.format_batch(batch))
 
 
@@ -243,5 +243,5 @@ def test_data_in_a_line() -> None:
 
 def test_a_task_that_only_predicts_has_no_data() -> None:
     task, _ = task_of()
-    with pytest.raises(UserError, match="has read no data"):
+    with pytest.raises(UserError, match="has not read any data"):
         _ = Tag.from_files(task.experiment, task.files()).data

@@ -47,7 +47,7 @@ def test_text_files_of_different_lengths_and_others_go_on(tmp_path: Path) -> Non
     for name, lines in (("a.en", 70), ("a.fr", 60), ("b.en", 60), ("b.fr", 60)):
         write(tmp_path / name, "".join(f"{name} {number}\n" for number in range(lines)))
     found = check("translate", train=[str(tmp_path / name) for name in ("a.en", "a.fr", "b.en", "b.fr")])
-    assert names(only(found, "has no line to go with this one (60 lines there, 70 here)").locations) == ["a.en:61"]
+    assert names(only(found, "has no line that matches this one (60 lines there, 70 here)").locations) == ["a.en:61"]
     total = sum(int(value.split()[0]) for name, value in found.summary if name in ("train", "valid"))
     assert total == 120  # what could be read of one pair of files, and all of the other
     alone = check("translate", train=[str(tmp_path / name) for name in ("b.en", "b.fr", "a.en")])
@@ -72,11 +72,12 @@ def test_repeated_sources_and_overlap(tmp_path: Path) -> None:
 
 def test_sides_that_do_not_go_together(tmp_path: Path) -> None:
     extra = "no\t" + "a long sentence about something else " * 3 + "\nParis\tParis\n"
-    odd = only(check("translate", train=table(tmp_path, extra)), "1 pair (1.6%) with over 9 times the characters")
+    odd = only(check("translate", train=table(tmp_path, extra)), "1 pair (1.6%) with more than 9 times the characters")
     assert (odd.kind, names(odd.locations)) == ("warning", ["train.tsv:61"])
     assert "Pass data.on_ratio drop" in render(odd.problem.advice)
     found = check("translate", train=str(tmp_path / "train.tsv"), tokenizer="word", on_ratio="drop", max_ratio=15)
-    assert "The training split leaves such out" in only(found, "over 15 times the words on one side").problem.advice
+    advice = only(found, "more than 15 times the words on one side").problem.advice
+    assert "Such pairs are dropped from the training split" in advice
     assert not says(check("translate", train=str(tmp_path / "train.tsv"), max_ratio=200), "on one side")
     same = only(found, "1 pair (1.6%) with the same text on both sides")
     assert (same.kind, names(same.locations)) == ("note", ["train.tsv:62"])

@@ -66,7 +66,7 @@ def refusal(source: Translate, *given: str) -> str:
 
 def test_a_text_of_unknown_words_is_a_sentence(tmp_path: Path) -> None:
     source = made(tmp_path)
-    what, do = "has no word that the model knows", "Give a text in the language that the run translates from"
+    what, do = "has no word in the model's vocabulary", "Give a text in the language that the run translates from"
     assert refusal(source, "one", "grün gelb") == f"text 2: 'grün gelb' {what}. {do}."
     assert source.encode_inputs(["one gelb"])[0].source.shape == (1, 3)  # one that it knows is enough
 
@@ -79,7 +79,7 @@ def test_a_text_longer_than_the_positions_allow(arch: str, tmp_path: Path) -> No
         assert source.encode_inputs(["one " * 50])[0].source.shape == (1, 51)
         return
     said = refusal(source, "one", "one " * 6)
-    assert said.startswith("text 2: 6 tokens, and the model's positions allow 5. Split it, or train with data.max_len")
+    assert said.startswith("text 2: 6 tokens, but the model reads at most 5. Split it, or train with data.max_len")
 
 
 def test_an_encoder_with_positions_limits_a_decoder_without(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_pairs_that_hardly_belong_together_are_told(on_ratio: str, tmp_path: Pat
     kept = sum(len(part) for part in task.data.splits.values())
     dropped = len(rows) - kept
     assert (dropped > 0) == (on_ratio == "drop")
-    what = f"; 2 pairs with over 9 times the tokens on one side, {dropped} of them dropped, the first at "
+    what = f"; 2 pairs with more than 9 times the tokens on one side, {dropped} of them dropped, the first at "
     assert what in task.describe()
     assert "pairs.tsv:" in task.describe().partition(what)[2]
     assert "times the tokens" not in made(tmp_path).describe()

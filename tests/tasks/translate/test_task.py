@@ -178,7 +178,11 @@ def test_regularisation_adds_to_the_loss_what_was_not_looked_at_once() -> None:
 @pytest.mark.parametrize("task", ["translate", "caption"])
 def test_without_attention_there_is_nothing_to_regularise(task: str) -> None:
     model = {"attention": "none", "encoder": "gru"}
-    with pytest.raises(ConfigError, match=r"^train\.doubly_stochastic has no use with model\.attention none; it goes"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^train\.doubly_stochastic has no effect with model\.attention none; it "
+        "goes",
+    ):
         tiny(task, model=model, train={"doubly_stochastic": 1.0})
     assert "doubly_stochastic" not in tiny(task, model=model).model_dump()["train"]
 

@@ -20,7 +20,9 @@ class UnusedKey:
 
     @property
     def problem(self) -> Problem:
-        return Problem("key-without-use", f"{KeyName(self.key)} has no use {self.reason}", self.instead, key=self.key)
+        return Problem(
+            "key-without-use", f"{KeyName(self.key)} has no effect {self.reason}", self.instead, key=self.key
+        )
 
 
 def unused_keys(experiment: Section) -> Iterator[UnusedKey]:

@@ -72,46 +72,46 @@ WITH_LEARNED_TOKENS = {"data.tokenizer": AllBut(("byte",))}
 class DataSection(Section):
     """The keys of every task: files or an embedded corpus, and how they are split."""
 
-    train: Files = key((), description="Files to learn from; patterns such as 'parts/*.txt' are expanded.")
+    train: Files = key((), description="Training files; patterns such as 'parts/*.txt' are expanded.")
     valid: Files = key(
-        (), description="Files to choose the best model by; without them, a share of `train` is set aside."
+        (), description="Validation files, used to select the best checkpoint; default: a share of the training files."
     )
-    test: Files = key((), description="Files to measure the chosen model on, once, at the end.")
-    corpus: str | None = key(None, description="A built-in corpus, instead of files (`seqloom list corpora`).")
+    test: Files = key((), description="Test files: the selected model is evaluated on them once, at the end.")
+    corpus: str | None = key(None, description="A built-in corpus to use instead of files (`seqloom list corpora`).")
     corpus_length: int | None = key(
         None,
         ge=1,
         le=100_000,
-        description="How long the examples of the built-in corpus are.",
+        description="The maximum length of an example in the built-in corpus.",
         only_with=WITHOUT_FILES,
     )
     examples: int | None = key(
         None,
         ge=10,
         le=10_000_000,
-        description="How many examples the built-in corpus has.",
+        description="The number of examples in the built-in corpus.",
         only_with=WITHOUT_FILES,
     )
     seed: int = key(
         1,
         ge=0,
         lt=2**63,
-        description="Decides which examples are kept back to choose and to test by, and what an embedded corpus holds.",
+        description="The random seed of the splits and of the built-in corpus.",
     )
-    format: str = key("auto", of_file=True, description="The format of the files; `auto` goes by their names.")
+    format: str = key("auto", of_file=True, description="The format of the files; `auto` detects it from their names.")
     valid_share: float = key(
         0.1,
         gt=0,
         lt=1,
-        description="The share of `train` set aside to choose the best model by, where no `valid` is given. "
-        "Unless given, 0.1 of files.",
+        description="The share of the training files used for validation if `valid` is not set; default for your "
+        "files: 0.1.",
         only_with={"data.valid": NO_FILES},
     )
     test_share: float = key(
         0.0,
         ge=0,
         lt=1,
-        description="The share of `train` set aside to test on, where no `test` is given. Unless given, none of files.",
+        description="The share of the training files used for testing if `test` is not set; default for your files: 0.",
         only_with={"data.test": NO_FILES},
     )
 
@@ -122,16 +122,16 @@ class RowData(DataSection):
     on_bad_line: Literal["refuse", "skip"] = key(
         "refuse",
         of_file=True,
-        description="Whether a line that can't be read stops everything, or is skipped and counted.",
+        description="What to do with a line that can't be read: stop with an error, or skip and count it.",
     )
     max_length: int | None = key(
-        None, ge=1, le=1_000_000, description="The most tokens of an example; the rest of a longer one is cut off."
+        None, ge=1, le=1_000_000, description="The maximum number of tokens of an example; longer ones are truncated."
     )
     max_characters: int = key(
         1_000_000,
         of_file=True,
         ge=1,
-        description="A text with more characters than this is refused as a likely mistake.",
+        description="The maximum number of characters of a text; a longer one is an error.",
     )
 
 
@@ -142,27 +142,27 @@ class VocabularyData(Section):
         None,
         ge=8,
         le=1_000_000,
-        description="The largest number of different tokens that are distinguished.",
+        description="The maximum size of the vocabulary.",
         only_with=WITH_LEARNED_TOKENS,
     )
     min_count: int = key(
         1,
         ge=1,
         le=1_000_000,
-        description="Words or characters seen less often than this are treated as unknown.",
+        description="Words or characters that occur less often than this are out of vocabulary.",
         only_with=WITH_LEARNED_TOKENS,
     )
-    lowercase: bool = key(False, description="Whether capital letters are made small.")
+    lowercase: bool = key(False, description="Whether to convert text to lowercase.")
 
 
 class TokenizedData(VocabularyData):
     """The keys of tasks with a tokenizer."""
 
-    tokenizer: names.Tokenizer | None = key(None, description="What a token is.")
+    tokenizer: names.Tokenizer | None = key(None, description="The tokenizer.")
     sample: int | None = key(
         None,
         ge=1000,
-        description="The tokenizer learns from at most this many characters of the training data.",
+        description="The maximum number of characters of training data that the tokenizer learns from.",
         only_with=WITH_LEARNED_TOKENS,
     )
 
@@ -172,7 +172,7 @@ class TaggedColumn(RowData):
 
     tag: str | None = key(
         None,
-        description="The column of the tag in CoNLL files: upos, xpos, deprel, or its number from 1.",
+        description="The column of the tag in CoNLL files: upos, xpos, deprel, or its number, counted from 1.",
         of_file=True,
         numbers_are_text=True,
     )

@@ -80,7 +80,7 @@ def _rename(values: Mapping[str, object], names: Mapping[str, str]) -> dict[str,
         keys = dict(section_of(result, section))
         if name in keys:
             if new_name in keys:
-                message = f"{KeyName(old)} and {KeyName(new)} are one key, given twice"
+                message = f"{KeyName(old)} and {KeyName(new)} are the same key, set twice"
                 raise ConfigError(message, "Leave one out", key=new, code="key-given-twice")
             result[section] = {new_name if key == name else key: value for key, value in keys.items()}
     return result

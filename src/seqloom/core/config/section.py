@@ -34,8 +34,8 @@ class KeyInfo:
     """What a key declares besides its type, default and description.
 
     only_with: other keys, dotted, and the values with which this key has a use; a key that the config lacks sets none
-    instead: the advice where it has no use
-    of_file: whether it describes files: it has no use with an embedded corpus, and may differ for other files
+    instead: the advice where it has no effect
+    of_file: whether it describes files: it has no effect with an embedded corpus, and may differ for other files
     """
 
     only_with: Mapping[str, Condition] = field(default_factory=dict)

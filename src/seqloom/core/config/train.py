@@ -43,47 +43,50 @@ class Train(Section):
     that it reads may be set; with a user-defined one all of them, since it may read them.
     """
 
-    epochs: int | None = key(None, ge=1, le=1_000_000, description="How many times the training data are read.")
+    epochs: int | None = key(None, ge=1, le=1_000_000, description="The number of passes over the training data.")
     steps: int | None = key(
         None,
         ge=1,
         le=1_000_000_000,
-        description="How many steps to take; where `epochs` are given too, training ends with whichever comes first.",
+        description="The number of optimizer steps; if `epochs` is set too, training stops at whichever comes first.",
     )
     batch_tokens: int | None = key(
         None,
         ge=1,
         le=16_777_216,
-        description="The most tokens in a batch, padding included; rows of like length are batched together.",
+        description="The maximum number of tokens in a batch, padding included; rows of similar length are batched "
+        "together.",
     )
     batch_size: int | None = key(
-        None, ge=1, le=16_777_216, description="The number of rows in a batch; give this or `batch_tokens`."
+        None, ge=1, le=16_777_216, description="The number of rows in a batch; set this or `batch_tokens`."
     )
-    optimizer: names.Optimizer = key(description="The optimizer, which turns gradients into steps.")
-    lr: float = key(gt=0, le=1000, description="The learning rate at its highest.")
+    optimizer: names.Optimizer = key(description="The optimizer.")
+    lr: float = key(gt=0, le=1000, description="The peak learning rate.")
     momentum: Probability = key(
-        0.9, description="How much of the last step is kept (optimizers momentum, rmsprop).", only_with=WITH_MOMENTUM
+        0.9, description="The momentum coefficient (optimizers momentum, rmsprop).", only_with=WITH_MOMENTUM
     )
     beta1: Probability = key(
-        0.9, description="How much of the mean gradient is kept (optimizers adam, adamw).", only_with=WITH_ADAM
+        0.9,
+        description="The decay rate of the running mean of the gradient (optimizers adam, adamw).",
+        only_with=WITH_ADAM,
     )
     beta2: Probability = key(
         0.999,
-        description="How much of the mean squared gradient is kept (optimizers rmsprop, adam, adamw).",
+        description="The decay rate of the running mean of the squared gradient (optimizers rmsprop, adam, adamw).",
         only_with=WITH_SQUARES,
     )
     epsilon: float = key(
         1e-8,
         gt=0,
         le=1,
-        description="Added to the denominator (optimizers adagrad, rmsprop, adam, adamw).",
+        description="Added to the denominator for numerical stability (optimizers adagrad, rmsprop, adam, adamw).",
         only_with=WITH_DENOMINATOR,
     )
     l2: float = key(
         0.0,
         ge=0,
         le=10,
-        description="L2: this times each weight is added to its gradient (all optimizers but adamw).",
+        description="L2 regularization: this times each weight is added to its gradient (all optimizers except adamw).",
         only_with={"train.optimizer": AllBut(("adamw",))},
         instead=f"Give {KeyName('train.weight_decay')} instead",
     )
@@ -91,13 +94,13 @@ class Train(Section):
         0.0,
         ge=0,
         le=10,
-        description="Weight decay of matrices; biases and norms have none (optimizer adamw).",
+        description="Weight decay of matrices, not of biases and normalization weights (optimizer adamw).",
         only_with={"train.optimizer": only(names.OPTIMIZERS, "adamw")},
         instead=f"Give {KeyName('train.l2')} instead",
     )
-    schedule: names.Schedule = key(description="How the learning rate changes after the warm-up.")
+    schedule: names.Schedule = key(description="The learning rate schedule after the warm-up.")
     warmup: int = key(
-        0, ge=0, le=10_000_000, description="The number of first steps over which the learning rate rises from 0."
+        0, ge=0, le=10_000_000, description="The number of warm-up steps, in which the learning rate rises from 0."
     )
     halve_every: int = key(
         1,
@@ -110,58 +113,57 @@ class Train(Section):
         0.0,
         ge=0,
         le=1,
-        description="The share of the learning rate left at the end (schedule cosine).",
+        description="The final learning rate, as a share of the peak (schedule cosine).",
         only_with={"train.schedule": only(names.SCHEDULES, "cosine")},
     )
-    clip_norm: float | None = key(
-        None, gt=0, description="The largest norm that the gradient of all weights together may have."
-    )
-    clip_value: float | None = key(
-        None, gt=0, description="The largest value that the gradient of any single weight may have."
-    )
+    clip_norm: float | None = key(None, gt=0, description="Clip the global norm of the gradient to this value.")
+    clip_value: float | None = key(None, gt=0, description="Clip each element of the gradient to this absolute value.")
     label_smoothing: Probability = key(
         0.0,
-        description="The share of each target spread over all classes in training (not with a CRF or several labels).",
+        description="The share of each target's probability spread over all classes in training (not with a CRF or "
+        "several labels).",
     )
     average_checkpoints: int | None = key(
         None,
         ge=2,
         le=100,
-        description="The weights at this many of the last validations are averaged at the end, and kept if they score "
-        "better; their checkpoints stay on the disk until the run has ended.",
+        description="At the end, average the weights of this many last validations, and keep the average if it "
+        "scores better. Their checkpoints stay on disk until the run ends.",
     )
-    activation_l2: float = key(0.0, ge=0, description="Activation regularization: this times the mean of y².")
+    activation_l2: float = key(
+        0.0, ge=0, description="Activation regularization: this times the mean of y² is added to the loss."
+    )
     temporal_activation_l2: float = key(
-        0.0, ge=0, description="Temporal activation regularization: this times the mean of (y_t − y_{t−1})²."
+        0.0,
+        ge=0,
+        description="Temporal activation regularization: this times the mean of (y_t − y_{t−1})² is added to the loss.",
     )
     accumulate: int = key(
-        1, ge=1, le=100_000, description="The number of batches in each step: as one large batch, in less memory."
+        1, ge=1, le=100_000, description="Gradient accumulation: the number of batches per optimizer step."
     )
     validate_every: int | None = key(
-        None, ge=1, description="The number of steps between validations; unless given, one per epoch."
+        None, ge=1, description="The number of steps between validations; default: one validation per epoch."
     )
     early_stop: int | None = key(None, ge=1, description="Stop after this many validations without a better score.")
     checkpoint_every: int | None = key(
         None,
         ge=1,
-        description="The number of steps between checkpoints; unless given, at each validation and about every minute.",
+        description="The number of steps between checkpoints; default: at each validation and about every minute.",
     )
-    keep_checkpoints: int = key(2, ge=1, le=1000, description="How many of the newest checkpoints are kept.")
+    keep_checkpoints: int = key(2, ge=1, le=1000, description="The number of latest checkpoints to keep.")
     log_every: int = key(10, ge=1, description="The number of steps between lines in metrics.jsonl.")
     max_skipped_steps: int = key(
         10,
         ge=1,
-        description="Steps without a finite loss and gradient are skipped; the run stops after this many in a row.",
+        description="Steps with a non-finite loss or gradient are skipped; the run fails after this many in a row.",
     )
     precision: names.Precision = key(
         "float32", description="The precision of matrix products; weights stay in float32."
     )
-    deterministic: bool = key(
-        False, description="Whether operations that differ from run to run are refused (on a GPU; slower)."
-    )
-    device: names.Device = key("auto", description="Where to compute; auto takes a GPU if there is one.")
+    deterministic: bool = key(False, description="Whether to use deterministic operations only (on a GPU; slower).")
+    device: names.Device = key("auto", description="The device to compute on; auto uses a GPU if there is one.")
     tensorboard: bool = key(
-        False, description="Whether TensorBoard files are written too (needs `pip install seqloom[track]`)."
+        False, description="Whether to write TensorBoard files (needs `pip install seqloom[track]`)."
     )
 
     def conflicts(self) -> Iterator[Problem]:
@@ -183,5 +185,5 @@ class ComparedTrain(Train):
     """The keys of tasks that compare answers with references."""
 
     metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(split_names)] = key(
-        (), description="Metrics to compute beside the task's own scores, by name."
+        (), description="Names of metrics to compute in addition to the task's own scores."
     )

@@ -1,4 +1,4 @@
-"""Balanced brackets of four kinds, ( [ { <, nested at random (Dyck words): to close them correctly takes a memory of
+"""Balanced brackets of four kinds, ( [ { <, nested at random (Dyck words): closing them correctly requires a memory of
 the open ones. Language: one word per line. Tag: each bracket with its depth, 1 to 7 and then 8+, the same for both of a
 pair, so that a model must count. The length is the greatest number of pairs (default: 12), the examples are lines
 (20,000) or sentences (10,000).

@@ -1,4 +1,4 @@
-"""Random letters to be remembered and written again: the copy memory task (Hochreiter and Schmidhuber 1997).
+"""Random letters to remember and repeat: the copy memory task (Hochreiter and Schmidhuber 1997).
 Language: lines such as `kqz>kqz`, of which the second half is predictable. Tag: the letters, a mark, and a blank for
 each letter, to be tagged with it. Translate: the letters, such as `k q z`, into themselves. The length is the greatest
 number of letters (default: 8), the examples are lines (20,000), sentences or pairs (10,000).

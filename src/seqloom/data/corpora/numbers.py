@@ -73,11 +73,11 @@ def pairs(
 
 def check_limits(digits: int, count: int) -> None:
     if digits > MAX_DIGITS:
-        message = f"{KeyName('data.corpus_length')} is {digits}, and the corpus numbers has up to {MAX_DIGITS} digits"
-        raise UserError(message, "Ask for fewer")
+        message = f"{KeyName('data.corpus_length')} is {digits}, but the corpus numbers has at most {MAX_DIGITS} digits"
+        raise UserError(message, "Lower it")
     if count > MAX_TEXTS:
-        message = f"{KeyName('data.examples')} is {count}, and the corpus numbers has up to {MAX_TEXTS}"
-        raise UserError(message, "Ask for fewer")
+        message = f"{KeyName('data.examples')} is {count}, but the corpus numbers has at most {MAX_TEXTS}"
+        raise UserError(message, "Lower it")
 
 
 def in_words(number: int, language: str) -> str:

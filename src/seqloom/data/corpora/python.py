@@ -1,4 +1,4 @@
-"""The source of Python's own standard library, ASCII files without tests, tables and idlelib. Language: whole files
+"""The source code of Python's standard library: ASCII files without tests, tables and idlelib. Language: whole files
 in an order drawn from the seed; the examples are characters (default: 2,000,000). Tag: logical lines as tokens, each
 with its kind (keyword, call, parameter, ...); the length is the greatest number of tokens (default: 100), the examples
 are lines (8,000), drawn from all files alike. It differs a little from one version of Python to the next.
@@ -32,7 +32,7 @@ def text(seed: int, length: int | None, examples: int | None) -> Iterator[str]:
     """Files, each followed by an empty line, up to so many characters in all."""
     if length is not None:
         message = (
-            f"the corpus python has no {KeyName('data.corpus_length')} for language: its files are as long as they are"
+            f"the corpus python has no {KeyName('data.corpus_length')} for language, because it consists of whole files"
         )
         raise UserError(message, "Leave it out")
     return chunks(shuffled_files(Random(seed)), examples or CHARACTERS)
@@ -76,7 +76,7 @@ def shuffled_files(random: Random) -> list[Path]:
     """The files of the standard library in random order: sorted by name, the first would all be private ones."""
     files = list(python_files(Path(sysconfig.get_path("stdlib"))))
     if not files:
-        message = "this Python comes without the source of its standard library"
+        message = "this Python installation lacks the source of its standard library"
         raise UserError(message, "Give a file, or another corpus")
     random.shuffle(files)
     return files

@@ -1,4 +1,4 @@
-"""Drawn scenes: one or two colored shapes, large or small, on gray, and the sentence that describes them. Caption:
+"""Drawn scenes of one or two colored shapes, large or small, on gray, each with a caption. Caption:
 `a large red circle above a small blue square`. What is further up or to the left is named first, so that one
 sentence is right. The length is the most shapes of a scene (default: 2, at most 3), the examples are scenes (default:
 6,000).
@@ -161,11 +161,11 @@ def captioned(seed: int, length: int | None, examples: int | None) -> Iterator[R
     """
     max_objects, count = length or OBJECTS, examples or SCENES
     if max_objects > MAX_OBJECTS:
-        message = f"{KeyName('data.corpus_length')} is {max_objects}, and a scene has room for {MAX_OBJECTS} objects"
-        raise UserError(message, "Ask for fewer")
+        message = f"{KeyName('data.corpus_length')} is {max_objects}, but a scene has at most {MAX_OBJECTS} objects"
+        raise UserError(message, "Lower it")
     if count > MAX_SCENES:
-        message = f"{KeyName('data.examples')} is {count}, and the corpus scenes has up to {MAX_SCENES}"
-        raise UserError(message, "Ask for fewer")
+        message = f"{KeyName('data.examples')} is {count}, but the corpus scenes has at most {MAX_SCENES}"
+        raise UserError(message, "Lower it")
     random = Random(seed)
     scenes = (random_scene(random, number, random.randint(1, max_objects), seed) for number in range(1, count + 1))
     return (Record((scene, scene.caption), Location(NAME, scene.number)) for scene in scenes)

@@ -138,7 +138,7 @@ def report_duplicates(duplicates: Duplicates, noun: str, inspection: Inspection,
         are_many = repeated.count > MAX_REPEATED * size
         verb = "repeats" if repeated.count == 1 else "repeat"
         texts = f"{counted(repeated.count, noun)}{which} of {split} ({percent(repeated.count, size)})"
-        advice = "Remove them, unless they should count more" if are_many else "Nothing to do, if they are meant"
+        advice = "Remove them, unless they are intended" if are_many else "Nothing to do if they are intended"
         problem = Problem("repeated", f"{texts} {verb} an earlier one", advice)
         inspection.add("warning" if are_many else "note", repeated, problem)
 
@@ -148,7 +148,7 @@ def report_overlap(duplicates: Duplicates, noun: str, inspection: Inspection, wh
         shared, size = duplicates.shared(split, other), duplicates.index.sizes[split]
         verb = "is" if shared.count == 1 else "are"
         texts = f"{counted(shared.count, noun)}{which} of {split} ({percent(shared.count, size)})"
-        advice = f"Remove from {other} what {split} has, or scores on {split} will be too good"
+        advice = f"Remove them from {other}; otherwise scores on {split} will be too high"
         problem = Problem("shared", f"{texts} {verb} in {other} too", advice)
         inspection.add("warning" if shared.count > MAX_LEAKED * size else "note", shared, problem)
 
@@ -161,8 +161,8 @@ def report_contradictions(
     total = sum(duplicates.index.sizes.values())
     verb = "has" if contradictions.count == 1 else "have"
     message = (
-        f"{counted(contradictions.count, noun)}{which} {verb} different {answers}, so that at least "
-        f"{wrong:,} of {total:,} ({percent(wrong, total)}) can't be predicted correctly"
+        f"{counted(contradictions.count, noun)}{which} {verb} different {answers}, so at least {wrong:,} of "
+        f"{total:,} ({percent(wrong, total)}) can't be predicted correctly"
     )
-    problem = Problem("contradictions", message, f"Check which of the {answers} are meant")
+    problem = Problem("contradictions", message, f"Check which of the {answers} are correct")
     inspection.add("warning" if wrong > MAX_CONTRADICTED * total else "note", contradictions, problem)

@@ -183,7 +183,7 @@ class Inspection:
         ...     print(line)
         train         12 sentences
         <BLANKLINE>
-        no problems found: these data can be trained on
+        no problems found: you can train on this data
         """
         findings = [finding.line(format_key) for finding in self.findings]
         for lines in (
@@ -198,10 +198,11 @@ class Inspection:
 
 def verdict(findings: list[Finding]) -> str:
     if not findings:
-        return "no problems found: these data can be trained on"
+        return "no problems found: you can train on this data"
     counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}
     total = ", ".join(counted(n, kind) for kind, n in counts.items() if n)
-    return f"{total}: {'training would refuse these data' if counts['error'] else 'these data can be trained on'}"
+    verdict = "training on this data would stop with an error" if counts["error"] else "you can train on this data"
+    return f"{total}: {verdict}"
 
 
 def percent(count: int, total: int) -> str:

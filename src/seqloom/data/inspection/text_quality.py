@@ -36,21 +36,21 @@ ODD_CHARACTERS = {
     "control": OddCharacter("warning", "[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]",
         "a control character", "Remove it, or convert the file from its real encoding"),
     "lost": OddCharacter("warning", "\ufffd",
-        "U+FFFD, which a conversion writes for what it could not read", RECONVERT),
+        "U+FFFD, which a conversion writes in place of bytes that it could not read", RECONVERT),
     "private": OddCharacter("warning", "[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]",
-        "a character of private use, which has no meaning of its own", "Replace it by what it was meant to be"),
+        "a character of private use, which has no meaning of its own", "Replace it with the intended character"),
     "mojibake": OddCharacter("warning", f"[ÃÂ][{MISREAD_BYTE}]|â€|â\x80|ðŸ",
         "UTF-8 that was read as another encoding ('Ã©' for 'é')", f"{RECONVERT}, or repair it (the package ftfy does)"),
     # Joiners are legitimate in other scripts and between emoji.
     "zero-width": OddCharacter("note",
         "[\u200b\u2060\ufeff\xad\u200e\u200f\u202a-\u202e\u2066-\u2069]|(?<=[\0-\u024f])[\u200c\u200d]",
         "a character that can't be seen (zero width, soft hyphen, or a mark of direction)",
-        "Remove it unless it is meant"),
+        "Remove it unless it is intended"),
     "space": OddCharacter("note", "[\xa0\u2007\u202f]", "a non-breaking space",
-        "Nothing to do, if it is meant; a character model sees it as another character than a space"),
+        "Nothing to do if it is intended; a character model distinguishes it from a space"),
     "markup": OddCharacter("note",
         rf"(?i)</?(?:{TAGS})(?:\s[^<>]{{0,300}})?/?>|&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{{2,5}});",
-        "HTML (tags such as <br>, or &amp; and the like)", "Remove the markup unless it is meant"),
+        "HTML (tags such as <br>, or &amp; and the like)", "Remove the markup unless it is intended"),
 }  # fmt: skip
 PATTERNS = {name: re.compile(odd.pattern) for name, odd in ODD_CHARACTERS.items()}
 ANY_ODD_CHARACTER = re.compile(
@@ -85,13 +85,13 @@ class OddCharacters:
             inspection.add(odd.kind, tally, Problem(f"odd-{name}", message, odd.advice))
         decomposed, texts = self.decomposed, counted(self.decomposed.count, noun)
         if self.composed:
-            message = f"accents are written apart (NFD) in {texts} and as one (NFC) in {self.composed:,}"
-            advice = "Write all in one form, for example with `uconv -x nfc`"
+            message = f"accents are decomposed (NFD) in {texts} and composed (NFC) in {self.composed:,}"
+            advice = "Convert all to one form, for example with `uconv -x nfc`"
             inspection.add("warning", decomposed, Problem("mixed-accents", message, advice))
         else:
             verb = "has" if decomposed.count == 1 else "have"
-            message = f"{texts} {verb} accents written apart from their letters (NFD)"
-            advice = "Nothing to do, if later texts will be the same; most are NFC"
+            message = f"{texts} {verb} decomposed accents (NFD)"
+            advice = "Nothing to do if the texts to predict have the same form; most texts are NFC"
             inspection.add("note", decomposed, Problem("accents-apart", message, advice))
 
 
@@ -159,7 +159,7 @@ class TruncatedTexts:
     def report(self, noun: str, inspection: Inspection) -> None:
         count, limit = self.tally.count, counted(self.max_length or 0, "token")
         message = f"{counted(count, noun)} ({percent(count, self.total)}) longer than {limit}"
-        advice = f"Pass a larger {KeyName('data.max_length')}, or let their ends be cut off"
+        advice = f"Pass a larger {KeyName('data.max_length')}, or let them be truncated"
         inspection.add(
             "warning" if count > MANY_CUT * self.total else "note", self.tally, Problem("cut", message, advice)
         )
@@ -178,7 +178,7 @@ class LongestText:
         p99 = lengths.quantile(0.99)
         if self.characters > max(OUTLIER_RATIO * p99, MIN_OUTLIER):
             message = f"a {noun} of {self.characters:,} characters, where 99% have at most {p99:,}"
-            advice = "Check whether a quote or a line's end is missing there"
+            advice = "Check whether a quote or a line break is missing there"
             inspection.add("warning", Tally(1, [self.location]), Problem("far-too-long", message, advice))
 
 
@@ -212,5 +212,5 @@ class TextQuality:
 
     def report_blank(self, inspection: Inspection) -> None:
         verb = "is" if self.blank.count == 1 else "are"
-        message = f"{counted(self.blank.count, self.noun)} {verb} empty, or white space alone"
+        message = f"{counted(self.blank.count, self.noun)} {verb} empty, or only white space"
         inspection.add("warning", self.blank, Problem("blank", message, "Fill in what is missing, or remove the row"))

@@ -101,7 +101,7 @@ class BPE(ByteLevelTokenizer):
     def train(cls, texts: Iterable[str], vocabulary_size: int, min_count: int, lowercase: bool) -> Self:
         if vocabulary_size < MIN_SIZE:
             message = f"{KeyName('data.vocabulary_size')} is {vocabulary_size}, and bpe begins with 256 bytes"
-            raise UserError(message, f"Ask for {MIN_SIZE} or more, or for {KeyName('data.tokenizer', 'byte')}")
+            raise UserError(message, f"Use {MIN_SIZE} or more, or {KeyName('data.tokenizer', 'byte')}")
         trainer = trainers.BpeTrainer(
             vocab_size=vocabulary_size,
             min_frequency=max(2, min_count),

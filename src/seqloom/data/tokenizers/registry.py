@@ -70,7 +70,7 @@ def read(text: str, location: object) -> Tokenizer:
     try:
         return kind.from_state(content)
     except ValueError as reason:
-        raise damaged(location, f"a {kind.kind} tokenizer with a flaw: {reason}") from None
+        raise damaged(location, f"a {kind.kind} tokenizer that is damaged: {reason}") from None
 
 
 def damaged(location: object, message: str) -> DataError:

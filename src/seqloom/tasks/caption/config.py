@@ -53,32 +53,34 @@ IMAGE_SIZE = {"tiny": 48, "small": 48, "base": 224}
 class CaptionData(TokenizedData, TableData):
     """Images and captions in, pixels and tokens out."""
 
-    source: str | None = column_key("The column of the image's path. Unless given, the first.")
-    target: str | None = column_key("The column of the caption. Unless given, the second.")
+    source: str | None = column_key("The column of the image's path; default: detected by its name, or else the first.")
+    target: str | None = column_key("The column of the caption; default: detected by its name, or else the second.")
     on_bad_image: Literal["refuse", "skip"] = key(
         "refuse",
-        description="Whether an image that can't be read stops everything, or is skipped and counted.",
+        description="What to do with an image that can't be read: stop with an error, or skip and count it.",
         of_file=True,
     )
     image_size: int = key(
-        ge=8, le=1024, description="Images are cut to a square and resized to this many pixels a side."
+        ge=8, le=1024, description="Images are cropped to a square and resized to this many pixels per side."
     )
 
 
 class ImageKeys(Section):
     """How an image becomes regions."""
 
-    stem: names.ImageStem = key("grid", description="How an image becomes regions: a CNN's grid, or square patches.")
+    stem: names.ImageStem = key(
+        "grid", description="How an image is divided into regions: the grid of a CNN, or square patches."
+    )
     stages: Annotated[int, Field(ge=1, le=8)] = key(
-        description="The stages of the CNN, each of which halves height and width (stem grid).",
+        description="The number of CNN stages, each of which halves height and width (stem grid).",
         only_with={"model.stem": ("grid",)},
     )
     image_width: Width = key(
-        description="The width of the CNN's first stage; each later one has twice as much (stem grid).",
+        description="The number of channels of the first CNN stage; each later stage doubles it (stem grid).",
         only_with={"model.stem": ("grid",)},
     )
     patch: Annotated[int, Field(ge=1, le=1024)] = key(
-        description="The pixels of a patch's side; it must divide data.image_size (stem patches).",
+        description="The side of a patch in pixels; it must divide data.image_size (stem patches).",
         only_with={"model.stem": ("patches",)},
     )
 
@@ -89,11 +91,11 @@ class Config(GenerationConfig):
     data_spec = DATA_SPEC
     answer = "caption"
     help = Help(
-        "Learns to describe pictures. Reads a table with the path of an image and a caption in each row "
-        "(an image may have several), or paths of .npy grids of features that another network made. A "
-        "small CNN makes regions of an image, and the decoder looks at them word by word. The measures "
-        "are BLEU-1 to BLEU-4 and chrF, by sacreBLEU, and the share that is exactly right. The trained "
-        "model describes images with `seqloom predict`.",
+        "Learns to generate captions for images. Reads a table with the path of an image and a caption in each row "
+        "(an image may have several captions), or with paths of .npy grids of features computed by another network. "
+        "A small CNN computes the features of image regions, and the decoder attends to them at each word. The "
+        "metrics are BLEU-1 to BLEU-4 and chrF, by sacreBLEU, and exact match. The trained model captions images "
+        "with `seqloom predict`.",
         file="captions.tsv",
         option="--data.image-size 96",
         more="train.tsv --valid dev.tsv --data.on-bad-image skip",
@@ -104,7 +106,7 @@ class Config(GenerationConfig):
     sized: ClassVar[tuple[str, ...]] = ("stages", "image_width", "patch")
     scores = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
-    data: CaptionData = key(description="Files in, tokens out.")
+    data: CaptionData = key(description="Files, splits and tokenization.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

@@ -119,13 +119,15 @@ class Caption(GenerationTask):
         return str(path)
 
     def describe_encoders(self) -> str:
-        source = f"features of width {self.features:,}" if self.features else f"images of {self.size} pixels a side"
+        source = (
+            f"features of width {self.features:,}" if self.features else f"images of {self.size}×{self.size} pixels"
+        )
         text = f"{source}, {len(self.target):,} {self.target.kind} tokens"
         if bad := self.data.notes.get("bad_images", 0):
-            text += f"; {counted(bad, 'image')} skipped, which can't be read"
+            text += f"; {counted(bad, 'unreadable image')} skipped"
         for split, other, count in shared_images(self.data):
-            text += f"; {counted(count, 'caption')} of {split} with an image that {other} has too"
-            text += ": its scores will be too good"
+            text += f"; {counted(count, 'caption')} of {split} with an image that is also in {other}"
+            text += ": its scores will be too high"
         return text
 
     # Images as sources -----------------------------------------------------------------------------------------
@@ -215,14 +217,14 @@ class Caption(GenerationTask):
         width = image.shape[2] if image.dtype.kind == "f" else 0
         if width != self.features:
             kinds = [f"features of width {size:,}" if size else "an image" for size in (width, self.features)]
-            raise UserError(f"{path} is {kinds[0]}, and this run looks at {kinds[1]}", "Name another file")
+            raise UserError(f"{path} is {kinds[0]}, but this run was trained on {kinds[1]}", "Name another file")
         self.check_regions(path, math.prod(self.grid(image)))
 
     def check_regions(self, location: str, regions: int) -> None:
         limit = self.max_source_length
         encoder = encoder_section(self.experiment.model, limit)
         if encoder is not None and encoder.bounded_itself and regions > limit:
-            message = f"{regions:,} regions, and the model's positions allow {limit:,}"
+            message = f"{regions:,} regions, but the model reads at most {limit:,}"
             advice = f"Make the grid smaller, or train with another {KeyName('model.encoder')}, such as gru"
             raise DataError(location, message, advice, code="too-many-regions")
 

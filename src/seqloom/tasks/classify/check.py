@@ -73,7 +73,9 @@ class ClassifyCheck(LabelCheck):
         if largest and len(counts) >= 2 and 2 * len(counts) <= self.rows.total() and not self.multilabel:
             label, split = largest[0][0], VALID if self.rows[VALID] else TRAIN
             accuracy = percent(self.seen[label].splits[split], self.rows[split])
-            self.inspection.summarize("baseline", f"always saying {label!r} is right on {accuracy} of {split}")
+            self.inspection.summarize(
+                "baseline", f"always predicting {label!r} has an accuracy of {accuracy} on {split}"
+            )
         self.report_labels()
 
     def report_contents(self, repeated: Duplicates) -> None:
@@ -86,8 +88,8 @@ class ClassifyCheck(LabelCheck):
         self.text.report_blank(self.inspection)
         self.text.report(self.inspection)
         count, total = self.padded.count, self.text.characters.counts.total()
-        message = f"{counted(count, 'text')} ({percent(count, total)}) with white space at an end"
-        advice = "Nothing for words; a character or byte model sees it"
+        message = f"{counted(count, 'text')} ({percent(count, total)}) with leading or trailing white space"
+        advice = "Nothing to do for word tokens; a character or byte model sees it"
         self.add_finding("note", self.padded, "white-space-at-an-end", message, advice)
 
     def rare_labels(self) -> list[str]:
@@ -104,7 +106,7 @@ class ClassifyCheck(LabelCheck):
         if wrong_column:
             number = f"{len(self.seen):,}{'+' if self.too_many else ''}"
             message = f"{number} different labels in {counted(rows, 'example')}"
-            advice = f"Is it the right column? Name it with {KeyName('data.label')}"
+            advice = f"Check that it is the right column, or name another with {KeyName('data.label')}"
             self.add_finding("warning", Tally(1, [self.source.name]), "many-labels", message, advice)
         unseen = [label for label in kept if not self.seen[label].splits[TRAIN]]
         self.inspection.add("error", self.tally(unseen), not_in_train("label", unseen, "example"))
@@ -120,14 +122,14 @@ class ClassifyCheck(LabelCheck):
 
     def report_missing_in_valid(self) -> None:
         missing = [label for label, seen in self.seen.items() if seen.splits[TRAIN] and not seen.splits[VALID]]
-        message = f"{subject('label', missing)} never in the validation split"
-        advice = "Add examples there, as the best model is chosen by what is there"
+        message = f"{subject('label', missing)} not in the validation split"
+        advice = "Add examples there: the validation split selects the best checkpoint"
         self.add_finding("note", self.tally(missing), "missing-in-valid", message, advice)
 
     def report_rare_labels(self) -> None:
         labels, policy = self.rare_labels(), self.config.on_rare_label
         if policy == "skip":
-            message = f"{subject('label', labels)} seen once, and would be skipped"
+            message = f"{subject('label', labels)} in a single example, and would be skipped"
             advice = f"Add examples, or pass {KeyName('data.on_rare_label', 'keep')}"
             self.add_finding("warning", self.tally(labels), "skipped-label", message, advice)
         else:
@@ -135,8 +137,8 @@ class ClassifyCheck(LabelCheck):
 
     def report_infrequent_labels(self) -> None:
         labels = [label for label, seen in self.seen.items() if 1 < seen.splits.total() < FEW_EXAMPLES]
-        message = f"{subject('label', labels)} seen fewer than {FEW_EXAMPLES} times"
-        advice = "Add examples, or join rare labels into one"
+        message = f"{subject('label', labels)} in fewer than {FEW_EXAMPLES} examples"
+        advice = "Add examples, or merge rare labels into one"
         self.add_finding("note", self.tally(labels), "rare-label", message, advice)
 
     def report_similar_labels(self) -> None:
@@ -146,7 +148,7 @@ class ClassifyCheck(LabelCheck):
             forms.setdefault(" ".join(label.casefold().split()), []).append(label)
         similar = [group for group in forms.values() if len(group) > 1]
         if similar:
-            message = f"labels that differ in capitals or spaces alone: {quote_list(similar[0])}"
+            message = f"labels that differ only in capitals or spaces: {quote_list(similar[0])}"
             tally = self.tally(label for group in similar for label in group)
             self.add_finding("warning", tally, "labels-alike", message, "Write them the same way")
 
@@ -158,6 +160,6 @@ class ClassifyCheck(LabelCheck):
         if most >= UNEVEN * least:
             very = most >= VERY_UNEVEN * least or most > OVERWHELMING * total
             shares = f"{large!r} is {percent(most, total)} of the training split and {small!r} {percent(least, total)}"
-            message = f"labels are uneven: {shares}"
+            message = f"the labels are imbalanced: {shares}"
             advice = "Look at macro F1 as well as accuracy, and add examples of the rare ones if you can"
             self.add_finding("warning" if very else "note", Tally(1, []), "uneven-labels", message, advice)

@@ -46,35 +46,38 @@ class ClassifyData(TokenizedData, TableData):
     """Texts and labels in, tokens out."""
 
     tokenizer: names.Tokenizer | None = key(
-        None, description="What a token is. Unless given: words, or characters where most texts are a single word."
+        None, description="The tokenizer; default: word, or character if most texts are a single word."
     )
     languages: Languages = key(
         FAMILIAR,
-        description="The languages of the corpus `numbers`, by their codes in num2words: en,fr,de; or all.",
+        description="The languages of the corpus `numbers`, as num2words codes: en,fr,de; or all.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
-    text: str | None = column_key("The column of the text, by its name or its number from 1. Guessed unless given.")
-    label: str | None = column_key("The column of the label, by its name or its number from 1. Guessed unless given.")
+    text: str | None = column_key("The column of the text: its name, or its number, counted from 1; default: guessed.")
+    label: str | None = column_key(
+        "The column of the label: its name, or its number, counted from 1; default: guessed."
+    )
     label_separator: str | None = key(
         None,
-        description="What separates the labels of a row that has several, such as '|'.",
+        description="The separator between the labels of a row with several labels, such as '|'.",
         only_with={"data.format": table_formats},
         of_file=True,
         min_length=1,
         max_length=8,
     )
     on_rare_label: Literal["refuse", "skip", "keep"] = key(
-        "refuse", description="Whether a label with a single example stops everything, or is skipped or kept."
+        "refuse",
+        description="What to do with a label that has a single example: stop with an error, skip it, or keep it.",
     )
 
 
 class ClassifyModel(Section):
     """Keys of the model of every family."""
 
-    pool: names.Pool = key("mean", description="How all positions become one vector.")
+    pool: names.Pool = key("mean", description="How the vectors of all positions are pooled into one.")
     head: names.Head = key(
         "softmax",
-        description="What chooses the label, and its loss (not with several labels).",
+        description="The output layer and its loss (not with several labels).",
         only_with={"data.label_separator": (None,)},
     )
 
@@ -83,11 +86,12 @@ class ClassifyTrain(ComparedTrain):
     """Keys of training."""
 
     loss_at: Literal["every", "last"] = key(
-        "last", description="Whether every token of a row counts in the loss, or only its last."
+        "last", description="Whether the loss is computed at every token of a row, or only at the last."
     )
     label_smoothing: Probability = key(
         0.1,
-        description="The share of each target spread over all classes in training (not with several labels).",
+        description="The share of each target's probability spread over all classes in training (not with several "
+        "labels).",
         only_with={"data.label_separator": (None,)},
     )
 
@@ -97,9 +101,9 @@ class Config(Experiment):
 
     data_spec = DATA_SPEC
     help = Help(
-        "Learns to choose a label for a text (or several). Reads CSV, TSV or JSONL, whose columns are "
-        "guessed and shown, or a folder with one file or one sub-folder per class; a tenth is held back, "
-        "to choose the best model by. The measures are accuracy and F1. The trained model labels texts "
+        "Learns to predict the label of a text, or several labels. Reads CSV, TSV or JSONL, whose columns are "
+        "guessed and printed, or a folder with one file or one sub-folder per class. A tenth "
+        "of the examples is used for validation. The metrics are accuracy and F1. The trained model labels texts "
         "with `seqloom predict`.",
         file="reviews.csv",
         option="--data.text review --data.label stars",
@@ -110,8 +114,8 @@ class Config(Experiment):
     scores = ("accuracy", "exact_match", "micro_f1", "macro_f1", "loss")
     metric_input = "labels"
 
-    data: ClassifyData = key(description="Files in, tokens out.")
-    train: ClassifyTrain = key(description="How it learns.")
+    data: ClassifyData = key(description="Files, splits and tokenization.")
+    train: ClassifyTrain = key(description="Training.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
@@ -133,5 +137,5 @@ class Config(Experiment):
         yield from super().conflicts()
         pool = keys(self.model, ClassifyModel).pool
         if self.train.loss_at == "every" and pool != "last":
-            message = f"{KeyName('train.loss_at', 'every')} asks each step for the class"
+            message = f"{KeyName('train.loss_at', 'every')} predicts the class at each step"
             yield conflict("train.loss_at", f"{message}, which goes with {KeyName('model.pool', 'last')}, not {pool}")

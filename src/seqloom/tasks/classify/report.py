@@ -30,7 +30,7 @@ class ClassifyReport(LabelReport):
             words = "  ".join(f"{one_line(name)} {probabilities[name]:.2f}" for name in others)
             yield Text(f"    {fit(words, width - 4) if width else words}", "dim")
         if answer["cut"]:
-            yield Text("    too long: only its beginning was read", "yellow")
+            yield Text("    truncated: only the beginning was read", "yellow")
 
 
 REPORT = ClassifyReport

@@ -99,8 +99,8 @@ class Classify(RowTask[Model]):
             for split, example in source.examples(on_bad_line):
                 labels = example.values[LABELS]
                 if not self.multilabel and len(labels) != 1:
-                    message = f"{len(labels) or 'no'} labels, and this run gives each text one"
-                    advice = "Leave the example out, or train on such ones"
+                    message = f"{len(labels) or 'no'} labels, but this run predicts one label per text"
+                    advice = "Remove the example, or train on examples with several labels"
                     raise DataError(example.location, message, advice, code="label-count")
                 yield split, example
 
@@ -215,12 +215,12 @@ def without_class_options(experiment: Experiment) -> Experiment:
     """The config for several labels per text, known only once the data are read: no smoothing, no other head."""
     head = keys(experiment.model, ClassifyModel).head
     if head != ClassifyModel.model_fields["head"].default:
-        message = f"{KeyName('model.head', head)} chooses one label, and here a text may have several"
+        message = f"{KeyName('model.head', head)} predicts one label, but here a text may have several"
         raise ConfigError(message, "Leave it out", key="model.head")
     default, smoothing = ClassifyTrain.model_fields["label_smoothing"].default, experiment.train.label_smoothing
     if smoothing not in (0, default):
         name = KeyName("train.label_smoothing")
-        message = f"{name} is {smoothing:g}, and has no use where a text may have several labels"
+        message = f"{name} is {smoothing:g}, and has no effect where a text may have several labels"
         raise ConfigError(message, "Leave it out", key=name.dotted, code="key-without-use")
     return experiment.model_copy(update={"train": experiment.train.model_copy(update={"label_smoothing": 0.0})})
 

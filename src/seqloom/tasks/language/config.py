@@ -34,7 +34,7 @@ class LanguageData(TokenizedData, DataSection):
         None,
         ge=10,
         le=10_000_000,
-        description="How many examples the built-in corpus has; for `python`, how many characters.",
+        description="The number of examples in the built-in corpus; for `python`, the number of characters.",
         only_with={"data.train": NO_FILES},
     )
 
@@ -42,36 +42,43 @@ class LanguageData(TokenizedData, DataSection):
 class LanguageModel(Section):
     """Keys of the model of every family."""
 
-    tied: bool = key(False, description="Whether the output layer shares its matrix with the embedding.")
-    head: names.Head = key("softmax", description="What gives each token its probability, and the loss.")
+    tied: bool = key(False, description="Whether the output layer shares its weights with the embedding.")
+    head: names.Head = key("softmax", description="The output layer and its loss.")
 
 
 class LanguageTrain(Train):
     """Keys of training: how a text is read in chunks."""
 
     batch_size: int | None = key(
-        None, ge=1, le=16_777_216, description="The number of streams of text that are read in parallel."
+        None, ge=1, le=16_777_216, description="The number of text streams in a batch, read in parallel."
     )
     batch_tokens: int | None = key(
-        None, ge=1, le=16_777_216, description="The number of tokens in a batch: `batch_size` times `bptt`; give one."
+        None,
+        ge=1,
+        le=16_777_216,
+        description="The number of tokens in a batch, `batch_size` times `bptt`; set this or `batch_size`.",
     )
-    bptt: int = key(ge=1, le=1_000_000, description="How many tokens back the gradient goes (truncated BPTT).")
+    bptt: int = key(
+        ge=1,
+        le=1_000_000,
+        description="The number of tokens through which the gradient is backpropagated (truncated BPTT).",
+    )
     bptt_random: bool = key(
         False,
-        description="Whether that number is drawn at random around `bptt` for each batch; only with `carry_state`.",
+        description="Whether that number varies randomly around `bptt` from batch to batch; needs `carry_state`.",
         only_with={"train.carry_state": (True,)},
     )
     carry_state: bool = key(
-        description="Whether the state is carried from batch to batch; otherwise each batch starts anew."
+        description="Whether the state is carried from one batch to the next; otherwise it is reset at each batch."
     )
     loss_at: Literal["every", "last"] = key(
-        "every", description="Whether every token of a row counts in the loss, or only its last."
+        "every", description="Whether the loss is computed at every token of a row, or only at the last."
     )
-    samples: int = key(1, ge=0, le=20, description="How many sample texts are written at each validation.")
+    samples: int = key(1, ge=0, le=20, description="The number of sample texts to generate at each validation.")
 
     @property
     def streams(self) -> int:
-        """The number of streams of text that are read in parallel."""
+        """The number of text streams in a batch, read in parallel."""
         return self.batch_size or max(1, (self.batch_tokens or 0) // self.bptt)
 
 
@@ -80,10 +87,10 @@ class Config(Experiment):
 
     data_spec = DATA_SPEC
     help = Help(
-        "Learns to predict the next token of a text from those before it, and so to write texts like it. "
-        "Reads plain text; the last tenth is held back, to choose the best model by. The measure is "
-        "perplexity: the number of equally likely tokens among which the model would be as unsure. The "
-        "trained model writes with `seqloom generate`.",
+        "Learns to predict the next token of a text from the tokens before it, and to generate similar text. Reads "
+        "plain text; the last tenth is used for validation. The metric is perplexity: a perplexity of N means that "
+        "the model is as uncertain as between N equally probable tokens. The trained model generates text with "
+        "`seqloom generate`.",
         file="corpus.txt",
         option="--model transformer",
         more="'books/*.txt' --data.tokenizer bpe",
@@ -92,9 +99,9 @@ class Config(Experiment):
     renamed: ClassVar[Mapping[str, str]] = {"train.batch": "train.batch_size"}
     use = Use.GENERATE
 
-    data: LanguageData = key(description="Files in, tokens out.")
-    train: LanguageTrain = key(description="How it learns.")
-    decode: DecodeSection = key(description="How texts are written.")
+    data: LanguageData = key(description="Files, splits and tokenization.")
+    train: LanguageTrain = key(description="Training.")
+    decode: DecodeSection = key(description="Decoding: how text is generated.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:
@@ -126,12 +133,12 @@ class Config(Experiment):
         yield from super().conflicts()
         model, train = self.model, self.train
         if train.carry_state and not model.carries_state:
-            message = f"{KeyName('train.carry_state')} would let a {model.arch}'s cache grow without end"
-            yield conflict("train.carry_state", message, f"Leave it out, or take an {self.architecture}")
+            message = f"{KeyName('train.carry_state')} would let the cache of a {model.arch} grow without limit"
+            yield conflict("train.carry_state", message, f"Leave it out, or use an {self.architecture}")
         yield from model.length_conflicts("train.bptt", train.bptt)
         own = keys(model, LanguageModel)
         if own.tied:
             yield from tied_conflicts(own.head)
         if own.tied and model.output_width != model.dim:
-            message = f"{KeyName('model.tied')} needs an output ({model.output_width}) as wide as a token's vector"
+            message = f"{KeyName('model.tied')} needs an output ({model.output_width}) as wide as a token embedding"
             yield conflict("model.tied", f"{message}, {KeyName('model.dim')} ({model.dim})")

@@ -48,7 +48,7 @@ class Language(Task[Model, Chunk]):
     @property
     def data(self) -> TokenStreams:
         if self._data is None:
-            raise UserError("this task was opened to predict, and has read no data", location="language")
+            raise UserError("this task was opened for prediction and has not read any data", location="language")
         return self._data
 
     @property
@@ -98,7 +98,7 @@ class Language(Task[Model, Chunk]):
         layers = section.build(section.dim, causal=True)
         if not layers.traits.causal:
             message = (
-                f"with these keys {section.arch} sees later positions too, so it can't write one token after another"
+                f"with these keys {section.arch} sees later positions too, so it can't generate text token by token"
             )
             raise UserError(message, "Leave out what is said of its model, or take another")
         config, size, vocabulary = keys(section, LanguageModel), layers.output_size, len(self.tokenizer)

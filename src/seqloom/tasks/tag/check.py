@@ -92,11 +92,11 @@ class TagCheck(LabelCheck):
         else:
             tag, most = train.most_common(1)[0]
             accuracy = f"{percent(most, train.total())} of train"
-            self.inspection.summarize("baseline", f"always saying {tag!r} is right on {accuracy}")
+            self.inspection.summarize("baseline", f"always predicting {tag!r} has an accuracy of {accuracy}")
         unseen = [tag for tag in self.seen if not train[tag]]
         self.inspection.add("error", self.tally(unseen), not_in_train("tag", unseen, "sentence"))
         once = [tag for tag, count in counts.items() if count == 1 and train[tag]]
-        advice = "Check whether it is a typing mistake; it can't be learnt from one example"
+        advice = "Check for a typing mistake; one example is too few to learn from"
         self.add_finding("warning", self.tally(once), "tag-seen-once", f"{subject('tag', once)} seen once", advice)
 
     def report_contents(self, repeated: Duplicates) -> None:
@@ -115,7 +115,7 @@ class TagCheck(LabelCheck):
         count, total = self.single.count, self.word_lengths.counts.total()
         many = count > MANY_SINGLE * total
         message = f"{counted(count, 'sentence')} of one word ({percent(count, total)})"
-        advice = "Is a blank line after each word?" if many else "Nothing to do, if they are headings and the like"
+        advice = "Check for blank lines between words" if many else "Nothing to do if they are headings or the like"
         self.add_finding("warning" if many else "note", self.single, "one-word-sentences", message, advice)
 
 
@@ -158,8 +158,8 @@ class WordCounts:
         occurrences = sum(self.train[number] for number in ambiguous)
         vocabulary, total = len(self.numbers), self.totals[TRAIN]
         size = f"{counted(vocabulary, 'word')}{' or more' if self.full else ''}"
-        shares = f"{percent(len(ambiguous), vocabulary)} of them, {percent(occurrences, total)} of the text"
-        inspection.summarize("vocabulary", f"{size}; {shares}, with several tags")
+        shares = f"{percent(len(ambiguous), vocabulary)} of them ({percent(occurrences, total)} of the text)"
+        inspection.summarize("vocabulary", f"{size}; {shares} have several tags")
         total = self.totals[VALID]
         if self.full or not total:
             return
@@ -167,8 +167,8 @@ class WordCounts:
         message = f"{percent(new, total)} of validation words are not in training"
         inspection.summarize("new words", message)
         if new > MANY_NEW * total >= MANY_NEW * ENOUGH:
-            helps = f"More training data help, and so does {KeyName('model.characters')}"
-            advice = f"Are the splits from the same source? {helps}"
+            helps = f"More training data helps, and so does {KeyName('model.characters')}"
+            advice = f"Check that the splits are from the same source. {helps}"
             inspection.add("warning", Tally(new, []), Problem("new-words", message, advice))
 
 
@@ -199,10 +199,10 @@ class SpanTags:
             return
         if not self.begins or not self.needless:  # B only between neighbors, or not at all: the first form, IOB1
             message = "spans begin with I- (the form IOB1)"
-            advice = "Nothing: spans are scored so; others may expect B- (IOB2)"
+            advice = "Nothing to do: they are scored in this form; other tools may expect B- (IOB2)"
         else:
             message = f"{counted(self.astray.count, 'tag')} I-X (or E-X) without a B-X or I-X before"
-            advice = "Write B-X where a span begins; scored as they stand, they begin one too"
+            advice = "Write B-X where a span begins; otherwise these tags are scored as the beginning of a span"
         inspection.add("note", self.astray, Problem("spans", message, advice))
 
 

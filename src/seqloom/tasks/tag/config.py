@@ -38,17 +38,17 @@ class TagData(VocabularyData, TaggedColumn):
 class TagModel(Section):
     """Keys of the model of every family."""
 
-    crf: bool = key(False, description="Whether a sentence's tags are chosen together (CRF), not one by one.")
+    crf: bool = key(False, description="Whether a CRF predicts the tags of a sentence jointly, instead of one by one.")
     head: names.Head = key(
         "softmax",
-        description="What chooses each word's tag by itself, and its loss.",
+        description="The output layer of each word, and its loss.",
         only_with={"model.crf": (False,)},
     )
     characters: Literal["none", names.CharacterEncoder] = key(
-        "lstm", description="What reads the letters of each word, in addition to its own vector."
+        "lstm", description="The encoder of the characters of each word, used in addition to its embedding."
     )
     character_width: Width = key(
-        description="The size of the vector made from a word's letters.",
+        description="The size of the vector computed from a word's characters.",
         only_with={"model.characters": AllBut(("none",))},
     )
 
@@ -58,7 +58,7 @@ class TagTrain(ComparedTrain):
 
     label_smoothing: Probability = key(
         0.0,
-        description="The share of each target spread over all classes in training (not with a CRF).",
+        description="The share of each target's probability spread over all classes in training (not with a CRF).",
         only_with={"model.crf": (False,)},
     )
 
@@ -68,10 +68,10 @@ class Config(Experiment):
 
     data_spec = DATA_SPEC
     help = Help(
-        "Learns to give each word of a sentence a tag: its part of speech, or whether a name begins or "
-        "continues there. Reads CoNLL-U, or files with a word and its tag on each line and a blank line "
-        "between sentences. The model sees each word and the characters it is made of. The measures are "
-        "accuracy and, for tags such as B-PER, F1 of whole names. The trained model tags sentences with "
+        "Learns to predict the tag of each word of a sentence: its part of speech, or whether it begins or "
+        "continues a name. Reads CoNLL-U, or files with a word and its tag on each line and a blank line "
+        "between sentences. The model reads each word and its characters. The metrics are "
+        "accuracy and, for tags such as B-PER, the F1 of spans. The trained model tags sentences with "
         "`seqloom predict`.",
         file="train.conllu",
         option="--model.crf",
@@ -86,8 +86,8 @@ class Config(Experiment):
     )
     metric_input = "tags"
 
-    data: TagData = key(description="Files in, tokens out.")
-    train: TagTrain = key(description="How it learns.")
+    data: TagData = key(description="Files, splits and tokenization.")
+    train: TagTrain = key(description="Training.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

@@ -45,7 +45,7 @@ class UnknownVocabularyLearner(VocabularyLearner):
     def load(self, text: str, file: str) -> Vocabulary:
         names = super().load(text, file)
         if names.unknown is None:
-            raise RunError("nothing there stands for what is unknown", "Restore the file from a copy", location=file)
+            raise RunError("it has no token for unknown words", "Restore the file from a copy", location=file)
         return names
 
 

@@ -50,13 +50,13 @@ class TranslateCheck(RowCheck):
         several, _ = repeated.contradictions()
         have = "has" if several.count == 1 else "have"
         message = f"{counted(several.count, 'source')} {have} several translations"
-        advice = "Nothing to do, if all are right; exact match can't reach 100%"
+        advice = "Nothing to do if all are correct; exact match can't reach 100%"
         self.add_finding("note", several, "several-translations", message, advice)
 
         count = self.uneven.count
-        ratio = f"over {self.config.max_ratio:g} times the {UNITS.get(self.unit, 'characters')} on one side"
-        drop = f"Pass {KeyName('data.on_ratio', 'drop')} to leave such out"
-        keep = "The training split leaves such out" if self.config.on_ratio == "drop" else drop
+        ratio = f"more than {self.config.max_ratio:g} times the {UNITS.get(self.unit, 'characters')} on one side"
+        drop = f"Pass {KeyName('data.on_ratio', 'drop')} to drop such pairs from training"
+        keep = "Such pairs are dropped from the training split" if self.config.on_ratio == "drop" else drop
         message = f"{counted(count, 'pair')} ({percent(count, total)}) with {ratio}"
         advice = f"Check whether both sides belong together. {keep}"
         self.add_finding("warning", self.uneven, "length-ratio", message, advice)
@@ -64,6 +64,6 @@ class TranslateCheck(RowCheck):
         count = self.equal.count
         many = count > MANY_EQUAL * total
         message = f"{counted(count, 'pair')} ({percent(count, total)}) with the same text on both sides"
-        remove = "Remove what is not translated, unless it is meant"
-        advice = remove if many else "Nothing to do, if they are names and such"
+        remove = "Remove pairs that are not translated, unless they are intended"
+        advice = remove if many else "Nothing to do if they are names, numbers or the like"
         self.add_finding("warning" if many else "note", self.equal, "same-on-both-sides", message, advice)

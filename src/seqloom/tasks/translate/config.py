@@ -42,26 +42,26 @@ class TranslateData(TokenizedData, TableData):
 
     source_language: Language = key(
         "en",
-        description="The language that the corpus `numbers` is translated from, by its code.",
+        description="The source language of the corpus `numbers`, as a num2words code.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
     target_language: Language = key(
         "fr",
-        description="The language that the corpus `numbers` is translated into, by its code.",
+        description="The target language of the corpus `numbers`, as a num2words code.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
-    source: str | None = column_key("The column of the text to translate. Unless given, the first.")
-    target: str | None = column_key("The column of the translation. Unless given, the second.")
+    source: str | None = column_key("The column of the source text; default: detected by its name, or else the first.")
+    target: str | None = column_key("The column of the target text; default: detected by its name, or else the second.")
     max_ratio: float = key(
         9.0,
         ge=1,
-        description="A pair is reported in which one side has over this many times the tokens of the other.",
+        description="Report pairs in which one side has more than this many times the tokens of the other.",
     )
     on_ratio: Literal["keep", "drop"] = key(
-        "keep", description="Whether such a pair is kept or dropped in training; valid and test keep it."
+        "keep", description="Whether to keep or drop such pairs in the training split; valid and test keep them."
     )
     shared_vocabulary: bool = key(
-        True, description="Whether both languages have one vocabulary, learned from both together."
+        True, description="Whether both sides share one vocabulary, learned from both together."
     )
 
 
@@ -71,11 +71,10 @@ class Config(GenerationConfig):
     data_spec = DATA_SPEC
     answer = "translation"
     help = Help(
-        "Learns to turn a text into another: its translation, its summary, its other spelling. Reads a "
-        "table with a source and a target in each row, or two text files whose lines belong together. An "
-        "encoder reads the source, a decoder writes and looks back at it (attention). The measures are "
-        "BLEU and chrF, by sacreBLEU, and the share that is exactly right. The trained model translates "
-        "with `seqloom predict`.",
+        "Learns to generate a target text from a source text: its translation, summary or transcription. Reads a "
+        "table with a source and a target in each row, or two text files with one sentence per line, in the same "
+        "order. An encoder reads the source; a decoder generates the target and attends to the source. The metrics "
+        "are BLEU and chrF, by sacreBLEU, and exact match. The trained model translates with `seqloom predict`.",
         file="pairs.tsv",
         option="--model lstm --model.attention additive",
         more="train.en train.de --valid val.en --valid val.de",
@@ -83,7 +82,7 @@ class Config(GenerationConfig):
     architecture = "gru"
     scores = ("bleu", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
-    data: TranslateData = key(description="Files in, tokens out.")
+    data: TranslateData = key(description="Files, splits and tokenization.")
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
@@ -92,5 +91,5 @@ class Config(GenerationConfig):
     def conflicts(self) -> Iterator[Problem]:
         yield from super().conflicts()
         if keys(self.model, EncoderDecoderKeys).encoder == NO_ENCODER:
-            message = f"{KeyName('model.encoder', 'none')} is for images; a text needs one that reads it"
+            message = f"{KeyName('model.encoder', 'none')} is only for images; a text needs an encoder"
             yield conflict("model.encoder", f"{message}, such as gru or transformer")

@@ -75,7 +75,7 @@ class Translate(GenerationTask):
             return text
         file, line = notes["odd_at"]
         location = Location(SourceFile(*file).name(self.source_names()), line)
-        uneven = f"{counted(notes['odd'], 'pair')} with over {notes['max_ratio']:g} times the tokens on one side"
+        uneven = f"{counted(notes['odd'], 'pair')} with more than {notes['max_ratio']:g} times the tokens on one side"
         return f"{text}; {uneven}, {notes['dropped']:,} of them dropped, the first at {location}"
 
     @property
@@ -135,12 +135,12 @@ class Translate(GenerationTask):
     def check_input(self, text: str, row: Integer[ndarray, " time"], number: int) -> None:
         """Refuse a text of unknown words, and one that is longer than the encoder can read."""
         if not len(row) or is_all_unknown(text, self.source_tokenizer, self.known.source):
-            message = f"{text[:40]!r} has no word that the model knows"
+            message = f"{text[:40]!r} has no word in the model's vocabulary"
             advice = "Give a text in the language that the run translates from"
             raise TextError(number, message, advice, code="unknown-words")
         limit = self.input_limit()
         if limit is not None and len(row) > limit:
-            message = f"{len(row):,} tokens, and the model's positions allow {limit:,}"
+            message = f"{len(row):,} tokens, but the model reads at most {limit:,}"
             advice = f"Split it, or train with {KeyName('data.max_length', len(row))}"
             raise TextError(number, message, advice, code="too-many-tokens")
 
