@@ -127,7 +127,9 @@ def test_several_text_files_are_classes(folder: Path) -> None:
 
 def test_a_side_is_named_once(tmp_path: Path) -> None:
     message_text = message(refuse_twice, ["a.en", "a.de", "b.en", str(Path("a.de").absolute())], "translate")
-    assert "a.de: this text file is named twice, but each file is one side of a pair. Name it once; a copy" in message_text
+    assert (
+        "a.de: this text file is named twice, but each file is one side of a pair. Name it once; a copy" in message_text
+    )
     refuse_twice(["a.tsv", "a.tsv"], "translate")  # read once, as elsewhere
     refuse_twice(["a.txt", "a.txt"], "translate", "tsv")
     refuse_twice(["a.txt", "a.txt"], "language")

@@ -89,8 +89,8 @@ def show_results(console: Console, run: Run, progress: Progress) -> None:
     if "test" in scores:
         print_labeled(console, "test", format_scores(scores["test"]))
     if progress.skipped:
-        steps = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)}"
-        text = f"{steps} with a non-finite loss or gradient (see the report)"
+        skipped = f"{progress.skipped:,} step{'s' * (progress.skipped > 1)}"
+        text = f"{skipped} with a non-finite loss or gradient (see the report)"
         print_labeled(console, "skipped", text, "bold yellow")
     cost = scores.get("cost", {})
     rate, steps = cost.get("tokens_per_second"), int(cost.get("steps", 0))
