@@ -22,7 +22,7 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.checkpointer import RunCheckpointer
 from seqloom.training.loop import Trainer
-from seqloom.training.optimization import ScheduleState, learning_rate
+from seqloom.training.schedules import ScheduleState, learning_rate
 from seqloom.training.session import Session
 
 CASES = {

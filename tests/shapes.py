@@ -28,7 +28,7 @@ def has_shapes(hints: Iterable[Any]) -> bool:
 
 def check(function: Callable[..., Any]) -> Callable[..., Any]:
     hints = function.__annotations__
-    if "<locals>" in function.__qualname__ and not any(hasattr(hint, "dim_str") for hint in hints.values()):
+    if "<locals>" in function.__qualname__ and not has_shapes(hints.values()):
         return function  # beartype would compile a new check whenever the function around it is called
     known: set[str] = set()
     function.__annotations__ = {

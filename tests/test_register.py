@@ -15,7 +15,7 @@ import seqloom
 from seqloom import register
 from seqloom.cli.main import main
 from seqloom.core import names
-from seqloom.core.config.section import Values
+from seqloom.core.config.section import Values, key
 from seqloom.core.problem import ArgumentError, ConfigError, PartError, PartWarning, RunError
 from seqloom.kernels.linear import Linear
 from seqloom.models.family import Family
@@ -31,7 +31,7 @@ from seqloom.nn.normalization import NORMS
 from seqloom.nn.scores import SCORES, SameSize
 from seqloom.nn.state import State
 from seqloom.runs.run import Run
-from seqloom.tasks.registry import experiment
+from seqloom.tasks.registry import experiment, read_config
 from seqloom.tasks.user_defined_parts import used_parts
 from tests.temporary_parts import temporary_parts
 
@@ -209,7 +209,7 @@ def test_what_a_config_must_know_of_a_part_is_recorded() -> None:
     assert "each" not in names.NORMS_OVER_TIME
     with pytest.raises(ConfigError, match=r"model\.norm over-time uses statistics of later tokens"):
         experiment({"task": "language", "model": {"arch": "transformer", "norm": "over-time"}})
-    with pytest.raises(ConfigError, match="rotary goes with the scores dot and halved and scaled-dot, not with mean"):
+    with pytest.raises(ConfigError, match="rotary goes with the scores dot and scaled-dot and halved, not with mean"):
         experiment({"task": "classify", "model": {"arch": "transformer", "score": "mean", "positions": "rotary"}})
 
 
@@ -218,7 +218,7 @@ def test_a_head_has_an_output_layer_of_its_own() -> None:
     assert experiment({"task": "translate", "model": {"arch": "transformer", "head": "mine"}}).model.tied is False
     for task in ("language", "translate"):
         with pytest.raises(
-            ConfigError, match=r"model\.head mine has an output layer of its own, and model\.tied is for"
+            ConfigError, match=r"model\.head mine has an output layer of its own, but model\.tied needs softmax"
         ):
             experiment({"task": task, "model": {"arch": "transformer", "head": "mine", "tied": True}})
     with pytest.raises(ConfigError, match=r"model\.head has no effect together with model\.crf"):
@@ -636,3 +636,16 @@ def test_a_name_that_is_not_there_may_be_one_s_own(capsys: pytest.CaptureFixture
         )
     assert main(["train", "classify", "--model", "lsmt"]) == 2
     assert "--code" not in capsys.readouterr().err
+
+
+def test_a_run_of_a_family_with_a_key_of_an_older_name_is_read_again(tmp_path: Path) -> None:
+    """`model.context` was a key of Transformers; here it is the family's own."""
+    config = tmp_path / "experiment.toml"
+    config.write_text('task = "classify"\n[model]\narch = "mine"\ncontext = 5\n', encoding="utf-8")
+
+    class WithContext(Tower):
+        context: int = key(3, description="The family's own key.")
+
+    register.family("mine", WithContext)
+    assert read_config(config)["model"] == {"arch": "mine", "context": 5}
+    assert experiment(read_config(config)).model.context == 5  # type: ignore[attr-defined]

@@ -17,7 +17,8 @@ from seqloom.core.problem import ConfigError, PartError
 from seqloom.tasks.metrics.registry import METRICS, MetricInputs
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.training.events import Saved
-from seqloom.training.optimization import OPTIMIZERS, SCHEDULES
+from seqloom.training.optimization import OPTIMIZERS
+from seqloom.training.schedules import SCHEDULES
 from tests.temporary_parts import temporary_parts
 from tests.toys import training_parts
 from tests.toys.killed_training import train_until_killed

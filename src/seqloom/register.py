@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from seqloom.tasks.register_task import register_reader as reader
     from seqloom.tasks.register_task import register_task as task
     from seqloom.training.optimization import register_optimizer as optimizer
-    from seqloom.training.optimization import register_schedule as schedule
+    from seqloom.training.schedules import register_schedule as schedule
 
 __all__ = [
     "activation", "cell", "corpus", "family", "head", "layer", "metric", "norm", "optimizer", "reader", "schedule",
     "score", "task", "tokenizer",
 ]  # fmt: skip
 MODULES = {
-    "metric": "tasks.metrics.registry", "optimizer": "training.optimization", "schedule": "training.optimization",
+    "metric": "tasks.metrics.registry", "optimizer": "training.optimization", "schedule": "training.schedules",
     "tokenizer": "data.tokenizers.registry", **dict.fromkeys(("reader", "corpus", "task"), "tasks.register_task"),
 }  # fmt: skip
 

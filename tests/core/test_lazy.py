@@ -44,3 +44,13 @@ def test_a_package_of_ones_own(tmp_path: Path) -> None:
     assert find("pi") == pytest.approx(3.14159, abs=1e-5)
     with pytest.raises(AttributeError, match="module 'mine' has no attribute 'e'"):
         find("e")
+
+
+def test_registering_a_schedule_imports_no_torch() -> None:
+    program = (
+        "import sys, seqloom\n"
+        "seqloom.register.schedule('mine', lambda state, train: 0.5)\n"
+        "print('torch' in sys.modules)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"

@@ -182,13 +182,13 @@ def test_what_would_fill_memory_is_refused(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "bomb.png"
     Image.new("1", (2000, 2000)).save(path)
     monkeypatch.setattr(images, "MAX_PIXELS", 3_999_999)
-    assert refusal(path) == "has 4,000,000 pixels, and at most 3,999,999 are read. Make it smaller."
+    assert refusal(path) == "has 4,000,000 pixels; the maximum is 3,999,999. Make it smaller."
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 3_000_000)  # Pillow's own limit, at which it warns
     assert refusal(path).startswith("has 4,000,000 pixels")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)  # and beyond which it stops
     assert refusal(path).startswith("has far too many pixels")
     monkeypatch.setattr(images, "MAX_BYTES", 100)
-    assert refusal(path).startswith(f"has {path.stat().st_size:,} bytes, and at most 100 are read")
+    assert refusal(path).startswith(f"has {path.stat().st_size:,} bytes; the maximum is 100")
 
 
 def test_without_pillow_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_a_broken_file_of_features_is_a_sentence(tmp_path: Path, monkeypatch: py
         assert refusal(path).startswith("is not a NumPy array that can be read (")
     path.write_bytes(raw)
     monkeypatch.setattr(images, "MAX_VALUES", 15)
-    assert refusal(path) == "has 16 values, and at most 15 are read. Make it smaller."
+    assert refusal(path) == "has 16 values; the maximum is 15. Make it smaller."
 
 
 def test_features_are_told_by_the_name(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_split_clitics_close_up() -> None:
 def test_bpe_keeps_to_its_vocabulary() -> None:
     assert len(trained("bpe", vocabulary=270)) == 270
     assert len(trained("bpe", vocabulary=257)) == 257
-    with pytest.raises(UserError, match="Ask for 257 or more"):
+    with pytest.raises(UserError, match="Use 257 or more"):
         trained("bpe", vocabulary=256)
     never_twice = train_tokenizer("bpe", ["abc"], vocabulary_size=300, min_count=1, lowercase=False, sample=99)
     assert len(never_twice) == 256

@@ -56,7 +56,7 @@ def test_a_text_that_is_cut_is_counted(run: Run, copy: Path) -> None:
     path.write_text(description.replace("max_length = 512", "max_length = 2"), encoding="utf-8")
     recommitted(copy)
     evaluation = seqloom.load(copy).evaluate(data_of(run, "test"))
-    assert "cut at 2 tokens" in evaluation.details["data"]
+    assert "truncated at 2 tokens" in evaluation.details["data"]
 
 
 def test_a_file_may_be_written_otherwise_than_those_of_the_run(run: Run, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from torch.optim import Optimizer
 
 import seqloom
 from seqloom.core.config.train import Train
-from seqloom.training.optimization import ParamGroups, ScheduleState
+from seqloom.training.optimization import ParamGroups
+from seqloom.training.schedules import ScheduleState
 
 
 class Drift(Optimizer):

@@ -116,7 +116,9 @@ def test_moved_data_are_recognized_by_their_content(named: str, tmp_path: Path) 
     start(config, tmp_path / "whole")
     interrupt(config, tmp_path / "run")
     (tmp_path / "data").rename(tmp_path / "moved")
-    with pytest.raises(RunError, match=r"train\.txt: the run's data is no longer there\. Say where.*data='PATH'\.$"):
+    with pytest.raises(
+        RunError, match=r"train\.txt: the run's data is no longer there\. Pass its new location with data='PATH'\.$"
+    ):
         resume(tmp_path / "run")
     moved = [tmp_path / "moved"] if named == "folder" else sorted((tmp_path / "moved").iterdir())
     resume(tmp_path / "run", [str(path) for path in moved])

@@ -193,15 +193,18 @@ def renamed_option(word: str, options: Iterable[str]) -> str:
     '--train.batch-tokens or --train.batch-size'
     >>> renamed_option("--no-repeat", ["--no-repeat-ngram"])
     '--no-repeat-ngram'
+    >>> renamed_option("--beam", ["--decode.beam-size"])
+    ''
     """
     from seqloom.core.config.migration import RENAMED
 
     no = "--no-" if word.startswith("--no-") and "." in word else "--"
     name = word.removeprefix(no).replace("-", "_")
-    keys = RENAMED.get(name) or RENAMED.get(f"decode.{name}", ())
-    new = (no + key.replace("_", "-") for key in keys)
-    short = (option_of(key) for key in keys)
-    return " or ".join(option for option in (*new, *short) if option in set(options))
+    if "." in name:
+        new = [no + key.replace("_", "-") for key in RENAMED.get(name, ())]
+    else:  # the options of `decode` have short names
+        new = [str(option_of(key)) for key in RENAMED.get(f"decode.{name}", ())]
+    return " or ".join(option for option in new if option in set(options))
 
 
 def nearest_option(word: str, options: Iterable[str]) -> str | None:

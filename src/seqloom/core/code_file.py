@@ -131,8 +131,8 @@ def new_module(path: Path) -> Iterator[ModuleType]:
     try:
         yield module
     except BaseException:
-        new = {imported for imported in sys.modules.keys() - before.keys() if is_in_folder(imported, file.parent)}
-        for imported in new | {name}:
+        new = {imported for imported in sys.modules.keys() - before.keys() if imported.partition(".")[0] not in before}
+        for imported in {imported for imported in new if is_in_folder(imported, file.parent)} | {name}:
             sys.modules.pop(imported, None)
         sys.modules.update({name: before[name]} if name in before else {})
         raise

@@ -124,6 +124,8 @@ def register_corpus(part: Part, specs: Sequence[DataSpec], tokenizer: str | None
     if tokenizer is not None and tokenizer not in TOKENIZERS:
         advice = f"Give one of {', '.join(TOKENIZERS)}, or register it first"
         raise part.misfit(f"has the tokenizer {tokenizer!r}, which is not registered", advice)
+    for spec in specs:  # a name that is taken is refused before anything changes
+        spec.corpora.names.check(part.name, part.origin)
     for spec in specs:
         spec.corpora.register(part.name, EmbeddedCorpus(_checked(part, spec), tokenizer=tokenizer), part.origin)
 

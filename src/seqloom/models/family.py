@@ -163,8 +163,8 @@ class Family(Section):
     @property
     def length_limit(self) -> int | None:
         """The most positions that it reads: its key `max_length`, if it has one; None for any number."""
-        limit: int | None = getattr(self, "max_length", None)
-        return limit
+        limit = getattr(self, "max_length", None)
+        return limit if isinstance(limit, int) else None
 
     @property
     def output_is_hidden(self) -> bool:

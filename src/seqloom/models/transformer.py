@@ -98,8 +98,8 @@ class Transformer(Family):
             message = f"{rotary} needs an even share of {KeyName('model.dim')} in each head"
             refuse("positions", message, "Change dim or heads", code="rotary")
         if self.positions == "rotary" and self.score not in names.ROTATABLE:
-            message = f"{rotary} goes with the scores {' and '.join(sorted(names.ROTATABLE))}"
-            refuse("positions", f"{message}, not with {self.score}", code="rotary")
+            scores = " and ".join(score for score in names.SCORES if score in names.ROTATABLE)
+            refuse("positions", f"{rotary} goes with the scores {scores}, not with {self.score}", code="rotary")
         return self
 
     def conflicts(self, use: Use) -> Iterator[Problem]:

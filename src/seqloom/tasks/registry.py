@@ -102,11 +102,22 @@ def task_of(folder: Path, name: str) -> TaskEntry:
 def read_config(path: Path) -> dict[str, object]:
     """The nested values of a config file, or of a run's config, under the present names of their keys."""
     from seqloom.core.config.migration import migrate
+    from seqloom.core.config.section import section_of
     from seqloom.core.config.toml import read_values
+    from seqloom.models.registry import ARCHITECTURES
 
     values = read_values(path)
     task = values.get("task")
-    return migrate(values, TASKS[task].config.renamed if isinstance(task, str) and task in TASKS else None)
+    if not isinstance(task, str) or task not in TASKS:
+        return migrate(values)
+    config = TASKS[task].config
+    arch = section_of(values, "model").get("arch", config.architecture)
+    kinds = {**config.sections()}
+    if isinstance(arch, str) and arch in ARCHITECTURES:
+        kinds["model"] = config.with_family(ARCHITECTURES[arch].family).sections()["model"]
+    return migrate(
+        values, config.renamed, {f"{name}.{key}" for name, kind in kinds.items() for key in kind.model_fields}
+    )
 
 
 def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = None) -> "Experiment":

@@ -19,7 +19,8 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.task import Batch, Evaluation, Task
 from seqloom.training.activation_regularization import activation_penalty
 from seqloom.training.events import Event, Listener, Sample, Skip, Start, Step, Tick, Valid
-from seqloom.training.optimization import ScheduleState, average_and_clip, build_optimizer, learning_rate, loss_and_norm
+from seqloom.training.optimization import average_and_clip, build_optimizer, loss_and_norm
+from seqloom.training.schedules import ScheduleState, learning_rate
 from seqloom.training.trainer_state import Progress, RunningSums
 
 

@@ -57,4 +57,4 @@ class Progress:
             return Progress(**values)
         except ValidationError as error:
             wrong = error.errors()[0]
-            raise ValueError(f"{wrong['loc'][0]} is {str(wrong['input'])[:50]!r}") from None
+            raise ValueError(f"{'.'.join(map(str, wrong['loc']))} is {str(wrong['input'])[:50]!r}") from None

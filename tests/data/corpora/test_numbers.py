@@ -96,9 +96,9 @@ def test_numbers_have_every_number_of_digits(digits: int) -> None:
 
 
 def test_too_much_is_refused() -> None:
-    with pytest.raises(UserError, match="up to 9 digits"):
+    with pytest.raises(UserError, match="at most 9 digits"):
         numbers.labeled(0, 10, None)
-    with pytest.raises(UserError, match="up to 1000000"):
+    with pytest.raises(UserError, match="at most 1000000"):
         numbers.labeled(0, None, 1_000_001)
-    with pytest.raises(UserError, match="up to 9 digits"):
+    with pytest.raises(UserError, match="at most 9 digits"):
         numbers.pairs(0, 10, None)

@@ -4,7 +4,7 @@ Files are read under any of these names: configs and runs outlive a release. Whe
 command line or in Python, an older name is an error that names the key; a British spelling is accepted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from seqloom.core.config.section import section_of
 from seqloom.core.problem import ConfigError, KeyName, Problem
@@ -48,15 +48,19 @@ def americanize(values: Mapping[str, object]) -> dict[str, object]:
     return _rename(values, BRITISH)
 
 
-def migrate(values: Mapping[str, object], of_task: Mapping[str, str] | None = None) -> dict[str, object]:
+def migrate(
+    values: Mapping[str, object], of_task: Mapping[str, str] | None = None, keys: Container[str] = ()
+) -> dict[str, object]:
     """The nested values of a file with older names of keys replaced.
 
     of_task: the present names of keys that have another one in the file's task
+    keys: the keys that the file's task and model have; a key of a user-defined part may have an older name of another
 
     >>> migrate({"train": {"batch": 32}}), migrate({"train": {"batch": 32}}, {"train.batch": "train.batch_size"})
     ({'train': {'batch_tokens': 32}}, {'train': {'batch_size': 32}})
     """
-    return _rename(values, {old: new[0] for old, new in RENAMED.items()} | dict(of_task or {}))
+    names = {old: new[0] for old, new in RENAMED.items()} | dict(of_task or {})
+    return _rename(values, {old: new for old, new in names.items() if old not in keys})
 
 
 def older_names(key: str) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seqloom.core.part import Part
-from seqloom.core.problem import UserError
+from seqloom.core.problem import ArgumentError, UserError
 from seqloom.core.registry import short_repr
 
 Ids = NDArray[np.int32]
@@ -76,7 +76,9 @@ class Tokenizer(ABC):
         ids = self.ids(text) if part is None else part.call(self.ids, text)
         array = np.asarray(ids)
         is_valid = array.ndim == 1 and (array.dtype.kind in "iu" or not len(array))
-        if part is not None and (not is_valid or (len(array) and not 0 <= array.min() <= array.max() < len(self))):
+        if not is_valid or (len(array) and not 0 <= array.min() <= array.max() < len(self)):
+            if part is None:
+                raise ArgumentError(type(self).__name__, "ids", short_repr(ids), f"ids from 0 to {len(self) - 1}")
             raise part.misfit(f"gave {short_repr(ids)}, not ids from 0 to {len(self) - 1}", "Give a list of those")
         return array.astype(np.int32)
 
