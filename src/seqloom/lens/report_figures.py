@@ -25,7 +25,8 @@ def loss_figure(report: Report) -> Curves | None:
     train = report.settings.get("train")
     smoothing = train.get("label_smoothing") if isinstance(train, Mapping) else None
     if isinstance(smoothing, float) and smoothing > 0:
-        notes.append(f"label smoothing of {rounded(smoothing)} keeps the training loss above the validation loss")
+        without = "the validation loss is without it"
+        notes.append(f"label smoothing of {rounded(smoothing)} raises the training loss; {without}")
     log, marks = _needs_log(*(line.points for line in series)), [*marks, *skipped_step_marks(report)]
     return Curves("Loss", series, x="step", y="loss", log=log, marks=tuple(marks), caption="; ".join(notes))
 
