@@ -119,7 +119,7 @@ def test_a_kill_at_any_write_loses_nothing(uninterrupted: Uninterrupted, tmp_pat
     assert resumed > 50
 
 
-@pytest.mark.parametrize("stride", [16, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_sigkill_at_a_write_loses_nothing(stride: int, uninterrupted: Uninterrupted, tmp_path: Path) -> None:
     config, expected = uninterrupted
     count = run_with_snapshots(config, run_folder(tmp_path, "copied"), tmp_path / "snapshots")
