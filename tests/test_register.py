@@ -644,7 +644,7 @@ def test_a_run_of_a_family_with_a_key_of_an_older_name_is_read_again(tmp_path: P
     config.write_text('task = "classify"\n[model]\narch = "mine"\ncontext = 5\n', encoding="utf-8")
 
     class WithContext(Tower):
-        context: int = key(3, description="The family's own key.")
+        context: int = key(3, "The family's own key.")
 
     register.family("mine", WithContext)
     assert read_config(config)["model"] == {"arch": "mine", "context": 5}

@@ -33,8 +33,8 @@ class Bigram(Family):
         "base": {"dim": 32, "depth": 1, "hidden": 64},
     }
 
-    hidden: Width = key(description="The size of its output.")
-    steepness: float = key(1.0, gt=0, description="How steep it is.")
+    hidden: Width = key(..., "The size of its output.")
+    steepness: float = key(1.0, "How steep it is.", gt=0)
 
     @property
     def hidden_width(self) -> int:
@@ -50,13 +50,13 @@ FAMILY = Bigram
 class CountData(RowData, VocabularyData):
     """Texts in, numbers out."""
 
-    unit: str | None = key(None, description="What is counted.", of_file=True)
+    unit: str | None = key(None, "What is counted.", of_file=True)
 
 
 class CountModel(Section):
     """The key of every model here."""
 
-    rounded: bool = key(False, description="Whether answers are whole numbers.")
+    rounded: bool = key(False, "Whether answers are whole numbers.")
 
 
 class Config(Experiment):
@@ -69,7 +69,7 @@ class Config(Experiment):
     architecture = "gru"
     use = Use.ENCODE
 
-    data: CountData = key(description="Files in, numbers out.")
+    data: CountData = key(..., "Files in, numbers out.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

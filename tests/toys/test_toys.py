@@ -129,7 +129,7 @@ class Bigram(Family):
         "small": {"dim": 16, "depth": 1, "hidden": 32},
         "base": {"dim": 32, "depth": 1, "hidden": 64},
     }
-    hidden: Width = key(description="The size of its output.")
+    hidden: Width = key(..., "The size of its output.")
 
     @property
     def hidden_width(self) -> int:

@@ -67,7 +67,7 @@ class Config(Experiment):
     help = Help("Learns to count the words of a text.", "texts.csv", "--model gru", "texts.csv --valid more.csv")
     architecture = "lstm"
     use = Use.ENCODE
-    data: CountData = key(description="Files, splits and tokenization.")
+    data: CountData = key(..., "Files, splits and tokenization.")
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, values: Values) -> Values:

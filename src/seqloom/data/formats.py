@@ -83,13 +83,13 @@ def header_formats() -> tuple[str, ...]:
 def column_key(description: str) -> Any:
     """The key of a column, whose value is the column's name or its number from 1."""
     only_with = {"data.format": table_formats}
-    return key(None, description=description, only_with=only_with, of_file=True, numbers_are_text=True)
+    return key(None, description, only_with=only_with, of_file=True, coerce_numbers_to_str=True)
 
 
 class TableData(RowData):
     header: bool | None = key(
         None,
-        description="Whether the first row contains the column names; default: guessed.",
+        "Whether the first row contains the column names; default: guessed.",
         only_with={"data.format": header_formats},
         of_file=True,
     )

@@ -21,18 +21,12 @@ class Convolutional(Family):
         "base": {"dim": 512, "depth": 8},
     }
 
-    kernel: int = key(
-        3, ge=1, le=255, description="The kernel size: the number of tokens that each layer sees at a position."
-    )
-    dilated: bool = key(
-        True, description="Whether the dilation doubles with each layer: 1, 2, 4, …, 512, then 1 again."
-    )
-    gate: Literal["none", "linear", "tanh"] = key("linear", description="The gate on the output of each layer.")
-    activation: names.Activation = key(
-        "relu", description="The activation (gate none).", only_with={"model.gate": ("none",)}
-    )
-    norm: names.Norm = key("layer", description="The normalization before each layer.")
-    centered: bool = key(description="Whether a position also sees later tokens (not in language models).")
+    kernel: int = key(3, "The kernel size: the number of tokens that each layer sees at a position.", ge=1, le=255)
+    dilated: bool = key(True, "Whether the dilation doubles with each layer: 1, 2, 4, …, 512, then 1 again.")
+    gate: Literal["none", "linear", "tanh"] = key("linear", "The gate on the output of each layer.")
+    activation: names.Activation = key("relu", "The activation (gate none).", only_with={"model.gate": ("none",)})
+    norm: names.Norm = key("layer", "The normalization before each layer.")
+    centered: bool = key(..., "Whether a position also sees later tokens (not in language models).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:

@@ -28,47 +28,46 @@ class EncoderDecoderKeys(Section):
     """The keys of every encoder-decoder, in addition to those of its decoder's family."""
 
     tied: bool = key(
-        description="Whether the output layer shares its weights with the target embedding; with a shared "
-        "vocabulary, the source embedding shares them too."
+        ...,
+        "Whether the output layer shares its weights with the target embedding; with a shared "
+        "vocabulary, the source embedding shares them too.",
     )
-    head: names.Head = key("softmax", description="The output layer and its loss.")
+    head: names.Head = key("softmax", "The output layer and its loss.")
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER,))] = key(
-        description="The architecture of the encoder; default: that of the decoder."
+        ..., "The architecture of the encoder; default: that of the decoder."
     )
     encoder_depth: Depth = key(
-        description="The number of encoder layers; default: `depth`.",
-        only_with={"model.encoder": AllBut((NO_ENCODER,))},
+        ..., "The number of encoder layers; default: `depth`.", only_with={"model.encoder": AllBut((NO_ENCODER,))}
     )
 
 
 class AttentionDecoderKeys(EncoderDecoderKeys):
     """The keys of a decoder without cross-attention of its own, which gets an attention to the source."""
 
-    attention: names.Attention = key("additive", description="The attention score of the decoder, or none.")
+    attention: names.Attention = key("additive", "The attention score of the decoder, or none.")
     attend: Literal["before", "after"] = key(
         "before",
-        description="Whether the decoder attends to the source before its step (Bahdanau 2014) or after it (Luong "
-        "2015).",
+        "Whether the decoder attends to the source before its step (Bahdanau 2014) or after it (Luong 2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
     context_pool: names.Summary = key(
         "none",
-        description="How the source is pooled into one context vector for all steps, in addition to the decoder's "
+        "How the source is pooled into one context vector for all steps, in addition to the decoder's "
         "initial state (attention none).",
         only_with={"model.attention": ("none",)},
     )
     combine: Literal["concatenation", "tanh"] = key(
-        description="How the context vector and the decoder's state are combined for the output layer."
+        ..., "How the context vector and the decoder's state are combined for the output layer."
     )
     context_input: Literal["every", "first"] = key(
-        "every", description="Whether every step reads the context vector, or only the first."
+        "every", "Whether every step reads the context vector, or only the first."
     )
     bridge: Literal["source", "none"] = key(
         "source",
-        description="Whether the source sets the decoder's initial state; with none, the decoder knows the source only "
+        "Whether the source sets the decoder's initial state; with none, the decoder knows the source only "
         "through the context vector.",
     )
-    input_feeding: bool = key(False, description="Whether a step also reads the previous step's output (Luong 2015).")
+    input_feeding: bool = key(False, "Whether a step also reads the previous step's output (Luong 2015).")
 
     @property
     def has_context(self) -> bool:
@@ -85,7 +84,7 @@ class CustomEncoderKeys(EncoderDecoderKeys):
     """The keys of a decoder whose layers a user-defined function builds; it may build the encoder's layers too."""
 
     encoder: Annotated[str, OneOf(ARCHITECTURES.names, also=(NO_ENCODER, CUSTOM))] = key(
-        description="The architecture of the encoder; default: layers of the same function."
+        ..., "The architecture of the encoder; default: layers of the same function."
     )
 
 

@@ -90,19 +90,17 @@ class Family(Section):
     default_max_length: ClassVar[int] = 512
     bounded_itself: ClassVar[bool] = False
 
-    arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(description="The architecture (`seqloom list models`).")
+    arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(..., "The architecture (`seqloom list models`).")
     size: names.Size = key(
-        description="Sets the default widths and depths: tiny for a quick test, small for a CPU, base for a GPU."
+        ..., "Sets the default widths and depths: tiny for a quick test, small for a CPU, base for a GPU."
     )
-    dim: Width = key(description="The size of the token embeddings.")
-    depth: Depth = key(description="The number of layers.")
-    dropout: Probability = key(description="The dropout probability between layers and after the last layer.")
+    dim: Width = key(..., "The size of the token embeddings.")
+    depth: Depth = key(..., "The number of layers.")
+    dropout: Probability = key(..., "The dropout probability between layers and after the last layer.")
     word_dropout: Probability = key(
-        description="The probability that all occurrences of a word in a batch are hidden in training."
+        ..., "The probability that all occurrences of a word in a batch are hidden in training."
     )
-    init: names.Scheme | None = key(
-        None, description="The initialization of weight matrices; default: that of each layer's paper."
-    )
+    init: names.Scheme | None = key(None, "The initialization of weight matrices; default: that of each layer's paper.")
 
     # Defaults and checks ----------------------------------------------------------------------------------------------
 

@@ -24,11 +24,11 @@ class Mixer(Family):
     default_max_length: ClassVar[int] = 128
     bounded_itself: ClassVar[bool] = True
 
-    max_length: int = key(ge=1, le=16_384, description="The maximum length of a text in tokens.")
-    token_hidden: Width = key(description="The hidden size of the MLP over positions.")
-    hidden: Width = key(description="The hidden size of the MLP over features.")
-    activation: names.Activation = key("gelu", description="The activation of both MLPs.")
-    norm: names.Norm = key("layer", description="The normalization before each MLP.")
+    max_length: int = key(..., "The maximum length of a text in tokens.", ge=1, le=16_384)
+    token_hidden: Width = key(..., "The hidden size of the MLP over positions.")
+    hidden: Width = key(..., "The hidden size of the MLP over features.")
+    activation: names.Activation = key("gelu", "The activation of both MLPs.")
+    norm: names.Norm = key("layer", "The normalization before each MLP.")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:

@@ -28,34 +28,29 @@ class Recurrent(Family):
     }
     has_initial_state: ClassVar[bool] = True
 
-    hidden: Width = key(description="The size of the hidden state, per direction.")
+    hidden: Width = key(..., "The size of the hidden state, per direction.")
     bidirectional: bool = key(
-        description="Whether a second network reads the sequence backwards (in an encoder-decoder: in the encoder).",
+        ...,
+        "Whether a second network reads the sequence backwards (in an encoder-decoder: in the encoder).",
         only_with={"model.encoder": recurrent_encoders},
     )
     connection: names.Connection = key(
-        "plain",
-        description="How a layer's input joins its output: not at all (plain), added (residual) or "
-        "concatenated (dense).",
+        "plain", "How a layer's input joins its output: not at all (plain), added (residual) or concatenated (dense)."
     )
-    initial_state: names.InitialState = key("zero", description="The initial state.")
-    bias: bool = key(True, description="Whether the cells have biases.")
+    initial_state: names.InitialState = key("zero", "The initial state.")
+    bias: bool = key(True, "Whether the cells have biases.")
     dropout_kind: names.DropoutKind = key(
-        "plain", description="Whether dropout draws a new mask at each token (plain), or one mask for the whole text."
+        "plain", "Whether dropout draws a new mask at each token (plain), or one mask for the whole text."
     )
     recurrent_init: names.Scheme = key(
         "orthogonal",
-        description="The initialization of state-to-state weights; only with `init`.",
+        "The initialization of state-to-state weights; only with `init`.",
         only_with={"model.init": AllBut((None,))},
     )
-    input_dropout: Probability = key(0.0, description="The dropout probability of token embeddings.")
-    weight_drop: Probability = key(
-        0.0, description="The dropout probability of recurrent weights (DropConnect, as in AWD-LSTM)."
-    )
+    input_dropout: Probability = key(0.0, "The dropout probability of token embeddings.")
+    weight_drop: Probability = key(0.0, "The dropout probability of recurrent weights (DropConnect, as in AWD-LSTM).")
     zoneout: Probability = key(
-        0.0,
-        description="The probability that an element of the state keeps its previous value at a token in "
-        "training (zoneout).",
+        0.0, "The probability that an element of the state keeps its previous value at a token in training (zoneout)."
     )
 
     @classmethod

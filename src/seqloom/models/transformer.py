@@ -41,30 +41,29 @@ class Transformer(Family):
     carries_state: ClassVar[bool] = False  # its state, the cache, grows with the text
     cross_attends: ClassVar[bool] = True
 
-    heads: int = key(ge=1, le=256, description="The number of attention heads; it must divide `dim`.")
-    hidden: Width = key(description="The hidden size of the feed-forward layers.")
-    positions: names.Position = key("sinusoidal", description="The positional encoding.")
-    max_length: int = key(ge=1, le=1_000_000, description="The maximum number of tokens that the model reads at once.")
+    heads: int = key(..., "The number of attention heads; it must divide `dim`.", ge=1, le=256)
+    hidden: Width = key(..., "The hidden size of the feed-forward layers.")
+    positions: names.Position = key("sinusoidal", "The positional encoding.")
+    max_length: int = key(..., "The maximum number of tokens that the model reads at once.", ge=1, le=1_000_000)
     norm_order: names.Order = key(
         "pre",
-        description="Whether normalization comes before each sublayer (pre) or after it (post).",
+        "Whether normalization comes before each sublayer (pre) or after it (post).",
         only_with={"model.norm": AllBut(("none",))},
     )
-    norm: names.Norm = key("layer", description="The normalization.")
-    activation: names.Activation = key("gelu", description="The activation of the feed-forward layers.")
-    gated: bool = key(False, description="Whether feed-forward layers are gated (SwiGLU, if the activation is swish).")
-    score: names.Score = key("scaled-dot", description="The attention score of a query and a key.")
+    norm: names.Norm = key("layer", "The normalization.")
+    activation: names.Activation = key("gelu", "The activation of the feed-forward layers.")
+    gated: bool = key(False, "Whether feed-forward layers are gated (SwiGLU, if the activation is swish).")
+    score: names.Score = key("scaled-dot", "The attention score of a query and a key.")
     kv_heads: int | None = key(
         None,
+        "The number of key and value heads, each shared by a group of query heads; default: one per query head.",
         ge=1,
-        description="The number of key and value heads, each shared by a group of query heads; default: "
-        "one per query head.",
     )
     attention_window: int | None = key(
-        None, ge=1, description="The maximum number of tokens that each position attends to; default: all."
+        None, "The maximum number of tokens that each position attends to; default: all.", ge=1
     )
-    bias: bool = key(True, description="Whether the linear layers have biases.")
-    scale_embeddings: bool = key(False, description="Whether token embeddings are multiplied by √dim (Vaswani 2017).")
+    bias: bool = key(True, "Whether the linear layers have biases.")
+    scale_embeddings: bool = key(False, "Whether token embeddings are multiplied by √dim (Vaswani 2017).")
 
     @classmethod
     def defaults(cls, size: str, use: Use) -> Values:

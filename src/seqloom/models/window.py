@@ -20,10 +20,10 @@ class Window(Family):
         "base": {"dim": 64, "hidden": 1024, "depth": 1, "window": 32},
     }
 
-    window: int = key(ge=1, le=4096, description="The number of tokens that each position sees, including itself.")
-    hidden: Width = key(description="The size of the hidden layers.")
-    activation: names.Activation = key("tanh", description="The activation of the hidden layers.")
-    direct: bool = key(False, description="Whether the output layer also reads the embeddings of the window directly.")
+    window: int = key(..., "The number of tokens that each position sees, including itself.", ge=1, le=4096)
+    hidden: Width = key(..., "The size of the hidden layers.")
+    activation: names.Activation = key("tanh", "The activation of the hidden layers.")
+    direct: bool = key(False, "Whether the output layer also reads the embeddings of the window directly.")
 
     @property
     def output_width(self) -> int:

@@ -72,17 +72,14 @@ class Experiment(Section):
     metric_input: ClassVar[str] = ""
     renamed: ClassVar[Mapping[str, str]] = {}
 
-    task: str = key(description="The task (`seqloom list tasks`).")
+    task: str = key(..., "The task (`seqloom list tasks`).")
     seed: int = key(
-        1,
-        ge=0,
-        lt=2**63,
-        description="The random seed of weights, data order and dropout (data.seed: splits and corpora).",
+        1, "The random seed of weights, data order and dropout (data.seed: splits and corpora).", ge=0, lt=2**63
     )
-    data: DataSection = key(description="Files, splits and tokenization.")
-    model: Family = key(description="The model (`seqloom list models`).")
-    train: Train = key(description="Training.")
-    decode: DecodeSection | None = key(None, description="Decoding: how text is generated.")
+    data: DataSection = key(..., "Files, splits and tokenization.")
+    model: Family = key(..., "The model (`seqloom list models`).")
+    train: Train = key(..., "Training.")
+    decode: DecodeSection | None = key(None, "Decoding: how text is generated.")
 
     # What a task defines ---------------------------------------------------------------------------------------
 
@@ -261,7 +258,7 @@ def compose(config: type[Experiment], family: type[Family]) -> type[Experiment]:
             where = f"{config.__module__}.{config.__name__}"
             raise ArgumentError(where, f"the role {role.name!r}", "no key", f"data.{role.key} in its data section")
     model = create_model(family.__name__, __base__=(*config.model_keys(family), family), __module__=family.__module__)
-    field = key(description=config.model_fields["model"].description or "")
+    field = key(..., config.model_fields["model"].description or "")
     return create_model(config.__name__, __base__=config, __module__=config.__module__, model=(model, field))
 
 

@@ -16,19 +16,18 @@ class GenerationTrain(ComparedTrain):
     """Keys of training."""
 
     label_smoothing: Probability = key(
-        0.1, description="The share of each target's probability spread over all classes in training."
+        0.1, "The share of each target's probability spread over all classes in training."
     )
     scheduled_sampling: Probability = key(
         0.0,
-        description="Scheduled sampling: the share of the decoder's input tokens that are its own predictions "
+        "Scheduled sampling: the share of the decoder's input tokens that are its own predictions "
         "instead of the reference; it rises from 0 to this during training (Bengio 2015).",
     )
     doubly_stochastic: float = key(
         0.0,
+        "The weight of a penalty that makes the attention to each source position sum to 1 over all steps (Xu 2015).",
         ge=0,
         le=1000,
-        description="The weight of a penalty that makes the attention to each source position sum to 1 over all "
-        "steps (Xu 2015).",
         only_with={"model.attention": AllBut(("none",))},
     )
 
@@ -43,8 +42,8 @@ class GenerationConfig(Experiment):
     metric_input = "texts"
     answer: ClassVar[str]
 
-    train: GenerationTrain = key(description="Training.")
-    decode: Decode = key(description="Decoding: how text is generated.")
+    train: GenerationTrain = key(..., "Training.")
+    decode: Decode = key(..., "Decoding: how text is generated.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

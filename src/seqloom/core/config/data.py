@@ -72,46 +72,32 @@ WITH_LEARNED_TOKENS = {"data.tokenizer": AllBut(("byte",))}
 class DataSection(Section):
     """The keys of every task: files or an embedded corpus, and how they are split."""
 
-    train: Files = key((), description="Training files; patterns such as 'parts/*.txt' are expanded.")
+    train: Files = key((), "Training files; patterns such as 'parts/*.txt' are expanded.")
     valid: Files = key(
-        (), description="Validation files, used to select the best checkpoint; default: a share of the training files."
+        (), "Validation files, used to select the best checkpoint; default: a share of the training files."
     )
-    test: Files = key((), description="Test files: the selected model is evaluated on them once, at the end.")
-    corpus: str | None = key(None, description="A built-in corpus to use instead of files (`seqloom list corpora`).")
+    test: Files = key((), "Test files: the selected model is evaluated on them once, at the end.")
+    corpus: str | None = key(None, "A built-in corpus to use instead of files (`seqloom list corpora`).")
     corpus_length: int | None = key(
-        None,
-        ge=1,
-        le=100_000,
-        description="The maximum length of an example in the built-in corpus.",
-        only_with=WITHOUT_FILES,
+        None, "The maximum length of an example in the built-in corpus.", ge=1, le=100_000, only_with=WITHOUT_FILES
     )
     examples: int | None = key(
-        None,
-        ge=10,
-        le=10_000_000,
-        description="The number of examples in the built-in corpus.",
-        only_with=WITHOUT_FILES,
+        None, "The number of examples in the built-in corpus.", ge=10, le=10_000_000, only_with=WITHOUT_FILES
     )
-    seed: int = key(
-        1,
-        ge=0,
-        lt=2**63,
-        description="The random seed of the splits and of the built-in corpus.",
-    )
-    format: str = key("auto", of_file=True, description="The format of the files; `auto` detects it from their names.")
+    seed: int = key(1, "The random seed of the splits and of the built-in corpus.", ge=0, lt=2**63)
+    format: str = key("auto", "The format of the files; `auto` detects it from their names.", of_file=True)
     valid_share: float = key(
         0.1,
+        "The share of the training files used for validation if `valid` is not set; default for your files: 0.1.",
         gt=0,
         lt=1,
-        description="The share of the training files used for validation if `valid` is not set; default for your "
-        "files: 0.1.",
         only_with={"data.valid": NO_FILES},
     )
     test_share: float = key(
         0.0,
+        "The share of the training files used for testing if `test` is not set; default for your files: 0.",
         ge=0,
         lt=1,
-        description="The share of the training files used for testing if `test` is not set; default for your files: 0.",
         only_with={"data.test": NO_FILES},
     )
 
@@ -120,18 +106,13 @@ class RowData(DataSection):
     """The keys of tasks whose examples are rows: texts, sentences, pairs."""
 
     on_bad_line: Literal["refuse", "skip"] = key(
-        "refuse",
-        of_file=True,
-        description="What to do with a line that can't be read: stop with an error, or skip and count it.",
+        "refuse", "What to do with a line that can't be read: stop with an error, or skip and count it.", of_file=True
     )
     max_length: int | None = key(
-        None, ge=1, le=1_000_000, description="The maximum number of tokens of an example; longer ones are truncated."
+        None, "The maximum number of tokens of an example; longer ones are truncated.", ge=1, le=1_000_000
     )
     max_characters: int = key(
-        1_000_000,
-        of_file=True,
-        ge=1,
-        description="The maximum number of characters of a text; a longer one is an error.",
+        1_000_000, "The maximum number of characters of a text; a longer one is an error.", of_file=True, ge=1
     )
 
 
@@ -139,30 +120,26 @@ class VocabularyData(Section):
     """The keys of tasks that count words."""
 
     vocabulary_size: int | None = key(
-        None,
-        ge=8,
-        le=1_000_000,
-        description="The maximum size of the vocabulary.",
-        only_with=WITH_LEARNED_TOKENS,
+        None, "The maximum size of the vocabulary.", ge=8, le=1_000_000, only_with=WITH_LEARNED_TOKENS
     )
     min_count: int = key(
         1,
+        "Words or characters that occur less often than this are out of vocabulary.",
         ge=1,
         le=1_000_000,
-        description="Words or characters that occur less often than this are out of vocabulary.",
         only_with=WITH_LEARNED_TOKENS,
     )
-    lowercase: bool = key(False, description="Whether to convert text to lowercase.")
+    lowercase: bool = key(False, "Whether to convert text to lowercase.")
 
 
 class TokenizedData(VocabularyData):
     """The keys of tasks with a tokenizer."""
 
-    tokenizer: names.Tokenizer | None = key(None, description="The tokenizer.")
+    tokenizer: names.Tokenizer | None = key(None, "The tokenizer.")
     sample: int | None = key(
         None,
+        "The maximum number of characters of training data that the tokenizer learns from.",
         ge=1000,
-        description="The maximum number of characters of training data that the tokenizer learns from.",
         only_with=WITH_LEARNED_TOKENS,
     )
 
@@ -172,7 +149,7 @@ class TaggedColumn(RowData):
 
     tag: str | None = key(
         None,
-        description="The column of the tag in CoNLL files: upos, xpos, deprel, or its number, counted from 1.",
+        "The column of the tag in CoNLL files: upos, xpos, deprel, or its number, counted from 1.",
         of_file=True,
-        numbers_are_text=True,
+        coerce_numbers_to_str=True,
     )

@@ -14,58 +14,45 @@ class DecodeSection(Section):
 
     temperature: float = key(
         0.8,
+        "The sampling temperature: below 1 is less random, above 1 is more random, 0 takes the most probable token.",
         ge=0,
         le=10,
-        description="The sampling temperature: below 1 is less random, above 1 is more random, 0 takes the most "
-        "probable token.",
     )
     top_k: int | None = key(
-        None,
-        ge=1,
-        description="Sample only from this many most probable tokens.",
-        only_with=WITHOUT_BEAM,
-        instead=SAMPLE,
+        None, "Sample only from this many most probable tokens.", ge=1, only_with=WITHOUT_BEAM, instead=SAMPLE
     )
     top_p: float | None = key(
         None,
+        "Sample only from the most probable tokens whose probabilities sum to this (after top_k).",
         gt=0,
         le=1,
-        description="Sample only from the most probable tokens whose probabilities sum to this (after top_k).",
         only_with=WITHOUT_BEAM,
         instead=SAMPLE,
     )
     min_p: float | None = key(
         None,
+        "Sample only from tokens with at least this share of the highest probability (after top_k and top_p).",
         gt=0,
         lt=1,
-        description="Sample only from tokens with at least this share of the highest probability (after top_k and "
-        "top_p).",
         only_with=WITHOUT_BEAM,
         instead=SAMPLE,
     )
-    beam_size: int = key(
-        1, ge=1, le=256, description="The number of hypotheses in beam search; 1 is greedy search, or sampling."
-    )
+    beam_size: int = key(1, "The number of hypotheses in beam search; 1 is greedy search, or sampling.", ge=1, le=256)
     length_penalty: float = key(
-        1.0,
-        ge=0,
-        le=10,
-        description="Beam search ranks texts by log p / length to this power; 0 ranks them by log p.",
+        1.0, "Beam search ranks texts by log p / length to this power; 0 ranks them by log p.", ge=0, le=10
     )
-    min_length: int = key(0, ge=0, le=100_000, description="The minimum number of tokens to generate.")
-    no_repeat_ngram: int = key(
-        0, ge=0, le=100, description="Generate no sequence of this many tokens twice; 0 allows repetition."
-    )
-    max_length: int = key(400, ge=1, le=100_000, description="The maximum number of tokens to generate.")
+    min_length: int = key(0, "The minimum number of tokens to generate.", ge=0, le=100_000)
+    no_repeat_ngram: int = key(0, "Generate no sequence of this many tokens twice; 0 allows repetition.", ge=0, le=100)
+    max_length: int = key(400, "The maximum number of tokens to generate.", ge=1, le=100_000)
     seed: int | None = key(
         None,
+        "The random seed of sampling; default: a new one each time.",
         ge=0,
         lt=2**63,
-        description="The random seed of sampling; default: a new one each time.",
         only_with=WITHOUT_BEAM,
         instead=SAMPLE,
     )
-    prompt: str = key("", description="The text to continue.")
+    prompt: str = key("", "The text to continue.")
 
     @property
     def answers(self) -> int:
@@ -91,8 +78,8 @@ class DecodeSection(Section):
 class Decode(DecodeSection):
     """The keys of tasks that answer about a source, with one text or several."""
 
-    n_best: int = key(1, ge=1, le=256, description="The number of texts to return, the best first.")
-    prompt: str = key("", description="The text that every output begins with.")
+    n_best: int = key(1, "The number of texts to return, the best first.", ge=1, le=256)
+    prompt: str = key("", "The text that every output begins with.")
 
     @property
     def answers(self) -> int:

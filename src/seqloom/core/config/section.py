@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, Union, Unpack, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, model_validator
 from pydantic.fields import FieldInfo
@@ -46,35 +46,30 @@ class KeyInfo:
 DEFAULT_INFO = KeyInfo()
 
 
+class Limits(TypedDict, total=False):
+    """Limits of a key's value, by their names in pydantic."""
+
+    ge: float
+    gt: float
+    le: float
+    lt: float
+    min_length: int
+    max_length: int
+    coerce_numbers_to_str: bool
+
+
 def key(
-    default: object = ...,
-    *,
+    default: object,
     description: str,
+    *,
     only_with: Mapping[str, Condition] | None = None,
     instead: str = DEFAULT_INFO.instead,
     of_file: bool = False,
-    ge: float | None = None,
-    gt: float | None = None,
-    le: float | None = None,
-    lt: float | None = None,
-    min_length: int | None = None,
-    max_length: int | None = None,
-    numbers_are_text: bool | None = None,
+    **limits: Unpack[Limits],
 ) -> Any:
-    """A key of a section, required if it has no default. Its description is its help and its comment in TOML."""
+    """A key of a section, required if its default is `...`. Its description is its help and its comment in TOML."""
     extra: Any = {"key": KeyInfo(only_with or {}, instead, of_file)}
-    return Field(
-        default,
-        description=description,
-        json_schema_extra=extra,
-        ge=ge,
-        gt=gt,
-        le=le,
-        lt=lt,
-        min_length=min_length,
-        max_length=max_length,
-        coerce_numbers_to_str=numbers_are_text,
-    )
+    return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
 def info_of(of: FieldInfo) -> KeyInfo:

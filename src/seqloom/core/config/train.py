@@ -43,128 +43,109 @@ class Train(Section):
     that it reads may be set; with a user-defined one all of them, since it may read them.
     """
 
-    epochs: int | None = key(None, ge=1, le=1_000_000, description="The number of passes over the training data.")
+    epochs: int | None = key(None, "The number of passes over the training data.", ge=1, le=1_000_000)
     steps: int | None = key(
         None,
+        "The number of optimizer steps; if `epochs` is set too, training stops at whichever comes first.",
         ge=1,
         le=1_000_000_000,
-        description="The number of optimizer steps; if `epochs` is set too, training stops at whichever comes first.",
     )
     batch_tokens: int | None = key(
         None,
+        "The maximum number of tokens in a batch, padding included; rows of similar length are batched together.",
         ge=1,
         le=16_777_216,
-        description="The maximum number of tokens in a batch, padding included; rows of similar length are batched "
-        "together.",
     )
     batch_size: int | None = key(
-        None, ge=1, le=16_777_216, description="The number of rows in a batch; set this or `batch_tokens`."
+        None, "The number of rows in a batch; set this or `batch_tokens`.", ge=1, le=16_777_216
     )
-    optimizer: names.Optimizer = key(description="The optimizer.")
-    lr: float = key(gt=0, le=1000, description="The peak learning rate.")
+    optimizer: names.Optimizer = key(..., "The optimizer.")
+    lr: float = key(..., "The peak learning rate.", gt=0, le=1000)
     momentum: Probability = key(
-        0.9, description="The momentum coefficient (optimizers momentum, rmsprop).", only_with=WITH_MOMENTUM
+        0.9, "The momentum coefficient (optimizers momentum, rmsprop).", only_with=WITH_MOMENTUM
     )
     beta1: Probability = key(
-        0.9,
-        description="The decay rate of the running mean of the gradient (optimizers adam, adamw).",
-        only_with=WITH_ADAM,
+        0.9, "The decay rate of the running mean of the gradient (optimizers adam, adamw).", only_with=WITH_ADAM
     )
     beta2: Probability = key(
         0.999,
-        description="The decay rate of the running mean of the squared gradient (optimizers rmsprop, adam, adamw).",
+        "The decay rate of the running mean of the squared gradient (optimizers rmsprop, adam, adamw).",
         only_with=WITH_SQUARES,
     )
     epsilon: float = key(
         1e-8,
+        "Added to the denominator for numerical stability (optimizers adagrad, rmsprop, adam, adamw).",
         gt=0,
         le=1,
-        description="Added to the denominator for numerical stability (optimizers adagrad, rmsprop, adam, adamw).",
         only_with=WITH_DENOMINATOR,
     )
     l2: float = key(
         0.0,
+        "L2 regularization: this times each weight is added to its gradient (all optimizers except adamw).",
         ge=0,
         le=10,
-        description="L2 regularization: this times each weight is added to its gradient (all optimizers except adamw).",
         only_with={"train.optimizer": AllBut(("adamw",))},
         instead=f"Give {KeyName('train.weight_decay')} instead",
     )
     weight_decay: float = key(
         0.0,
+        "Weight decay of matrices, not of biases and normalization weights (optimizer adamw).",
         ge=0,
         le=10,
-        description="Weight decay of matrices, not of biases and normalization weights (optimizer adamw).",
         only_with={"train.optimizer": only(names.OPTIMIZERS, "adamw")},
         instead=f"Give {KeyName('train.l2')} instead",
     )
-    schedule: names.Schedule = key(description="The learning rate schedule after the warm-up.")
-    warmup: int = key(
-        0, ge=0, le=10_000_000, description="The number of warm-up steps, in which the learning rate rises from 0."
-    )
+    schedule: names.Schedule = key(..., "The learning rate schedule after the warm-up.")
+    warmup: int = key(0, "The number of warm-up steps, in which the learning rate rises from 0.", ge=0, le=10_000_000)
     halve_every: int = key(
         1,
-        ge=1,
-        description="Halve the learning rate after this many epochs (schedule halve), or after this many validations "
+        "Halve the learning rate after this many epochs (schedule halve), or after this many validations "
         "without a better score (plateau).",
+        ge=1,
         only_with={"train.schedule": only(names.SCHEDULES, "halve", "plateau")},
     )
     min_lr_ratio: float = key(
         0.0,
+        "The final learning rate, as a share of the peak (schedule cosine).",
         ge=0,
         le=1,
-        description="The final learning rate, as a share of the peak (schedule cosine).",
         only_with={"train.schedule": only(names.SCHEDULES, "cosine")},
     )
-    clip_norm: float | None = key(None, gt=0, description="Clip the global norm of the gradient to this value.")
-    clip_value: float | None = key(None, gt=0, description="Clip each element of the gradient to this absolute value.")
+    clip_norm: float | None = key(None, "Clip the global norm of the gradient to this value.", gt=0)
+    clip_value: float | None = key(None, "Clip each element of the gradient to this absolute value.", gt=0)
     label_smoothing: Probability = key(
         0.0,
-        description="The share of each target's probability spread over all classes in training (not with a CRF or "
+        "The share of each target's probability spread over all classes in training (not with a CRF or "
         "several labels).",
     )
     average_checkpoints: int | None = key(
         None,
+        "At the end, average the weights of this many last validations, and keep the average if it "
+        "scores better. Their checkpoints stay on disk until the run ends.",
         ge=2,
         le=100,
-        description="At the end, average the weights of this many last validations, and keep the average if it "
-        "scores better. Their checkpoints stay on disk until the run ends.",
     )
-    activation_l2: float = key(
-        0.0, ge=0, description="Activation regularization: this times the mean of y² is added to the loss."
-    )
+    activation_l2: float = key(0.0, "Activation regularization: this times the mean of y² is added to the loss.", ge=0)
     temporal_activation_l2: float = key(
-        0.0,
-        ge=0,
-        description="Temporal activation regularization: this times the mean of (y_t − y_{t−1})² is added to the loss.",
+        0.0, "Temporal activation regularization: this times the mean of (y_t − y_{t−1})² is added to the loss.", ge=0
     )
-    accumulate: int = key(
-        1, ge=1, le=100_000, description="Gradient accumulation: the number of batches per optimizer step."
-    )
+    accumulate: int = key(1, "Gradient accumulation: the number of batches per optimizer step.", ge=1, le=100_000)
     validate_every: int | None = key(
-        None, ge=1, description="The number of steps between validations; default: one validation per epoch."
+        None, "The number of steps between validations; default: one validation per epoch.", ge=1
     )
-    early_stop: int | None = key(None, ge=1, description="Stop after this many validations without a better score.")
+    early_stop: int | None = key(None, "Stop after this many validations without a better score.", ge=1)
     checkpoint_every: int | None = key(
-        None,
-        ge=1,
-        description="The number of steps between checkpoints; default: at each validation and about every minute.",
+        None, "The number of steps between checkpoints; default: at each validation and about every minute.", ge=1
     )
-    keep_checkpoints: int = key(2, ge=1, le=1000, description="The number of latest checkpoints to keep.")
-    log_every: int = key(10, ge=1, description="The number of steps between lines in metrics.jsonl.")
+    keep_checkpoints: int = key(2, "The number of latest checkpoints to keep.", ge=1, le=1000)
+    log_every: int = key(10, "The number of steps between lines in metrics.jsonl.", ge=1)
     max_skipped_steps: int = key(
-        10,
-        ge=1,
-        description="Steps with a non-finite loss or gradient are skipped; the run fails after this many in a row.",
+        10, "Steps with a non-finite loss or gradient are skipped; the run fails after this many in a row.", ge=1
     )
-    precision: names.Precision = key(
-        "float32", description="The precision of matrix products; weights stay in float32."
-    )
-    deterministic: bool = key(False, description="Whether to use deterministic operations only (on a GPU; slower).")
-    device: names.Device = key("auto", description="The device to compute on; auto uses a GPU if there is one.")
-    tensorboard: bool = key(
-        False, description="Whether to write TensorBoard files (needs `pip install seqloom[track]`)."
-    )
+    precision: names.Precision = key("float32", "The precision of matrix products; weights stay in float32.")
+    deterministic: bool = key(False, "Whether to use deterministic operations only (on a GPU; slower).")
+    device: names.Device = key("auto", "The device to compute on; auto uses a GPU if there is one.")
+    tensorboard: bool = key(False, "Whether to write TensorBoard files (needs `pip install seqloom[track]`).")
 
     def conflicts(self) -> Iterator[Problem]:
         """Keys that do not go together."""
@@ -185,5 +166,5 @@ class ComparedTrain(Train):
     """The keys of tasks that compare answers with references."""
 
     metrics: Annotated[tuple[names.Metric, ...], BeforeValidator(split_names)] = key(
-        (), description="Names of metrics to compute in addition to the task's own scores."
+        (), "Names of metrics to compute in addition to the task's own scores."
     )

@@ -56,31 +56,30 @@ class CaptionData(TokenizedData, TableData):
     source: str | None = column_key("The column of the image's path; default: detected by its name, or else the first.")
     target: str | None = column_key("The column of the caption; default: detected by its name, or else the second.")
     on_bad_image: Literal["refuse", "skip"] = key(
-        "refuse",
-        description="What to do with an image that can't be read: stop with an error, or skip and count it.",
-        of_file=True,
+        "refuse", "What to do with an image that can't be read: stop with an error, or skip and count it.", of_file=True
     )
     image_size: int = key(
-        ge=8, le=1024, description="Images are cropped to a square and resized to this many pixels per side."
+        ..., "Images are cropped to a square and resized to this many pixels per side.", ge=8, le=1024
     )
 
 
 class ImageKeys(Section):
     """How an image becomes regions."""
 
-    stem: names.ImageStem = key(
-        "grid", description="How an image is divided into regions: the grid of a CNN, or square patches."
-    )
+    stem: names.ImageStem = key("grid", "How an image is divided into regions: the grid of a CNN, or square patches.")
     stages: Annotated[int, Field(ge=1, le=8)] = key(
-        description="The number of CNN stages, each of which halves height and width (stem grid).",
+        ...,
+        "The number of CNN stages, each of which halves height and width (stem grid).",
         only_with={"model.stem": ("grid",)},
     )
     image_width: Width = key(
-        description="The number of channels of the first CNN stage; each later stage doubles it (stem grid).",
+        ...,
+        "The number of channels of the first CNN stage; each later stage doubles it (stem grid).",
         only_with={"model.stem": ("grid",)},
     )
     patch: Annotated[int, Field(ge=1, le=1024)] = key(
-        description="The side of a patch in pixels; it must divide data.image_size (stem patches).",
+        ...,
+        "The side of a patch in pixels; it must divide data.image_size (stem patches).",
         only_with={"model.stem": ("patches",)},
     )
 
@@ -106,7 +105,7 @@ class Config(GenerationConfig):
     sized: ClassVar[tuple[str, ...]] = ("stages", "image_width", "patch")
     scores = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
-    data: CaptionData = key(description="Files, splits and tokenization.")
+    data: CaptionData = key(..., "Files, splits and tokenization.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

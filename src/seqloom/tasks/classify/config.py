@@ -46,11 +46,11 @@ class ClassifyData(TokenizedData, TableData):
     """Texts and labels in, tokens out."""
 
     tokenizer: names.Tokenizer | None = key(
-        None, description="The tokenizer; default: word, or character if most texts are a single word."
+        None, "The tokenizer; default: word, or character if most texts are a single word."
     )
     languages: Languages = key(
         FAMILIAR,
-        description="The languages of the corpus `numbers`, as num2words codes: en,fr,de; or all.",
+        "The languages of the corpus `numbers`, as num2words codes: en,fr,de; or all.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
     text: str | None = column_key("The column of the text: its name, or its number, counted from 1; default: guessed.")
@@ -59,25 +59,24 @@ class ClassifyData(TokenizedData, TableData):
     )
     label_separator: str | None = key(
         None,
-        description="The separator between the labels of a row with several labels, such as '|'.",
+        "The separator between the labels of a row with several labels, such as '|'.",
         only_with={"data.format": table_formats},
         of_file=True,
         min_length=1,
         max_length=8,
     )
     on_rare_label: Literal["refuse", "skip", "keep"] = key(
-        "refuse",
-        description="What to do with a label that has a single example: stop with an error, skip it, or keep it.",
+        "refuse", "What to do with a label that has a single example: stop with an error, skip it, or keep it."
     )
 
 
 class ClassifyModel(Section):
     """Keys of the model of every family."""
 
-    pool: names.Pool = key("mean", description="How the vectors of all positions are pooled into one.")
+    pool: names.Pool = key("mean", "How the vectors of all positions are pooled into one.")
     head: names.Head = key(
         "softmax",
-        description="The output layer and its loss (not with several labels).",
+        "The output layer and its loss (not with several labels).",
         only_with={"data.label_separator": (None,)},
     )
 
@@ -86,12 +85,11 @@ class ClassifyTrain(ComparedTrain):
     """Keys of training."""
 
     loss_at: Literal["every", "last"] = key(
-        "last", description="Whether the loss is computed at every token of a row, or only at the last."
+        "last", "Whether the loss is computed at every token of a row, or only at the last."
     )
     label_smoothing: Probability = key(
         0.1,
-        description="The share of each target's probability spread over all classes in training (not with several "
-        "labels).",
+        "The share of each target's probability spread over all classes in training (not with several labels).",
         only_with={"data.label_separator": (None,)},
     )
 
@@ -114,8 +112,8 @@ class Config(Experiment):
     scores = ("accuracy", "exact_match", "micro_f1", "macro_f1", "loss")
     metric_input = "labels"
 
-    data: ClassifyData = key(description="Files, splits and tokenization.")
-    train: ClassifyTrain = key(description="Training.")
+    data: ClassifyData = key(..., "Files, splits and tokenization.")
+    train: ClassifyTrain = key(..., "Training.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

@@ -32,9 +32,9 @@ DATA_SPEC = DataSpec(
 class LanguageData(TokenizedData, DataSection):
     examples: int | None = key(
         None,
+        "The number of examples in the built-in corpus; for `python`, the number of characters.",
         ge=10,
         le=10_000_000,
-        description="The number of examples in the built-in corpus; for `python`, the number of characters.",
         only_with={"data.train": NO_FILES},
     )
 
@@ -42,39 +42,35 @@ class LanguageData(TokenizedData, DataSection):
 class LanguageModel(Section):
     """Keys of the model of every family."""
 
-    tied: bool = key(False, description="Whether the output layer shares its weights with the embedding.")
-    head: names.Head = key("softmax", description="The output layer and its loss.")
+    tied: bool = key(False, "Whether the output layer shares its weights with the embedding.")
+    head: names.Head = key("softmax", "The output layer and its loss.")
 
 
 class LanguageTrain(Train):
     """Keys of training: how a text is read in chunks."""
 
-    batch_size: int | None = key(
-        None, ge=1, le=16_777_216, description="The number of text streams in a batch, read in parallel."
-    )
+    batch_size: int | None = key(None, "The number of text streams in a batch, read in parallel.", ge=1, le=16_777_216)
     batch_tokens: int | None = key(
         None,
+        "The number of tokens in a batch, `batch_size` times `bptt`; set this or `batch_size`.",
         ge=1,
         le=16_777_216,
-        description="The number of tokens in a batch, `batch_size` times `bptt`; set this or `batch_size`.",
     )
     bptt: int = key(
-        ge=1,
-        le=1_000_000,
-        description="The number of tokens through which the gradient is backpropagated (truncated BPTT).",
+        ..., "The number of tokens through which the gradient is backpropagated (truncated BPTT).", ge=1, le=1_000_000
     )
     bptt_random: bool = key(
         False,
-        description="Whether that number varies randomly around `bptt` from batch to batch; needs `carry_state`.",
+        "Whether that number varies randomly around `bptt` from batch to batch; needs `carry_state`.",
         only_with={"train.carry_state": (True,)},
     )
     carry_state: bool = key(
-        description="Whether the state is carried from one batch to the next; otherwise it is reset at each batch."
+        ..., "Whether the state is carried from one batch to the next; otherwise it is reset at each batch."
     )
     loss_at: Literal["every", "last"] = key(
-        "every", description="Whether the loss is computed at every token of a row, or only at the last."
+        "every", "Whether the loss is computed at every token of a row, or only at the last."
     )
-    samples: int = key(1, ge=0, le=20, description="The number of sample texts to generate at each validation.")
+    samples: int = key(1, "The number of sample texts to generate at each validation.", ge=0, le=20)
 
     @property
     def streams(self) -> int:
@@ -99,9 +95,9 @@ class Config(Experiment):
     renamed: ClassVar[Mapping[str, str]] = {"train.batch": "train.batch_size"}
     use = Use.GENERATE
 
-    data: LanguageData = key(description="Files, splits and tokenization.")
-    train: LanguageTrain = key(description="Training.")
-    decode: DecodeSection = key(description="Decoding: how text is generated.")
+    data: LanguageData = key(..., "Files, splits and tokenization.")
+    train: LanguageTrain = key(..., "Training.")
+    decode: DecodeSection = key(..., "Decoding: how text is generated.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

@@ -38,17 +38,14 @@ class TagData(VocabularyData, TaggedColumn):
 class TagModel(Section):
     """Keys of the model of every family."""
 
-    crf: bool = key(False, description="Whether a CRF predicts the tags of a sentence jointly, instead of one by one.")
-    head: names.Head = key(
-        "softmax",
-        description="The output layer of each word, and its loss.",
-        only_with={"model.crf": (False,)},
-    )
+    crf: bool = key(False, "Whether a CRF predicts the tags of a sentence jointly, instead of one by one.")
+    head: names.Head = key("softmax", "The output layer of each word, and its loss.", only_with={"model.crf": (False,)})
     characters: Literal["none", names.CharacterEncoder] = key(
-        "lstm", description="The encoder of the characters of each word, used in addition to its embedding."
+        "lstm", "The encoder of the characters of each word, used in addition to its embedding."
     )
     character_width: Width = key(
-        description="The size of the vector computed from a word's characters.",
+        ...,
+        "The size of the vector computed from a word's characters.",
         only_with={"model.characters": AllBut(("none",))},
     )
 
@@ -58,7 +55,7 @@ class TagTrain(ComparedTrain):
 
     label_smoothing: Probability = key(
         0.0,
-        description="The share of each target's probability spread over all classes in training (not with a CRF).",
+        "The share of each target's probability spread over all classes in training (not with a CRF).",
         only_with={"model.crf": (False,)},
     )
 
@@ -86,8 +83,8 @@ class Config(Experiment):
     )
     metric_input = "tags"
 
-    data: TagData = key(description="Files, splits and tokenization.")
-    train: TagTrain = key(description="Training.")
+    data: TagData = key(..., "Files, splits and tokenization.")
+    train: TagTrain = key(..., "Training.")
 
     @classmethod
     def model_keys(cls, family: type[Family]) -> tuple[type[Section], ...]:

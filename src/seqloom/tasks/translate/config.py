@@ -42,27 +42,23 @@ class TranslateData(TokenizedData, TableData):
 
     source_language: Language = key(
         "en",
-        description="The source language of the corpus `numbers`, as a num2words code.",
+        "The source language of the corpus `numbers`, as a num2words code.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
     target_language: Language = key(
         "fr",
-        description="The target language of the corpus `numbers`, as a num2words code.",
+        "The target language of the corpus `numbers`, as a num2words code.",
         only_with={"data.train": NO_FILES, "data.corpus": (None, "numbers")},
     )
     source: str | None = column_key("The column of the source text; default: detected by its name, or else the first.")
     target: str | None = column_key("The column of the target text; default: detected by its name, or else the second.")
     max_ratio: float = key(
-        9.0,
-        ge=1,
-        description="Report pairs in which one side has more than this many times the tokens of the other.",
+        9.0, "Report pairs in which one side has more than this many times the tokens of the other.", ge=1
     )
     on_ratio: Literal["keep", "drop"] = key(
-        "keep", description="Whether to keep or drop such pairs in the training split; valid and test keep them."
+        "keep", "Whether to keep or drop such pairs in the training split; valid and test keep them."
     )
-    shared_vocabulary: bool = key(
-        True, description="Whether both sides share one vocabulary, learned from both together."
-    )
+    shared_vocabulary: bool = key(True, "Whether both sides share one vocabulary, learned from both together.")
 
 
 class Config(GenerationConfig):
@@ -82,7 +78,7 @@ class Config(GenerationConfig):
     architecture = "gru"
     scores = ("bleu", "chrf", "exact_match", "loss", "perplexity", "token_accuracy")
 
-    data: TranslateData = key(description="Files, splits and tokenization.")
+    data: TranslateData = key(..., "Files, splits and tokenization.")
 
     @classmethod
     def data_defaults(cls, family: type[Family], size: str, explicit: Values) -> Values:
