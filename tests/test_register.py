@@ -17,12 +17,12 @@ from seqloom.cli.main import main
 from seqloom.core import names
 from seqloom.core.config.section import Values, key
 from seqloom.core.problem import ArgumentError, ConfigError, PartError, PartWarning, RunError
-from seqloom.kernels.linear import Linear
 from seqloom.models.family import Family
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn import GRU, Bidirectional, Cell, Layer, LayerNorm, Recurrent, Score
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS, LinearRNN
+from seqloom.nn.dense import Linear
 from seqloom.nn.heads import ClassHead, Loss, PerToken
 from seqloom.nn.heads.head import check_class_target, count_steps, pad_predictions
 from seqloom.nn.heads.per_token import HEADS

@@ -342,5 +342,5 @@ def test_recurrent_weights_start_by_their_own_scheme() -> None:
 def test_a_family_says_how_wide_its_output_is(arch: str, more: dict[str, int]) -> None:
     family = part("language", arch, **more)
     assert family.build(family.dim, causal=True).output_size == family.output_width
-    if family.output_is_hidden:  # whatever is joined to its input
+    if family.output_has_hidden_width:  # whatever is joined to its input
         assert family.build(family.dim + 5, causal=True).output_size == family.hidden_width

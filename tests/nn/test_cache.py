@@ -86,8 +86,7 @@ def test_each_row_writes_at_its_own_position():
 
 @torch.no_grad()
 @given(
-    pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6),
-    grouped=st.booleans(),
+    pieces=st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1, max_size=6), grouped=st.booleans()
 )
 def test_ragged_rows_in_place(pieces, grouped):
     """As the conformance suite asks, but without gradients, where storage is shared from step to step."""

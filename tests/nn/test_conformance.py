@@ -11,13 +11,7 @@ from seqloom.core.problem import PartError
 from seqloom.nn import GRU, Cell, Recurrent
 from seqloom.nn.activations import ACTIVATIONS, activation
 from seqloom.nn.cells import CELLS
-from seqloom.nn.conformance import (
-    Violation,
-    check_activation,
-    check_head,
-    check_layer,
-    check_score,
-)
+from seqloom.nn.conformance import Violation, check_activation, check_head, check_layer, check_score
 from seqloom.nn.heads import CRF, Loss, PerToken
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.normalization import NORMS

@@ -35,11 +35,7 @@ def weights_of(layer, x, lengths=None, state=None):
 # Masks -----------------------------------------------------------------------------------------------------------
 
 
-@given(
-    time=st.integers(1, 7),
-    earlier=st.integers(0, 5),
-    window=st.one_of(st.none(), st.integers(1, 9)),
-)
+@given(time=st.integers(1, 7), earlier=st.integers(0, 5), window=st.one_of(st.none(), st.integers(1, 9)))
 def test_a_causal_step_sees_itself_and_those_before_within_the_window(time, earlier, window):
     layer = causal(window=window)
     state = layer(random(1, earlier, 8))[1] if earlier else None
@@ -236,10 +232,7 @@ def test_what_is_not_causal_carries_nothing():
         ),
         (lambda: SelfAttention(8, heads=0), r"SelfAttention: heads is 0; expected a whole number, at least 1"),
         (lambda: SelfAttention(8, 4, kv_heads=3), r"SelfAttention: kv_heads is 3; expected a divisor of heads, 4"),
-        (
-            lambda: SelfAttention(8, 4, kv_heads=-2),
-            r"SelfAttention: kv_heads is -2; expected a whole number, at least",
-        ),
+        (lambda: SelfAttention(8, 4, kv_heads=-2), r"SelfAttention: kv_heads is -2; expected a whole number, at least"),
         (lambda: CrossAttention(8, 6, 4, kv_heads=0), r"CrossAttention: kv_heads is 0; expected a whole number, at"),
         (lambda: SelfAttention(8, 4, head_size=0), r"SelfAttention: head_size is 0; expected a whole number, at least"),
         (
@@ -251,10 +244,7 @@ def test_what_is_not_causal_carries_nothing():
             lambda: SelfAttention(8, 4, score="cosine", rotary=Rotary(2)),
             r"SelfAttention: rotary has the score Cosine with it; expected dot or scaled-dot, the scores that it",
         ),
-        (
-            lambda: SelfAttention(8, 4, rotary=Rotary(4)),
-            r"SelfAttention: rotary has size 4; expected 2, a head's size",
-        ),
+        (lambda: SelfAttention(8, 4, rotary=Rotary(4)), r"SelfAttention: rotary has size 4; expected 2, a head's size"),
         (lambda: Rotary(5), r"Rotary: size is 5; expected an even number, since features turn in pairs"),
         (
             lambda: SelfAttention(8, 4, score=Bilinear(2, 2, heads=3)),

@@ -87,10 +87,3 @@ def is_packable(weight: Tensor) -> bool:
         and not weight.is_inference()
         and torch.backends.mkldnn.is_available()
     )
-
-
-class Linear(nn.Linear):
-    """`nn.Linear` with the product of `linear`."""
-
-    def forward(self, x: Float[Tensor, "*batch in"]) -> Float[Tensor, "*batch out"]:
-        return linear(x, self.weight, self.bias)

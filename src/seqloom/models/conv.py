@@ -49,7 +49,7 @@ class Convolutional(Family):
             yield NOT_FOR_CONVOLUTIONS
 
     @property
-    def output_follows_input(self) -> bool:
+    def output_has_input_width(self) -> bool:
         return True
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":

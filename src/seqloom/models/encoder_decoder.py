@@ -134,12 +134,12 @@ def attention_conflicts(section: Family, own: AttentionDecoderKeys) -> Iterator[
     if own.tied and own.combine != "tanh":
         message = f"{KeyName('model.tied')} needs an output as wide as a token embedding, which {combine_tanh} gives"
         yield conflict("model.tied", message)
-    known_width = section.has_initial_state and section.output_is_hidden
+    known_width = section.has_initial_state and section.output_has_hidden_width
     if own.input_feeding and own.combine == "concatenation" and not known_width:
         message = f"{KeyName('model.input_feeding')} here needs an output of a known width, which {combine_tanh} gives"
         yield conflict("model.input_feeding", message)
     input_is_state = own.attend == "after" and not own.input_feeding
-    keeps_width = section.output_is_hidden or (section.output_follows_input and input_is_state)
+    keeps_width = section.output_has_hidden_width or (section.output_has_input_width and input_is_state)
     if own.attention in names.SAME_WIDTH and not keeps_width:
         message = f"{KeyName('model.attention', own.attention)} compares vectors of equal size"
         others = "which this decoder does not have; additive, bilinear and low-rank take any"

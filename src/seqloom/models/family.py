@@ -79,7 +79,7 @@ class Family(Section):
     has_initial_state: whether it has an initial state, which a source may set
     cross_attends: whether its decoder has attention to the source; other decoders are given it
     default_max_length: of the examples in a batch
-    bounded_itself: whether `max_length` bounds its layers, and not only the positions added to their input
+    layers_have_max_length: whether `max_length` bounds its layers, and not only the positions added to their input
     """
 
     sizes: ClassVar[Mapping[str, Values]] = {}
@@ -88,7 +88,7 @@ class Family(Section):
     has_initial_state: ClassVar[bool] = False
     cross_attends: ClassVar[bool] = False
     default_max_length: ClassVar[int] = 512
-    bounded_itself: ClassVar[bool] = False
+    layers_have_max_length: ClassVar[bool] = False
 
     arch: Annotated[str, OneOf(ARCHITECTURES.names)] = key(..., "The architecture (`seqloom list models`).")
     size: names.Size = key(
@@ -165,12 +165,12 @@ class Family(Section):
         return limit if isinstance(limit, int) else None
 
     @property
-    def output_is_hidden(self) -> bool:
+    def output_has_hidden_width(self) -> bool:
         """Whether the output has `hidden_width`, whatever the width of the input."""
         return False
 
     @property
-    def output_follows_input(self) -> bool:
+    def output_has_input_width(self) -> bool:
         """Whether the output is as wide as the input, which is `hidden_width` if no context joins it."""
         return False
 

@@ -46,11 +46,11 @@ class Custom(Family):
         return self.hidden_width
 
     @property
-    def output_is_hidden(self) -> bool:
+    def output_has_hidden_width(self) -> bool:
         return self.output_width_over(self.dim) == self.output_width_over(2 * self.dim)
 
     @property
-    def output_follows_input(self) -> bool:
+    def output_has_input_width(self) -> bool:
         return all(self.output_width_over(width) == width for width in (self.dim, 2 * self.dim))
 
     def output_width_over(self, width: int) -> int:
@@ -85,7 +85,7 @@ class Unnamed(Custom):
 
     @property
     def title(self) -> str:
-        return name_of(type(self).builder)
+        return builder_name(type(self).builder)
 
     def describe(self) -> str:
         return f"{self.title}, {self.describe_size()}"
@@ -133,7 +133,7 @@ def builder_of(section: Family) -> Build | None:
     return type(section).builder if isinstance(section, Unnamed) else None
 
 
-def name_of(build: Build) -> str:
+def builder_name(build: Build) -> str:
     return str(getattr(build, "__qualname__", type(build).__qualname__))
 
 
@@ -159,7 +159,7 @@ def as_build(build: object) -> Build:
             inspect.signature(build).bind(32, causal=True)
             return build
         except (TypeError, ValueError) as error:
-            message = f"{name_of(build)} can't be called as build(input_size, causal=True): {error}"
+            message = f"{builder_name(build)} can't be called as build(input_size, causal=True): {error}"
             advice, code = "Give it these two parameters", "part-signature"
     raise PartError(message, advice, location=location_of(build), code=code)
 
@@ -194,7 +194,7 @@ def build_layer(build: Build, width: int, *, causal: bool) -> "Layer":
     """Call the function, and check what it returns."""
     from seqloom.nn.layer import Layer
 
-    location, call = location_of(build), f"{name_of(build)}({width}, causal={causal})"
+    location, call = location_of(build), f"{builder_name(build)}({width}, causal={causal})"
     try:
         layer: object = build(width, causal=causal)
     except Exception as error:

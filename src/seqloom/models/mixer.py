@@ -22,7 +22,7 @@ class Mixer(Family):
     }
     generates: ClassVar[bool] = False
     default_max_length: ClassVar[int] = 128
-    bounded_itself: ClassVar[bool] = True
+    layers_have_max_length: ClassVar[bool] = True
 
     max_length: int = key(..., "The maximum length of a text in tokens.", ge=1, le=16_384)
     token_hidden: Width = key(..., "The hidden size of the MLP over positions.")

@@ -91,7 +91,7 @@ class Recurrent(Family):
         return self.hidden
 
     @property
-    def output_is_hidden(self) -> bool:
+    def output_has_hidden_width(self) -> bool:
         return self.connection != "dense"
 
     @property

@@ -27,14 +27,14 @@ class Window(Family):
 
     @property
     def output_width(self) -> int:
-        return self.hidden if self.output_is_hidden else self.dim * self.window + self.hidden
+        return self.hidden if self.output_has_hidden_width else self.dim * self.window + self.hidden
 
     @property
     def hidden_width(self) -> int:
         return self.hidden
 
     @property
-    def output_is_hidden(self) -> bool:
+    def output_has_hidden_width(self) -> bool:
         return not (self.direct and self.depth == 1)
 
     def build(self, input_size: int, *, causal: bool) -> "Layer":

@@ -13,10 +13,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, MissingMemory
-from seqloom.kernels.linear import Linear
 from seqloom.kernels.masks import last_step
 from seqloom.nn.bridges import Bridge
 from seqloom.nn.decoder_context import Context
+from seqloom.nn.dense import Linear
 from seqloom.nn.dropout import DropoutBase
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.record import scope

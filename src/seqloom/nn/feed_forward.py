@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from seqloom.kernels.linear import Linear
 from seqloom.nn.activations import activation as build_activation
+from seqloom.nn.dense import Linear
 from seqloom.nn.layer import Pointwise, Vectors
 from seqloom.nn.validation import check_count, check_probability
 

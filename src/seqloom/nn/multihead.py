@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, MissingMemory
 from seqloom.kernels.attention import pad_features
-from seqloom.kernels.linear import Linear
 from seqloom.kernels.masks import all_equal, sequence_mask
 from seqloom.nn.attention import Attention
+from seqloom.nn.dense import Linear
 from seqloom.nn.layer import Layer, Shapes, Traits
 from seqloom.nn.positions import Rotary, rotate
 from seqloom.nn.record import recording, scope

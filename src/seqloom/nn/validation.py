@@ -27,7 +27,7 @@ def check_sequence(where: str, x: Tensor, width: int, weight: Tensor | None, arg
     if not x.is_floating_point():
         expected = "real values; give tokens to a stem, such as TokenEmbedding"
         raise ArgumentError(where, argument, f"type {x.dtype}", expected)
-    check_device(where, argument, x, weight)
+    check_same_device(where, argument, x, weight)
     check_precision(where, argument, x, weight)
 
 
@@ -39,7 +39,7 @@ def check_tokens(where: str, tokens: Tensor, lengths: Tensor | None, vocabulary:
         raise ArgumentError(where, "tokens", f"type {tokens.dtype}", "whole numbers, torch.int64 or torch.int32")
     if tokens.dim() != 2:
         raise ArgumentError(where, "tokens", f"shape {list(tokens.shape)}", "two dimensions, [batch, time]")
-    check_device(where, "tokens", tokens, weight)
+    check_same_device(where, "tokens", tokens, weight)
     if lengths is not None:
         rows, time = tokens.shape
         tokens = mask_padding(tokens, check_lengths(where, lengths, rows, time, tokens.device))
@@ -117,7 +117,7 @@ def matches(sizes: Sequence[int], shape: Sequence[int | None]) -> bool:
     return len(sizes) == len(shape) and all(want in (None, size) for want, size in zip(shape, sizes, strict=True))
 
 
-def check_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
+def check_same_device(where: str, argument: str, tensor: Tensor, weight: Tensor | None) -> None:
     if weight is not None and tensor.device != weight.device:
         expected = f"{weight.device}, where the weights are; move it with .to({str(weight.device)!r})"
         raise ArgumentError(where, argument, str(tensor.device), expected, verb="is on")

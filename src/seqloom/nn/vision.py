@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seqloom.core.problem import ArgumentError
 from seqloom.nn.layer import Layer
 from seqloom.nn.stems import position_layer
-from seqloom.nn.validation import check_count, check_device
+from seqloom.nn.validation import check_count, check_same_device
 
 Images = Float[Tensor, "batch channels height width"]
 
@@ -50,7 +50,7 @@ class ImageStem(nn.Module, ABC):
             raise ArgumentError(where, "images", f"shape {list(images.shape)}", expected)
         if not images.is_floating_point():
             raise ArgumentError(where, "images", f"type {images.dtype}", "real values; divide bytes by 255")
-        check_device(where, "images", images, next(self.parameters()))
+        check_same_device(where, "images", images, next(self.parameters()))
         x: Tensor = self.positions(self.grid(images).flatten(2).transpose(1, 2))[0]
         return x
 

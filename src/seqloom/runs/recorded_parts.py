@@ -13,7 +13,7 @@ from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
 from seqloom.core.registry import Names
 from seqloom.core.run_format import Manifest, RecordedPart, verify
 from seqloom.data.source import DataSource
-from seqloom.models.layer_builder import Build, name_of
+from seqloom.models.layer_builder import Build, builder_name
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import task_of
 from seqloom.tasks.user_defined_parts import MODEL, kind_of, used_parts
@@ -107,7 +107,7 @@ def changed_parts(parts: Iterable[RecordedPart], folder: Path, build: Build | No
 def current_part(part: RecordedPart, build: Build | None) -> RecordedPart:
     """The part that now has this kind and name; the recorded one, if seqloom has it built in by now."""
     if part.kind == MODEL:
-        return part if build is None else record(Part(MODEL, name_of(build), Origin.of(build)))
+        return part if build is None else record(Part(MODEL, builder_name(build), Origin.of(build)))
     origins = (names.origin(part.name) for names in names_with(part))
     origin = next((origin for origin in origins if origin is not None), None)
     return part if origin is None else record(Part(part.kind, part.name, origin))

@@ -10,7 +10,7 @@ from seqloom.core.problem import ConfigError, KeyName, RunError, as_key
 from seqloom.core.run_format import EXPERIMENT, LOCAL, read_json
 from seqloom.data.cache import fingerprints
 from seqloom.data.split import SPLITS
-from seqloom.models.layer_builder import CUSTOM, Build, name_of
+from seqloom.models.layer_builder import CUSTOM, Build, builder_name
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment, read_config
 
@@ -96,7 +96,7 @@ def read_experiment(folder: Path, build: Build | None = None) -> Experiment:
     if build is not None:
         arch = model.get("arch") if isinstance(model, dict) else None
         if arch != CUSTOM:
-            function = f"{folder}: model={name_of(build)}"
+            function = f"{folder}: model={builder_name(build)}"
             message = f"{function} is only for runs whose layers were built by a function; this one is {arch!r}"
             raise RunError(message, "Leave model out", code="build-useless")
         values["model"] = {**model, "arch": build} if isinstance(model, dict) else model

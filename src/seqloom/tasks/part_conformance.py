@@ -8,7 +8,7 @@ import torch
 from seqloom.core.part import Part
 from seqloom.core.problem import PartError, SeqloomError
 from seqloom.models.family import Use
-from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, build_layer, name_of
+from seqloom.models.layer_builder import WIDTHS, Custom, Unnamed, build_layer, builder_name
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.nn.activations import ACTIVATIONS
 from seqloom.nn.cells import CELLS
@@ -54,7 +54,7 @@ def check_parts(experiment: Experiment) -> None:
                 advice += f"; or declare {violation.declare} in its traits"
             raise PartError(message, advice, location=part.origin.location, code="part-breach") from error
     if isinstance(experiment.model, Custom):
-        _ = experiment.model.output_is_hidden  # builds every layer over the output of the one below
+        _ = experiment.model.output_has_hidden_width  # builds every layer over the output of the one below
 
 
 def check_part(experiment: Experiment, part: Part) -> None:
@@ -69,7 +69,7 @@ def check_part(experiment: Experiment, part: Part) -> None:
 def directions(experiment: Experiment, name: str) -> list[bool]:
     """Whether the task builds the layers of an architecture as causal ones, or not, or both."""
     model, use = experiment.model, experiment.use
-    own = name_of(type(model).builder) if isinstance(model, Unnamed) else model.arch
+    own = builder_name(type(model).builder) if isinstance(model, Unnamed) else model.arch
     if use is not Use.DECODE:
         return [use is Use.GENERATE]
     encodes, decodes = getattr(model, "encoder", None) in (name, model.arch), own == name

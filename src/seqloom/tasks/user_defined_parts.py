@@ -12,7 +12,7 @@ from seqloom.core.problem import PartError, SeqloomError, describe_exception, is
 from seqloom.core.registry import Names, user_defined_parts
 from seqloom.data.formats import FORMATS
 from seqloom.data.source import DataSource
-from seqloom.models.layer_builder import builder_of, name_of
+from seqloom.models.layer_builder import builder_name, builder_of
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
@@ -28,7 +28,7 @@ def used_parts(experiment: Experiment, source: DataSource | None = None) -> list
     """
     parts = [part_named(registry, name) for registry, name in names_used(experiment, source)]
     if (build := builder_of(experiment.model)) is not None:
-        parts.append(Part(MODEL, name_of(build), Origin.of(build)))
+        parts.append(Part(MODEL, builder_name(build), Origin.of(build)))
     return list(dict.fromkeys(part for part in parts if part is not None))
 
 

@@ -4,12 +4,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from seqloom.nn.conversion import (
-    cross_attention_from_torch,
-    from_torch,
-    self_attention_from_torch,
-    to_torch,
-)
+from seqloom.nn.conversion import cross_attention_from_torch, from_torch, self_attention_from_torch, to_torch
 from seqloom.nn.multihead import CrossAttention, SelfAttention
 from tests.nn.conversion.helpers import (
     LENGTHS,

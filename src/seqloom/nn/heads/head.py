@@ -12,7 +12,7 @@ from seqloom.core.problem import ArgumentError
 from seqloom.kernels.masks import mask_padding, readable_without_sync, sequence_mask
 from seqloom.nn.heads.tied import TiedLinear
 from seqloom.nn.initialization import initialize, log_prior
-from seqloom.nn.validation import check_device, check_lengths, check_sequence
+from seqloom.nn.validation import check_lengths, check_same_device, check_sequence
 
 PADDING = -1  # the predicted class at padding
 
@@ -210,7 +210,7 @@ def _check_shape(location: str, target: Tensor, shape: Sequence[int], meaning: s
         raise ArgumentError(location, "target", type(target).__name__, f"a tensor {expected}", verb="is a")
     if target.shape != tuple(shape):
         raise ArgumentError(location, "target", f"shape {list(target.shape)}", expected)
-    check_device(location, "target", target, scores)
+    check_same_device(location, "target", target, scores)
 
 
 def _check_range(location: str, target: Tensor, highest: int, meaning: str) -> None:

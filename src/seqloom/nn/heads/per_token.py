@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from seqloom.core import names
 from seqloom.core.problem import ArgumentError
 from seqloom.core.registry import Registry
-from seqloom.kernels.linear import Linear
 from seqloom.kernels.masks import mask_padding
+from seqloom.nn.dense import Linear
 from seqloom.nn.heads.head import (
     PADDING,
     ClassHead,

@@ -223,7 +223,7 @@ class Caption(GenerationTask):
     def check_regions(self, location: str, regions: int) -> None:
         limit = self.max_source_length
         encoder = encoder_section(self.experiment.model, limit)
-        if encoder is not None and encoder.bounded_itself and regions > limit:
+        if encoder is not None and encoder.layers_have_max_length and regions > limit:
             message = f"{regions:,} regions, but the model reads at most {limit:,}"
             advice = f"Make the grid smaller, or train with another {KeyName('model.encoder')}, such as gru"
             raise DataError(location, message, advice, code="too-many-regions")
