@@ -15,7 +15,7 @@ from seqloom.cli.main import main
 from seqloom.core.problem import ConfigError, DataError, PartError
 from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.data.tokenizers.word import Word
-from seqloom.decoding.detokenize import detokenizer
+from seqloom.decoding.stream import Detokenizer
 from seqloom.tasks.registry import experiment
 from tests.temporary_parts import temporary_parts
 from tests.toys import blanks
@@ -49,9 +49,9 @@ def test_it_is_trained_saved_and_read() -> None:
     assert again.encode("a dog runs").tolist() == tokenizer.encode("a dog runs").tolist()
     assert again.decode(again.encode("a cat  runs").tolist()) == "a cat  runs"
     assert tokenizer.unknown_in("a mouse") == ["mouse"]
-    text_of = detokenizer(tokenizer)
+    detokenizer = Detokenizer(tokenizer)
     ids = tokenizer.encode("a cat  runs home\n").tolist()
-    assert [text_of.add(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
+    assert [detokenizer.add(token) for token in ids] == ["a", " cat", "  runs", " home", "\n"]
 
 
 @pytest.mark.parametrize("task", ["classify", "translate", "language", "caption"])

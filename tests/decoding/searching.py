@@ -1,5 +1,7 @@
 """Helpers that run `decode` on the test models and compare the results."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from seqloom.core.config.decode import Decode
@@ -27,15 +29,26 @@ def search(model: GenerativeModel, *, end: int | None = END, rows=ROWS, **option
     return decode(model, *source, prompts=prompts, end=end, options=options, **beside)
 
 
+def collect(steps: Iterable[dict[int, int]], rows: int) -> list[list[int]]:
+    """The tokens of each row that `stream` yields."""
+    texts: list[list[int]] = [[] for _ in range(rows)]
+    for step in steps:
+        for row, token in step.items():
+            texts[row].append(token)
+    return texts
+
+
 def with_end(hypothesis: Hypothesis) -> list[int]:
     """Its tokens, with the end."""
     return [*hypothesis.tokens, END] if hypothesis.ended else hypothesis.tokens
 
 
-def assert_same(came: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
-    assert [[with_end(each) for each in row] for row in came] == [[with_end(each) for each in row] for row in expected]
-    for row, others in zip(came, expected, strict=True):
-        assert [each.score for each in row] == pytest.approx([each.score for each in others], abs=1e-9)
+def assert_same(actual: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    actual_tokens, expected_tokens = ([list(map(with_end, row)) for row in rows] for rows in (actual, expected))
+    assert actual_tokens == expected_tokens
+    for row, expected_row in zip(actual, expected, strict=True):
+        scores = [hypothesis.score for hypothesis in expected_row]
+        assert [hypothesis.score for hypothesis in row] == pytest.approx(scores, abs=1e-9)
 
 
 def calls(model: GenerativeModel, run) -> list[tuple[int, int]]:

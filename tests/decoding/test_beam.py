@@ -37,14 +37,15 @@ def test_a_source_keeps_as_many_as_it_has_room_for() -> None:
     ]
     values = np.array([[-1.0, -2.0], [-0.5, -2.0], [-1.0, -np.inf]])
     tokens = np.array([[7, 3], [4, 1], [2, 0]])
-    found = rank_extensions(live, values, tokens, free=np.array([2, 3]), pruned=1)
-    assert [(each.row, each.token, each.kept) for each in found] == [
+    extensions = rank_extensions(live, values, tokens, free=np.array([2, 3]), pruned=1)
+    assert [(extended.row, extended.token, is_kept) for extended, is_kept in extensions] == [
         (0, 3, False),  # as good as (1, 1), and before it
         (0, 7, True),
         (1, 4, True),
         (2, 2, True),
     ]
-    assert [each.total for each in found] == [-3.0, -2.0, -1.5, -6.0]
+    assert [extended.total for extended, _ in extensions] == [-3.0, -2.0, -1.5, -6.0]
+    assert all(extended.parent is live[extended.row] and extended.steps == 1 for extended, _ in extensions)
 
 
 @pytest.mark.parametrize(("penalty", "decided"), [(0.0, True), (1.0, False)])

@@ -50,8 +50,9 @@ def test_no_shorter_than_the_least_and_no_longer_than_the_most(options) -> None:
     model = ready(before)
     with torch.no_grad():
         model.head.output.bias[END] += 3
-    lengths = [len(each.tokens) for row in search(model, min_length=3, **options) for each in row]
-    assert min(lengths) == 3
+    for min_length in (2, 3):
+        results = search(model, min_length=min_length, **options)
+        assert min(len(hypothesis.tokens) for row in results for hypothesis in row) == min_length
     for row in search(model, min_length=6, **options):
         assert [(len(each.tokens), len(each.log_probs), each.ended) for each in row] == [(6, 6, False)] * len(row)
 

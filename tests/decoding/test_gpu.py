@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from seqloom.core.config.decode import Decode
-from seqloom.decoding.decode import collect, stream
 from seqloom.decoding.hypothesis import SearchTree
+from seqloom.decoding.stream import stream
 from tests.decoding.models import every_encoder_decoder, every_model, ready, transformer_language_model
-from tests.decoding.searching import assert_same, every_kind, search
+from tests.decoding.searching import assert_same, collect, every_kind, search
 from tests.decoding.test_stream import PROMPTS, bold
 from tests.decoding.test_stream import every_model as every_language_model
 

@@ -1,17 +1,20 @@
-"""`stream`: a text depends on its seed and number only, and the cached state changes nothing."""
+"""Streaming: a text depends on its seed and number only, and the text of its tokens arrives token by token."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
-from pydantic import ValidationError
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seqloom.core.config.decode import Decode
 from seqloom.core.problem import ArgumentError
-from seqloom.decoding.decode import collect, stream
+from seqloom.data.tokenizers import TOKENIZERS, Tokenizer, train_tokenizer
 from seqloom.decoding.sampling import sample_tokens, uniform_noise
+from seqloom.decoding.stream import Detokenizer, stream
 from seqloom.nn import LSTM, LearnedPositions, Model, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.transformer import TransformerConfig, decoder
+from tests.decoding.searching import collect
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # many steps; test_search has shape checks
 
@@ -210,21 +213,50 @@ def test_other_bad_input_is_a_sentence() -> None:
         next(stream(bold(lstm), [[99]], options=OPTIONS, seed=1))
 
 
-# The config ----------------------------------------------------------------------------------------------------------
+# Detokenizer ---------------------------------------------------------------------------------------------------------
+
+TRAINING_TEXT = "I don't (really) know, she with_end: it's well-known!\n\nNaïve café, 漢字 🙂 [a, {b}].\n" * 3
 
 
-@pytest.mark.parametrize(
-    ("key", "wrong"),
-    [
-        ("temperature", -1),
-        ("temperature", 11),
-        ("top_k", 0),
-        ("top_p", 0),
-        ("top_p", 1.1),
-        ("max_length", 0),
-        ("seed", -1),
-    ],
-)
-def test_the_config_refuses(key: str, wrong: float) -> None:
-    with pytest.raises(ValidationError, match=key):
-        Decode.model_validate({key: wrong})
+def train(kind: str) -> Tokenizer:
+    return train_tokenizer(kind, [TRAINING_TEXT], vocabulary_size=300, min_count=1, lowercase=False, sample=10_000)
+
+
+ALL_TOKENIZERS = {kind: train(kind) for kind in TOKENIZERS}
+
+
+@pytest.mark.parametrize("kind", ALL_TOKENIZERS)
+@given(st.data())
+def test_the_texts_of_any_tokens_join_to_the_decoded_text(kind: str, data: st.DataObject) -> None:
+    """Also of bytes that are no UTF-8 and of punctuation in any order."""
+    tokenizer = ALL_TOKENIZERS[kind]
+    tokens = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=40))
+    detokenizer = Detokenizer(tokenizer)
+    text = "".join(detokenizer.add(token) for token in tokens)
+    whole = tokenizer.decode(tokens)
+    assert whole.startswith(text)
+    assert whole[len(text) :] in ("", "\ufffd")  # the bytes of a last character may not all have come
+
+
+@pytest.mark.parametrize("kind", ALL_TOKENIZERS)
+def test_the_texts_of_an_encoded_text_join_to_it(kind: str) -> None:
+    tokens = ALL_TOKENIZERS[kind].encode(TRAINING_TEXT).tolist()
+    detokenizer = Detokenizer(ALL_TOKENIZERS[kind])
+    text = "".join([detokenizer.add(token) for token in tokens])
+    assert text == ALL_TOKENIZERS[kind].decode(tokens)
+    assert "\ufffd" not in text
+    assert "漢" in text
+
+
+@pytest.mark.parametrize("kind", ALL_TOKENIZERS)
+def test_a_token_costs_the_same_at_any_length_of_the_text(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = train(kind)
+    decoded: list[int] = []
+    decode = tokenizer.decode
+    monkeypatch.setattr(tokenizer, "decode", lambda ids: decoded.append(len(ids)) or decode(ids))
+    detokenizer = Detokenizer(tokenizer)
+    tokens = tokenizer.encode(TRAINING_TEXT * 5).tolist()
+    for token in tokens:
+        detokenizer.add(token)
+    assert max(decoded, default=0) <= 2
+    assert sum(decoded) <= 3 * len(tokens)

@@ -10,7 +10,6 @@ ended. One beam is greedy search.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -136,24 +135,16 @@ def to_host(values: Float[Tensor, "rows k"], tokens: Integer[Tensor, "rows k"]) 
     return np.minimum(both[0], 0.0), both[1].astype(np.int64)
 
 
-class Extension(NamedTuple):
-    """The hypothesis of a row extended by one token; `kept` if it gets a beam."""
-
-    row: int
-    token: int
-    log_prob: float
-    total: float
-    kept: bool
-
-
 def rank_extensions(
     live: Sequence[PartialHypothesis],
     values: Values,
     tokens: Tokens,
     free: Integer[ndarray, " sources"],
     pruned: int,
-) -> list[Extension]:
+) -> list[tuple[PartialHypothesis, bool]]:
     """For each source the best extensions, as many as it has free beams, and the best `pruned` others.
+
+    An extension is a live hypothesis with one of its tokens added; True if it gets a beam.
 
     Of equal totals, the first hypothesis and the lowest token win, whatever the other sources of the batch. The result
     is ordered by source, hypothesis and token.
@@ -171,4 +162,10 @@ def rank_extensions(
     chosen = order[reported]
     chosen = chosen[np.lexsort((tokens.ravel()[chosen], ranks[chosen], sources[chosen]))]
     columns = (rows, tokens.ravel(), values.ravel(), totals, kept)
-    return [Extension(*fields) for fields in zip(*(column[chosen].tolist() for column in columns), strict=True)]
+    extensions = []
+    for row, token, log_prob, total, is_kept in zip(*(column[chosen].tolist() for column in columns), strict=True):
+        old = live[row]
+        new = PartialHypothesis(old.source, old.sample, old, token, log_prob, total, old.steps + 1, row=row)
+        new.tokens_read = old.tokens_read
+        extensions.append((new, is_kept))
+    return extensions

@@ -1,8 +1,7 @@
-"""Constraints on the next token: banned tokens, a minimum length, no repeated n-grams, forced tokens."""
+"""Constraints on the next token: excluded tokens, no repeated n-grams, forced tokens."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -12,48 +11,32 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 
 
-@dataclass(frozen=True)
-class Constraints:
-    """The tokens that may come next.
+def exclude_tokens(
+    logits: Float[Tensor, "rows vocabulary"],
+    excluded: Sequence[int],
+    generated: Integer[ndarray, "rows steps"] | None = None,
+    no_repeat_ngram: int = 0,
+    forced: Mapping[int, int] | None = None,
+) -> None:
+    """Set the logits of excluded tokens to −∞, in place. A row with a forced token keeps only that one.
 
-    banned: tokens that are never generated
-    end_tokens: tokens that end a hypothesis, banned before it has `min_length` others
-    no_repeat_ngram: no n-gram of this length is generated twice; 0 allows repetition
+    generated: the tokens of each row so far, of which no n-gram of length `no_repeat_ngram` may come twice
+
+    >>> logits = torch.zeros(1, 4)
+    >>> exclude_tokens(logits, [0], np.array([[1, 2, 3, 1]]), no_repeat_ngram=2)
+    >>> logits
+    tensor([[-inf, 0., -inf, 0.]])
     """
-
-    banned: tuple[int, ...] = ()
-    end_tokens: tuple[int, ...] = ()
-    min_length: int = 0
-    no_repeat_ngram: int = 0
-
-    def apply(
-        self,
-        logits: Float[Tensor, "rows vocabulary"],
-        steps: int,
-        generated: Integer[ndarray, "rows steps"] | None,
-        forced: Mapping[int, int] | None = None,
-    ) -> None:
-        """Set the logits of excluded tokens to −∞, in place. A row with a forced token keeps only that one.
-
-        steps: the number of tokens that each row has generated
-        generated: these tokens; needed only for `no_repeat_ngram`
-
-        >>> logits = torch.zeros(1, 4)
-        >>> Constraints(banned=(0,), no_repeat_ngram=2).apply(logits, 4, np.array([[1, 2, 3, 1]]))
-        >>> logits
-        tensor([[-inf, 0., -inf, 0.]])
-        """
-        forced_rows, forced_tokens = (list(forced), list(forced.values())) if forced else ([], [])
-        forced_scores = logits[forced_rows, forced_tokens] if forced else None
-        excluded = [*self.banned, *(self.end_tokens if steps < self.min_length else ())]
-        if excluded:
-            logits[:, excluded] = -math.inf
-        if self.no_repeat_ngram and generated is not None:
-            rows, tokens = repeated_ngrams(generated, self.no_repeat_ngram)
-            logits[torch.from_numpy(rows).to(logits.device), torch.from_numpy(tokens).to(logits.device)] = -math.inf
-        if forced_scores is not None:
-            logits[forced_rows] = -math.inf
-            logits[forced_rows, forced_tokens] = forced_scores
+    forced_rows, forced_tokens = (list(forced), list(forced.values())) if forced else ([], [])
+    forced_scores = logits[forced_rows, forced_tokens] if forced else None
+    if excluded:
+        logits[:, excluded] = -math.inf
+    if generated is not None:
+        rows, tokens = repeated_ngrams(generated, no_repeat_ngram)
+        logits[torch.from_numpy(rows).to(logits.device), torch.from_numpy(tokens).to(logits.device)] = -math.inf
+    if forced_scores is not None:
+        logits[forced_rows] = -math.inf
+        logits[forced_rows, forced_tokens] = forced_scores
 
 
 def repeated_ngrams(

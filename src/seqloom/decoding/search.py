@@ -11,54 +11,61 @@ from torch import Tensor
 
 from seqloom.core.config.decode import DecodeSection
 from seqloom.core.problem import ArgumentError
-from seqloom.decoding.beam import Beams, Extension, PartialHypothesis, rank_extensions, to_host, top_tokens
-from seqloom.decoding.constraints import Constraints
+from seqloom.decoding.beam import Beams, PartialHypothesis, rank_extensions, to_host, top_tokens
+from seqloom.decoding.constraints import exclude_tokens
 from seqloom.decoding.hypothesis import Candidate, Hypothesis, SearchTree, Status
 from seqloom.decoding.sampling import check_finite, sample_tokens, uniform_noise
 from seqloom.decoding.stepper import Logits, Stepper
 from seqloom.kernels.linear import PackedWeights
+from seqloom.nn.model import GenerativeModel
 
 
 class Search:
-    """The hypotheses of all sources, from one step to the next.
+    """The hypotheses of all sources, from one step to the next. The arguments are those of `decode`.
 
     With options.temperature above 0 each source has options.answers samples, otherwise options.beam_size beams.
-
-    limits: the step limit of each source, the end included
-    prefixes: for each source, tokens that its hypotheses start with
-    sample_numbers: the number of the first sample of each source; the others follow it
-    trees: the kept and pruned candidates of each source, if `trees` is true
     """
 
     def __init__(
         self,
-        stepper: Stepper,
+        model: GenerativeModel,
+        source: Shaped[Tensor, "batch *rest"] | None,
+        lengths: Int[Tensor, " batch"] | None,
+        prompts: Sequence[Sequence[int]],
         options: DecodeSection,
         *,
         end: int | None,
         seed: int,
-        limits: Sequence[int],
-        prefixes: Sequence[Sequence[int]],
-        sample_numbers: Sequence[int],
         banned: Collection[int],
-        trees: bool = False,
+        sample_numbers: Sequence[int],
+        context: int | None,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        attention: bool = False,
+        record_trees: bool = False,
     ) -> None:
-        self.stepper, self.options, self.end, self.seed = stepper, options, end, seed
-        self.prefixes, self.sample_numbers = prefixes, sample_numbers
-        end_tokens = () if end is None else (end,)
-        self.constraints = Constraints(tuple(banned), end_tokens, options.min_length, options.no_repeat_ngram)
-        self.samples = options.answers if options.temperature > 0 else 1
-        size = options.answers if options.temperature > 0 else options.beam_size
+        prefixes = [()] * len(prompts) if prefixes is None else prefixes
+        check_arguments(prompts, prefixes, sample_numbers, context, options)
+        self.source, self.lengths, self.end, self.options = source, lengths, end, options
+        self.seed, self.prefixes, self.banned, self.sample_numbers = seed, prefixes, banned, sample_numbers
+        # A language model can continue from a fresh state. With a source the prompt and all tokens but the last one
+        # have to fit into what the model can read.
+        window, limits = None, [options.max_length] * len(prompts)
+        if source is None:
+            window = min((bound for bound in (context, model.max_length) if bound is not None), default=None)
+        elif model.max_length is not None:
+            limits = [min(options.max_length, model.max_length - len(prompt) + 1) for prompt in prompts]
+        self.stepper = Stepper(model, prompts, window, attention=attention)
+        self.samples, size = (options.answers,) * 2 if options.temperature > 0 else (1, options.beam_size)
         self.beams = [Beams(size, options.answers, limit, options.length_penalty) for limit in limits]
-        self.trees = [SearchTree() for _ in limits] if trees else None
+        self.trees = [SearchTree() for _ in prompts] if record_trees else []
 
-    def steps(
-        self, source: Shaped[Tensor, "batch *rest"] | None, lengths: Int[Tensor, " batch"] | None
-    ) -> Iterator[list[PartialHypothesis]]:
+    def steps(self) -> Iterator[list[PartialHypothesis]]:
         """Read the source and the prompts, then yield after each step the hypotheses that gained a token.
 
         A hypothesis that ends at a step is not among them.
         """
+        if not self.beams:
+            return
         packed = PackedWeights.current()
         live = [
             PartialHypothesis(source, first + sample, rank=sample, row=source * self.samples + sample)
@@ -66,7 +73,7 @@ class Search:
             for sample in range(self.samples)
         ]
         with torch.no_grad(), packed:
-            logits = self.stepper.start(source, lengths, live)
+            logits = self.stepper.start(self.source, self.lengths, live)
         self._check_prefixes(logits.shape[1])
         while True:
             with torch.no_grad():
@@ -87,13 +94,18 @@ class Search:
         for row in (values[:, 0] == -np.inf).nonzero()[0]:  # every token is excluded
             self.beams[live[row].source].cut.append(live[row])
         free = np.array([beams.free for beams in self.beams])
-        pruned = 0 if self.trees is None else self.beams[0].size
+        pruned = self.beams[0].size if self.trees else 0
         extended: dict[int, list[PartialHypothesis]] = {}
-        for extension in rank_extensions(live, values, tokens, free, pruned):
-            child = self.child(live[extension.row], extension)
-            if extension.kept and child.token == self.end:
+        for child, is_kept in rank_extensions(live, values, tokens, free, pruned):
+            has_ended = child.token == self.end
+            if self.trees:
+                candidates, parent = self.trees[child.source].candidates, live[child.row].candidate
+                child.candidate = len(candidates)
+                status: Status = "pruned" if not is_kept else "ended" if has_ended else "kept"
+                candidates.append(Candidate(step, parent, child.token, child.log_prob, child.total, status))
+            if is_kept and has_ended:
                 self.beams[child.source].ended.append(child)
-            elif extension.kept:
+            elif is_kept:
                 extended.setdefault(child.source, []).append(child)
         continuing: list[PartialHypothesis] = []
         for source, hypotheses in extended.items():
@@ -109,19 +121,17 @@ class Search:
         self, live: Sequence[PartialHypothesis], logits: Logits, step: int
     ) -> tuple[Float[ndarray, "rows k"], Integer[ndarray, "rows k"]]:
         """log p and ids of the most likely next tokens of each hypothesis; when sampling, of the sampled token."""
-        log_p = logits.log_softmax(dim=1)  # the model's own, before tokens are excluded
         options = self.options
+        log_p = logits.log_softmax(dim=1)  # the model's own, before tokens are excluded
+        excluded = [*self.banned, *([self.end] if self.end is not None and step < options.min_length else [])]
         generated = (
             np.array([hypothesis.tokens() for hypothesis in live], np.int64) if options.no_repeat_ngram else None
         )
-        forced = {
-            row: self.prefixes[hypothesis.source][step]
-            for row, hypothesis in enumerate(live)
-            if step < len(self.prefixes[hypothesis.source])
-        }
-        self.constraints.apply(log_p, step, generated, forced)
+        prefixes = [self.prefixes[hypothesis.source] for hypothesis in live]
+        forced = {row: prefix[step] for row, prefix in enumerate(prefixes) if step < len(prefix)}
+        exclude_tokens(log_p, excluded, generated, options.no_repeat_ngram, forced)
         if options.temperature == 0:
-            return top_tokens(log_p, options.beam_size * (1 if self.trees is None else 2))
+            return top_tokens(log_p, options.beam_size * (2 if self.trees else 1))
         noise = uniform_noise(self.seed, [hypothesis.sample for hypothesis in live], step)
         sampled = sample_tokens(
             log_p,
@@ -134,30 +144,9 @@ class Search:
         invalid = log_p.amax(dim=1, keepdim=True).isnan()  # whichever token was sampled
         return to_host(log_p.gather(1, sampled).masked_fill(invalid, math.nan), sampled)
 
-    def child(self, parent: PartialHypothesis, extension: Extension) -> PartialHypothesis:
-        """The hypothesis extended by one token, also added to the tree."""
-        child = PartialHypothesis(
-            parent.source,
-            parent.sample,
-            parent=parent,
-            token=extension.token,
-            log_prob=extension.log_prob,
-            total=extension.total,
-            steps=parent.steps + 1,
-            row=extension.row,
-            tokens_read=parent.tokens_read,
-        )
-        if self.trees is not None:
-            ended = extension.token == self.end
-            status: Status = "pruned" if not extension.kept else "ended" if ended else "kept"
-            candidates = self.trees[parent.source].candidates
-            child.candidate = len(candidates)
-            values = (extension.token, extension.log_prob, extension.total)
-            candidates.append(Candidate(parent.steps, parent.candidate, *values, status))
-        return child
-
-    def results(self, lengths: Sequence[int | None]) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source. lengths: of the sources"""
+    def results(self) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source."""
+        lengths = [None] * len(self.beams) if self.lengths is None else self.lengths.tolist()
         return [
             [self.hypothesis(best, beams.score(best), length) for best in beams.best()]
             for beams, length in zip(self.beams, lengths, strict=True)
@@ -198,3 +187,29 @@ def keep_rows(hypotheses: Sequence[PartialHypothesis], first: int) -> list[Parti
             moved.append(hypothesis)
     others = iter(moved)
     return [hypothesis if hypothesis is not None else next(others) for hypothesis in by_row.values()]
+
+
+def check_arguments(
+    prompts: Sequence[Sequence[int]],
+    prefixes: Sequence[Sequence[int]],
+    sample_numbers: Sequence[int],
+    context: int | None,
+    options: DecodeSection,
+) -> None:
+    for i, prompt in enumerate(prompts):
+        if not len(prompt):
+            expected = "at least one: begin with the token that begins a text"
+            raise ArgumentError("decode", f"prompts[{i}]", "no tokens", expected)
+    if context is not None and context < 1:
+        raise ArgumentError("decode", "context", str(context), "at least 1", verb="is")
+    for name, values in (("prefixes", prefixes), ("sample_numbers", sample_numbers)):
+        if len(values) != len(prompts):
+            raise ArgumentError("decode", name, f"length {len(values)}", f"{len(prompts)}, one per prompt")
+    size, n_best, temperature = options.beam_size, options.answers, options.temperature
+    if size > 1 and temperature > 0:
+        actual = f"a beam of {size} and a temperature of {temperature:g}"
+        expected = "temperature 0, since a beam finds the most likely; or a beam of 1"
+        raise ArgumentError("decode", "options", actual, expected)
+    if temperature == 0 and n_best > size:
+        actual = f"n_best {n_best} and a beam of {size}"
+        raise ArgumentError("decode", "options", actual, f"n_best up to the beam: raise the beam to {n_best}")

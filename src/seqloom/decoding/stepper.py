@@ -46,7 +46,7 @@ class Stepper:
         hypotheses: Sequence[PartialHypothesis],
     ) -> Logits:
         """The scores of the first token of each hypothesis, of which each source has the same number."""
-        tokens, token_lengths = pad_rows(self.prompts, self.device)
+        tokens, token_lengths = pad_tokens(self.prompts, self.device)
         state = self.model.start(tokens if source is None else source, lengths)
         logits, self.state = self.read(tokens, state, token_lengths)
         for hypothesis in hypotheses:
@@ -99,7 +99,7 @@ class Stepper:
         rows = [[*self.prompts[hypothesis.source], *hypothesis.tokens()][-half:] for hypothesis in hypotheses]
         for hypothesis, row in zip(hypotheses, rows, strict=True):
             hypothesis.tokens_read = len(row)
-        tokens, lengths = pad_rows(rows, self.device)
+        tokens, lengths = pad_tokens(rows, self.device)
         return self.read(tokens, self.model.start(tokens), lengths)
 
     def read(
@@ -140,12 +140,12 @@ def last_step_attention(recording: Recording, lengths: Int[Tensor, " rows"] | No
     return attention
 
 
-def pad_rows(
+def pad_tokens(
     rows: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Int[Tensor, "rows time"], Int[Tensor, " rows"] | None]:
     """The rows as one tensor, and their lengths on the CPU; None if all are equal.
 
-    >>> pad_rows([[1, 2], [3]], torch.device("cpu"))
+    >>> pad_tokens([[1, 2], [3]], torch.device("cpu"))
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
     """

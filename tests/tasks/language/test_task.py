@@ -15,7 +15,7 @@ import seqloom
 from seqloom.api import start
 from seqloom.core.config.decode import Decode
 from seqloom.core.problem import UserError
-from seqloom.decoding.decode import collect, stream
+from seqloom.decoding.stream import stream
 from seqloom.tasks import scoring
 from seqloom.tasks.language.task import Language, evaluation_chunks
 from seqloom.tasks.registry import experiment
@@ -184,7 +184,8 @@ def test_the_pieces_of_a_text_are_the_text(tokenizer: str, tmp_path: Path, monke
     task, model = of_text(tmp_path, tokenizer=tokenizer, **({"vocabulary_size": 300} if tokenizer == "bpe" else {}))
     options = Decode(max_length=60, temperature=1.0)
     ids = [torch.tensor(task.prompt("A cat"))]
-    tokens = collect(stream(model, ids, seed=5, **task.decode_arguments(options)), 1)[0]
+    steps = list(stream(model, ids, seed=5, **task.decode_arguments(options)))
+    tokens = [step[0] for step in steps]
     whole = task.tokenizer.decode(tokens)
     decoded: list[int] = []
     decode = task.tokenizer.decode

@@ -21,8 +21,8 @@ from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN, VALID
 from seqloom.data.text_stream import TOKENIZER_FILE, TokenStreams, prepare_stream, prepare_test_stream
 from seqloom.data.tokenizers import Tokenizer
-from seqloom.decoding.decode import collect, decode, stream
-from seqloom.decoding.detokenize import detokenizer
+from seqloom.decoding.decode import decode
+from seqloom.decoding.stream import Detokenizer, stream
 from seqloom.nn.heads.per_token import HEADS, PerToken
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
@@ -192,9 +192,9 @@ class Language(Task[Model, Chunk]):
             yield self.search(model, prompts, options)
             return
         rows = [self.prompt(text) for text in prompts]
-        decoders = [detokenizer(self.tokenizer) for _ in rows]
+        detokenizers = [Detokenizer(self.tokenizer) for _ in rows]
         for step in stream(model, rows, seed=seed, **self.decode_arguments(options)):
-            yield {row: decoders[row].add(token) for row, token in step.items()}
+            yield {row: detokenizers[row].add(token) for row, token in step.items()}
 
     def search(self, model: Model, prompts: Sequence[str], options: DecodeSection) -> dict[int, str]:
         """The likeliest continuation of each prompt; a beam search knows it only at the end."""
@@ -226,7 +226,7 @@ class Language(Task[Model, Chunk]):
         seed = options.seed if options.seed is not None else self.experiment.seed
         prompts = [self.prompt(options.prompt)]
         steps = stream(model, prompts, seed=seed, sample_numbers=[number], **self.decode_arguments(options))
-        return self.tokenizer.decode(collect(steps, 1)[0])
+        return self.tokenizer.decode([token for step in steps for token in step.values()])
 
 
 def collate(tokens: Integer[ndarray, " n"], chunk: Chunk) -> Batch:
