@@ -340,9 +340,9 @@ def stopped(folder: Path) -> Path:
 FOLDERS = {make.__name__: make for make in (language, classify, tag, translate, caption, many, crashed, stopped)}
 
 if __name__ == "__main__":
-    from seqloom.lens.report import report
+    from seqloom.lens.report import read_report
 
     for name, make in FOLDERS.items():
-        records = report(make(Path(sys.argv[1]) / name))
+        records = read_report(make(Path(sys.argv[1]) / name))
         (Path(sys.argv[1]) / f"{name}.html").write_text(records.html(), encoding="utf-8")
         print("\n".join(records.lines()), end="\n\n")

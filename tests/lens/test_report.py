@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.core.problem import RunError
-from seqloom.lens.report import FILES, report
+from seqloom.lens.report import FILES, read_report
 from seqloom.lens.run_files import MAX_POINTS, MAX_SAMPLES, MAX_SKIPS, read_history
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.registry import TASKS
@@ -42,7 +42,7 @@ def titles(html: str) -> list[str]:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_section_for_what_there_is_and_none_for_what_is_not(tmp_path: Path, name: str) -> None:
-    html = report(FOLDERS[name](tmp_path / "run")).html()
+    html = read_report(FOLDERS[name](tmp_path / "run")).html()
     assert titles(html) == [title.replace("-", " ") for title in TITLES[name].split()]
     assert read(html).tags.count("script") == 1
     assert not re.search(r"https?:|url\(", html)
@@ -52,7 +52,7 @@ def test_a_section_for_what_there_is_and_none_for_what_is_not(tmp_path: Path, na
 def test_any_part_may_be_missing(tmp_path: Path, part: str) -> None:
     folder = classify(tmp_path / "run")
     (folder / part).unlink()
-    without = report(folder)
+    without = read_report(folder)
     assert without.problems == ()
     assert read(without.html()).text.startswith("\n")
     assert without.lines()
@@ -63,11 +63,11 @@ def test_one_part_is_enough(tmp_path: Path, part: str) -> None:
     folder = classify(tmp_path / "run")
     for other in set(FILES) - {part}:
         (folder / other).unlink()
-    assert titles(report(folder).html())
+    assert titles(read_report(folder).html())
 
 
 def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
-    records = report(classify(tmp_path / "run"))
+    records = read_report(classify(tmp_path / "run"))
     assert (records.task, records.arch, records.parameters, records.best_step) == ("classify", "lstm", 412934, 1200)
     assert {score.name: (score.valid, score.test) for score in records.scores}["accuracy"] == (0.8784, 0.8651)
     shown = records.details
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_the_files(tmp_path: Path) -> None:
 
 
 def test_the_page_tells_them(tmp_path: Path) -> None:
-    text = read(report(classify(tmp_path / "run")).html()).text
+    text = read(read_report(classify(tmp_path / "run")).html()).text
     for words in (
         "classify · lstm · 412,934 parameters · validation accuracy 0.8784 · 31 January 2026, 15:04",
         "Finished at step 2,000, after 1 min 1 s.",
@@ -104,13 +104,13 @@ def test_the_page_tells_them(tmp_path: Path) -> None:
 
 
 def test_a_tagger_shows_which_words_were_wrong(tmp_path: Path) -> None:
-    html = report(tag(tmp_path / "run")).html()
+    html = read_report(tag(tmp_path / "run")).html()
     assert '<ruby class="wrong">fish<rt>VERB, not NOUN</rt></ruby>' in html
     assert '<ruby class="right">They<rt>PRON</rt></ruby>' in html
 
 
 def test_a_sample_can_not_run(tmp_path: Path) -> None:
-    records = report(language(tmp_path / "run"))
+    records = read_report(language(tmp_path / "run"))
     assert "</script><script>alert(1)</script>\x1b[31m" in records.history.samples[-1].text
     html = records.html()
     assert html.count("<script>") == html.count("</script>") == 1
@@ -119,7 +119,7 @@ def test_a_sample_can_not_run(tmp_path: Path) -> None:
 
 
 def test_after_a_crash(tmp_path: Path) -> None:
-    records = report(crashed(tmp_path / "my run"))
+    records = read_report(crashed(tmp_path / "my run"))
     assert records.history.ending is not None
     assert (records.history.ending.kind, records.history.ending.step) == ("open", 700)
     assert {score.name for score in records.scores} == {"loss", "accuracy"}
@@ -131,7 +131,7 @@ def test_after_a_crash(tmp_path: Path) -> None:
 
 def test_stopped_and_resumed(tmp_path: Path) -> None:
     folder = stopped(tmp_path / "run")
-    records = report(folder)
+    records = read_report(folder)
     assert records.history.ending is not None
     assert (records.history.ending.kind, records.history.ending.step, records.history.ending.reason) == (
         "stopped",
@@ -141,7 +141,7 @@ def test_stopped_and_resumed(tmp_path: Path) -> None:
     assert records.history.resumes == (300,)
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"event":"resume","step":600}\n')
-    again = report(folder)
+    again = read_report(folder)
     assert again.history.ending is not None
     assert again.history.ending.kind == "open"
 
@@ -155,7 +155,7 @@ def test_a_file_cut_anywhere(tmp_path: Path, share: float, part: str) -> None:
     path, content = folder / part, (folder / part).read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     try:
-        read(report(folder).html())
+        read(read_report(folder).html())
     finally:
         path.write_bytes(content)
 
@@ -206,7 +206,7 @@ def test_files_with_anything_in_them(
     manifest = dict.fromkeys(("files", "created", "format"), other)
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "task": task}))
     (tmp_path / "metrics.jsonl").write_text("\n".join(json.dumps(event) for event in [*events, other]))
-    records = report(tmp_path)
+    records = read_report(tmp_path)
     read(records.html()).text.encode("utf-8")
     assert all(cell_len(line) <= 60 or line.startswith("To continue") for line in records.lines(60))
     shown = records.details
@@ -225,7 +225,7 @@ def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Pa
         if part == "experiment.toml":
             manifest = json.loads((folder / "manifest.json").read_text())
             (folder / "manifest.json").write_text(json.dumps({**manifest, "task": "summarise"}))
-        records = report(folder)
+        records = read_report(folder)
         (problem,) = records.problems
         assert problem.startswith(f"scores.json has details that are left out, since {known}")
         assert titles(records.html())[0] == "Scores"
@@ -235,7 +235,7 @@ def test_details_of_a_task_that_is_not_known_are_left_out_and_noted(tmp_path: Pa
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     for part in FILES:
         (tmp_path / part).write_bytes(b"\xff\xfe\x00[[[\n{" * 20)
-    records = report(tmp_path)
+    records = read_report(tmp_path)
     assert [problem.split()[0] for problem in records.problems] == ["experiment.toml", "manifest.json", "scores.json"]
     assert "21 lines (1, 2, 3, 4, 5 and more) can't be read" in records.history.notes[0]
     read(records.html())
@@ -244,7 +244,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 def test_folders_in_the_place_of_files(tmp_path: Path) -> None:
     for part in FILES:
         (tmp_path / part).mkdir()
-    assert len(report(tmp_path).problems) == 3
+    assert len(read_report(tmp_path).problems) == 3
 
 
 @pytest.mark.parametrize("part", FILES)
@@ -252,7 +252,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, part: s
     folder = classify(tmp_path / "run")
     (folder / part).unlink()
     os.mkfifo(folder / part)
-    records = report(folder)
+    records = read_report(folder)
     notes = [*records.problems, *records.history.notes]
     assert [note for note in notes if note.startswith(f"{part} can't be read")]
     read(records.html())
@@ -310,13 +310,13 @@ def test_a_long_run_in_little_memory(tmp_path: Path) -> None:
 
 def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no such folder"):
-        report(tmp_path / "missing")
+        read_report(tmp_path / "missing")
     with pytest.raises(RunError, match="not a run"):
-        report(tmp_path)
+        read_report(tmp_path)
 
 
 def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
-    records = report(classify(tmp_path / "run"))
+    records = read_report(classify(tmp_path / "run"))
     lines = records.lines(60)
     assert lines[2] == "Finished at step 2,000, after 1 min 1 s."
     assert max(map(cell_len, lines)) <= 60
@@ -327,14 +327,14 @@ def test_for_terminals_papers_and_notebooks(tmp_path: Path) -> None:
 def test_no_loss_to_plot(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text("")
     with pytest.raises(RunError, match="no loss to plot"):
-        report(tmp_path).plot()
+        read_report(tmp_path).plot()
 
 
 def test_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
     folder = classify(tmp_path / "run")
     code = (
-        "import sys; from pathlib import Path; from seqloom.lens.report import report; "
-        "told = report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.matplotlib_renderer; "
+        "import sys; from pathlib import Path; from seqloom.lens.report import read_report; "
+        "told = read_report(Path(sys.argv[1])); told.html(); told.lines(); import seqloom.views.matplotlib_renderer; "
         "print([name for name in ('torch', 'matplotlib', 'numpy') if name in sys.modules])"
     )
     process = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqloom.lens.report import report, write_report
+from seqloom.lens.report import read_report, write_report
 from seqloom.tasks.caption.report import CaptionReport
 from seqloom.tasks.generation_report import GenerationReport
 from seqloom.tasks.report import Remark
@@ -17,7 +17,7 @@ from tests.views.test_html import read
 
 
 def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Path) -> None:
-    html = report(translate(tmp_path / "run")).html()
+    html = read_report(translate(tmp_path / "run")).html()
     text = read(html).text
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" in text
     assert "Quality by length: score by source tokens. BLEU: 4 points, from 98.01 to 70.29" in html
@@ -31,7 +31,7 @@ def test_a_translator_shows_signatures_lengths_and_the_worst_first(tmp_path: Pat
 
 
 def test_captions_stand_beside_their_picture_or_its_name(tmp_path: Path) -> None:
-    html = report(caption(tmp_path / "run")).html()
+    html = read_report(caption(tmp_path / "run")).html()
     assert len(re.findall('<img alt="" src="data:image/png;base64,', html)) == 1
     assert "1 of these 2 differs from the reference." in html
     assert '<dt>image</dt><dd dir="auto">photos/2.jpg</dd>' in html
@@ -43,7 +43,7 @@ def test_attention_without_its_picture_is_drawn_bare(tmp_path: Path) -> None:
     scores = json.loads((folder / "scores.json").read_text())
     del scores["details"]["attention"]["thumbnail"]
     (folder / "scores.json").write_text(json.dumps(scores))
-    html = report(folder).html()
+    html = read_report(folder).html()
     assert "<use" not in html
     assert "<title>·red, row 1, column 2: 0.7188</title>" in html
 
@@ -55,7 +55,7 @@ def test_an_answer_is_as_right_as_it_was_measured(tmp_path: Path) -> None:
     for told, count in (({}, "1 of these 1 differs from"), ({"right": True}, "Each is word for word")):
         scores["details"]["examples"] = [{**said, **told}]
         (folder / "scores.json").write_text(json.dumps(scores))
-        html = report(folder).html()
+        html = read_report(folder).html()
         assert f"{count} the reference." in html
         assert ("<mark>" in html) == (not told)
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from seqloom.core.problem import ArgumentError, UserError
-from seqloom.views.alignment import Alignment, alignment, joined
+from seqloom.views.alignment import Alignment, alignment, join_tokens
 from seqloom.views.figure import Grid, Panels
 from seqloom.views.terminal_cells import ASCII
 from tests.lens.run_folders import peaked
@@ -122,5 +122,5 @@ def test_anything_can_be_drawn(weights: list[float], tokens: list[str]) -> None:
 
 
 def test_text_of_tokens() -> None:
-    assert joined(("t", "o", " ", "b", "e")) == "to be"
-    assert joined(("They", "are", "</s>")) == "They are"
+    assert join_tokens(("t", "o", " ", "b", "e")) == "to be"
+    assert join_tokens(("They", "are", "</s>")) == "They are"

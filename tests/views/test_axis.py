@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
+from seqloom.views.axis import Axis, drawable, exact_axis, linear_axis, log_axis
 from tests.views.examples import numbers
 
 some = st.lists(numbers, max_size=6)
@@ -23,7 +23,7 @@ def check(axis: Axis, values: list[float]) -> None:
 
 @given(values=some, count=st.integers(3, 8))
 def test_linear(values: list[float], count: int) -> None:
-    axis = linear(values, count)
+    axis = linear_axis(values, count)
     check(axis, values)
     near = [value for value in values if drawable(value, log=False) and abs(value) < 1e9]
     rounding = 1e-9 * (axis.high - axis.low)  # a value of 5e-324 is 0 beside a step of 1
@@ -32,21 +32,21 @@ def test_linear(values: list[float], count: int) -> None:
 
 @given(values=some, count=st.integers(3, 8))
 def test_logarithmic(values: list[float], count: int) -> None:
-    axis = logarithmic(values, count)
+    axis = log_axis(values, count)
     check(axis, values)
     assert all(axis.low * 0.99 <= value <= axis.high * 1.01 for value in values if drawable(value, log=True))
 
 
 @given(low=numbers, high=numbers)
 def test_exact(low: float, high: float) -> None:
-    axis = exact(low, high)
+    axis = exact_axis(low, high)
     assert axis.low < axis.high
 
 
 def test_what_has_no_place() -> None:
-    assert linear([0.0, 1.0]).position(float("nan")) is None
-    assert linear([0.0, 1.0]).position(float("inf")) is None
-    assert logarithmic([1.0, 10.0]).position(0.0) is None
+    assert linear_axis([0.0, 1.0]).position(float("nan")) is None
+    assert linear_axis([0.0, 1.0]).position(float("inf")) is None
+    assert log_axis([1.0, 10.0]).position(0.0) is None
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_has_no_place() -> None:
     ],
 )
 def test_ticks_are_round(values: list[float], names: list[str]) -> None:
-    assert [name for _, name in linear(values).ticks] == names
+    assert [name for _, name in linear_axis(values).ticks] == names
 
 
 def test_powers_of_ten_where_the_range_is_long() -> None:
-    assert [name for _, name in logarithmic([1e-5, 0.9]).ticks] == ["1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]
+    assert [name for _, name in log_axis([1e-5, 0.9]).ticks] == ["1e-5", "1e-4", "0.001", "0.01", "0.1", "1"]

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seqloom.views.format import clip, escaped, one_line, truncate, visible
+from seqloom.views.format import escaped, one_line, shorten, show_controls, truncate_with_count
 from seqloom.views.html import (
+    AnnotatedWord,
     Block,
     Collapsible,
     Comparison,
     Example,
     Facts,
     FullWidth,
+    PageSection,
     Paragraph,
     Preformatted,
-    Row,
-    Section,
+    SideBySide,
     Status,
-    Word,
     block_html,
     page,
 )
@@ -69,23 +69,23 @@ def every_block(text: str) -> tuple[Block, ...]:
         Paragraph(text),
         Facts(((text, text, text),)),
         Preformatted(text, text),
-        Example((Word(text), Word(text, text, True), Word(text, wrong=True)), text),
-        Comparison((("source", (Word(text), Word(text, wrong=True))),), text),
+        Example((AnnotatedWord(text), AnnotatedWord(text, text, True), AnnotatedWord(text, wrong=True)), text),
+        Comparison((("source", (AnnotatedWord(text), AnnotatedWord(text, wrong=True))),), text),
         FullWidth(CURVES),
-        Row((GRID, TABLE)),
+        SideBySide((GRID, TABLE)),
         Collapsible(text, (Paragraph(text),)),
         *FIGURES,
     )
 
 
-PLAIN = page("a", "a", Status("good", "a", "a"), [Section("a", every_block("a"))])
+PLAIN = page("a", "a", Status("good", "a", "a"), [PageSection("a", every_block("a"))])
 
 
 @settings(max_examples=6)
 @example(text="</script><script>")
 @given(text=words | st.just("</style></title></pre></svg><img src=x onerror=alert(1)>'\""))
 def test_no_text_becomes_markup(text: str) -> None:
-    html = page(text, text, Status("good", text, text), [Section(text, every_block(text))])
+    html = page(text, text, Status("good", text, text), [PageSection(text, every_block(text))])
     html.encode("utf-8")
     checker = read(html)
     assert checker.tags.count("script") == 1
@@ -96,7 +96,7 @@ def test_no_text_becomes_markup(text: str) -> None:
 
 
 def test_nothing_comes_from_elsewhere() -> None:
-    html = page("A run", "lead", None, [Section("One", every_block("words")), Section("Two", ())])
+    html = page("A run", "lead", None, [PageSection("One", every_block("words")), PageSection("Two", ())])
     checker = read(html)
     assert not {"link", "img", "iframe", "object", "base"} & set(checker.tags)
     assert not {"src", "srcset", "xlink:href", "action"} & {name for name, _ in checker.attributes}
@@ -117,7 +117,7 @@ def test_the_policy_lets_the_own_script_run_and_no_other() -> None:
 
 
 def test_both_schemes_and_widths() -> None:
-    html = page("A run", "lead", None, [Section("One", (FullWidth(CURVES),))])
+    html = page("A run", "lead", None, [PageSection("One", (FullWidth(CURVES),))])
     assert "prefers-color-scheme:dark" in html
     assert "width=device-width" in html
     assert 'viewBox="0 0 968' in html
@@ -125,7 +125,7 @@ def test_both_schemes_and_widths() -> None:
 
 
 def test_links_lead_to_sections() -> None:
-    html = page("A run", "", None, [Section(f"Part {number}", (Paragraph("x"),)) for number in range(3)])
+    html = page("A run", "", None, [PageSection(f"Part {number}", (Paragraph("x"),)) for number in range(3)])
     assert re.findall('href="#([^"]+)"', html) == re.findall('<section id="([^"]+)"', html)
 
 
@@ -136,7 +136,7 @@ def test_links_lead_to_sections() -> None:
         (Collapsible("more", (Paragraph("x"),)), "<details><summary>more</summary><p>x</p></details>"),
         (Preformatted("\n x"), '<figure><pre dir="auto" tabindex="0"><code>\n x</code></pre></figure>'),
         (
-            Example((Word("can", "NOUN, not VERB", True), Word("go")), "dev:1"),
+            Example((AnnotatedWord("can", "NOUN, not VERB", True), AnnotatedWord("go")), "dev:1"),
             '<blockquote><p dir="auto"><ruby class="wrong">can<rt>NOUN, not VERB</rt></ruby> go</p>'
             "<footer>dev:1</footer></blockquote>",
         ),
@@ -147,7 +147,9 @@ def test_blocks(block: Block, html: str) -> None:
 
 
 def test_texts_stand_below_each_other_beside_a_picture() -> None:
-    html = block_html(Comparison((("caption", (Word("a"), Word("cat", wrong=True))),), "dev:1", PICTURE.uri))
+    html = block_html(
+        Comparison((("caption", (AnnotatedWord("a"), AnnotatedWord("cat", wrong=True))),), "dev:1", PICTURE.uri)
+    )
     assert html == (
         f'<blockquote class="compared"><img alt="" src="{PICTURE.uri}"><div><dl><dt>caption</dt>'
         '<dd dir="auto">a <mark>cat</mark></dd></dl><footer>dev:1</footer></div></blockquote>'
@@ -163,8 +165,8 @@ def test_a_table_tells_numbers_from_words() -> None:
 @given(text=words, limit=st.integers(1, 10))
 def test_texts_are_visible_and_bounded(text: str, limit: int) -> None:
     assert "\n" not in one_line(text)
-    assert visible(visible(text)) == visible(text)
-    assert len(clip(text, limit)) <= limit
-    assert truncate(text, limit).startswith(text[:limit])
+    assert show_controls(show_controls(text)) == show_controls(text)
+    assert len(shorten(text, limit)) <= limit
+    assert truncate_with_count(text, limit).startswith(text[:limit])
     assert not re.search("[<>\"']", escaped(text))
     escaped(text).encode("utf-8")

@@ -24,19 +24,19 @@ def test_anything_can_be_drawn(recipe: Recipe) -> None:
 def test_every_kind_of_file_twice_the_same(tmp_path: Path, suffix: str, start: bytes) -> None:
     files = [tmp_path / f"{number}{suffix}" for number in (1, 2)]
     for file in files:
-        matplotlib_renderer.save(CURVES, file)
+        matplotlib_renderer.save_plot(CURVES, file)
     assert files[0].read_bytes().startswith(start)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_every_figure_can_be_saved(tmp_path: Path, figure: Figure) -> None:
-    matplotlib_renderer.save(figure, tmp_path / "figure.png")
+    matplotlib_renderer.save_plot(figure, tmp_path / "figure.png")
 
 
 def test_text_is_text(tmp_path: Path) -> None:
     """Neither mathematics between dollars, nor a warning where the font lacks a letter."""
-    matplotlib_renderer.save(Bars("$\\frac{$ 漢", (("a $_b$", 1.0),), unit="$"), tmp_path / "figure.svg")
+    matplotlib_renderer.save_plot(Bars("$\\frac{$ 漢", (("a $_b$", 1.0),), unit="$"), tmp_path / "figure.svg")
 
 
 def test_the_lines_are_those_of_the_figure() -> None:
@@ -56,7 +56,7 @@ def test_log_scale() -> None:
 
 def test_another_kind_of_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"figure.gif: a figure can't be saved as '.gif'. Use .svg, .pdf, .png."):
-        matplotlib_renderer.save(CURVES, tmp_path / "figure.gif")
+        matplotlib_renderer.save_plot(CURVES, tmp_path / "figure.gif")
 
 
 def test_a_map_has_names_above_and_no_numbers() -> None:

@@ -51,7 +51,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
         decode = loaded.decode_options(values)
     with show_spinner(console, "starting torch …"):
         from seqloom.cli.predict import UnknownSymbols
-        from seqloom.views.format import visible
+        from seqloom.views.format import show_controls
 
         _ = loaded.model  # a run without weights is an error before anything is printed
     if decode.seed is not None:
@@ -67,7 +67,7 @@ def generate(run: str, prompt: str | None, device: str, as_json: bool, **options
         click.echo(json.dumps(result, ensure_ascii=False))
         return
     first = next(tokens, "")  # an error is raised before anything is printed
-    escape = visible if console.is_terminal else str  # control characters
+    escape = show_controls if console.is_terminal else str  # control characters
     console.print(Text(escape(prompt), "bold"), end="", soft_wrap=True)
     sys.stdout.write(escape(first))
     for token in tokens:

@@ -12,7 +12,7 @@ from seqloom.cli.doctor import backend_names
 from seqloom.cli.progress import Progress, epoch_and_step, format_scores
 from seqloom.core.config.toml import to_toml
 from seqloom.core.run_format import REPORT
-from seqloom.lens.report import Report, report
+from seqloom.lens.report import Report, read_report
 from seqloom.lens.report_figures import loss_figure
 from seqloom.models.family import Use
 from seqloom.runs.devices import device_name
@@ -21,7 +21,7 @@ from seqloom.tasks.report import Remark
 from seqloom.training.estimate import Estimate
 from seqloom.training.session import Session
 from seqloom.views import terminal
-from seqloom.views.format import byte_size, duration, truncate, visible
+from seqloom.views.format import byte_size, duration, show_controls, truncate_with_count
 from seqloom.views.terminal_cells import charset_of, fit
 
 if TYPE_CHECKING:
@@ -73,10 +73,10 @@ def show_estimate(console: Console, session: Session, estimate: Estimate) -> Non
 
 def show_results(console: Console, run: Run, progress: Progress) -> None:
     """Print examples, scores, files and the next command."""
-    run_report, scores = report(run.folder), run.scores
+    run_report, scores = read_report(run.folder), run.scores
     _show_loss(console, run_report)
     for sample in progress.samples:
-        text = truncate(visible(sample.prompt + sample.text), MAX_SAMPLE)
+        text = truncate_with_count(show_controls(sample.prompt + sample.text), MAX_SAMPLE)
         print_labeled(console, "sample", "")
         print_indented(console, Text(text.strip("\n"), "bold"))
     for example in run_report.details.example_lines():

@@ -68,9 +68,9 @@ def runs(folder: str) -> None:
 def cells(run: "RunSummary", wide: bool) -> tuple[str, ...]:
     """A row of the table. A narrow row has no parameter count, and a shorter date and state."""
     from seqloom.tasks.metrics.registry import readable
-    from seqloom.views.format import byte_size, clip, one_line, rounded
+    from seqloom.views.format import byte_size, one_line, rounded, shorten
 
-    names = (run.name, *(one_line(clip(name, MAX_NAME)) for name in (run.task, run.model)))
+    names = (run.name, *(one_line(shorten(name, MAX_NAME)) for name in (run.task, run.model)))
     score = "–" if run.score is None else f"{readable(run.score[0])} {rounded(run.score[1])}"
     size, date, state = byte_size(run.size), local_date(run.created), state_of(run)
     if not wide:

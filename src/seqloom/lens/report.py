@@ -13,7 +13,7 @@ from seqloom.core import atomic_io
 from seqloom.core.problem import RunError
 from seqloom.core.run_format import MANIFEST, REPORT, read_parts
 from seqloom.core.safe_open import open_regular
-from seqloom.lens.run_files import FinalScores, History, Score, read_history
+from seqloom.lens.run_files import FinalScore, FinalScores, History, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
 from seqloom.tasks.registry import TASKS
 from seqloom.tasks.report import TaskReport
@@ -85,9 +85,9 @@ class Report:
         return self.history.best_step if self.final.best_step is None else self.final.best_step
 
     @property
-    def scores(self) -> tuple[Score, ...]:
+    def scores(self) -> tuple[FinalScore, ...]:
         """The final scores; of a run that did not finish, those of its best validation."""
-        return self.final.scores or tuple(Score(name, value, None) for name, value in self.history.best.items())
+        return self.final.scores or tuple(FinalScore(name, value, None) for name, value in self.history.best.items())
 
     @cached_property
     def details(self) -> TaskReport:
@@ -127,7 +127,7 @@ class Report:
         return f'<iframe srcdoc="{escaped(self.html())}" style="width:100%;height:40rem;border:0"></iframe>'
 
 
-def report(folder: str | Path) -> Report:
+def read_report(folder: str | Path) -> Report:
     """Read a run folder. What is missing, cut short or unreadable is left out and noted; weights are never opened."""
     folder, advice = Path(folder), "`seqloom runs` lists the runs here"
     if not folder.is_dir():
@@ -155,7 +155,7 @@ def report(folder: str | Path) -> Report:
 
 def write_report(folder: str | Path) -> Report:
     """Write report.html, and the drawings of the run's task, such as attention.svg, next to it."""
-    folder, result = Path(folder), report(folder)
+    folder, result = Path(folder), read_report(folder)
     atomic_io.write(folder / REPORT, result.html())
     for name, drawing in result.details.drawings().items():
         atomic_io.write(folder / name, svg.standalone(drawing))

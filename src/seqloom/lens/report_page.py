@@ -11,7 +11,18 @@ from seqloom.training.events import Sample
 from seqloom.views import terminal
 from seqloom.views.figure import Table
 from seqloom.views.format import byte_size, duration, one_line, rounded
-from seqloom.views.html import Block, Collapsible, Facts, FullWidth, Paragraph, Preformatted, Row, Section, Status, page
+from seqloom.views.html import (
+    Block,
+    Collapsible,
+    Facts,
+    FullWidth,
+    PageSection,
+    Paragraph,
+    Preformatted,
+    SideBySide,
+    Status,
+    page,
+)
 from seqloom.views.lenient import mapping, string
 from seqloom.views.terminal_cells import fit
 
@@ -29,14 +40,14 @@ def report_page(report: Report) -> str:
     """The whole page."""
     config = (Collapsible("experiment.toml", (Preformatted(report.config),)),) if report.config else ()
     sections = (
-        Section("Scores", _scores(report)),
-        Section("Training", _training(report)),
-        Section("Samples", _samples(report.history.samples)),
+        PageSection("Scores", _scores(report)),
+        PageSection("Training", _training(report)),
+        PageSection("Samples", _samples(report.history.samples)),
         *report.details.sections(),
-        Section("Cost", _cost(report)),
-        Section("Config", config),
-        Section("Versions", _versions(report)),
-        Section("Notes", tuple(map(Paragraph, (*report.problems, *report.history.notes)))),
+        PageSection("Cost", _cost(report)),
+        PageSection("Config", config),
+        PageSection("Versions", _versions(report)),
+        PageSection("Notes", tuple(map(Paragraph, (*report.problems, *report.history.notes)))),
     )
     return page(report.name, lead(report), status(report), [section for section in sections if section.blocks])
 
@@ -120,7 +131,7 @@ def _training(report: Report) -> tuple[Block, ...]:
     if (loss := report_figures.loss_figure(report)) is not None:
         blocks.append(FullWidth(loss))
     if small := (*report_figures.validation_figures(report), *report_figures.training_figures(report)):
-        blocks.append(Row(small))
+        blocks.append(SideBySide(small))
     if report.history.skipped:
         count, shown = report.history.skip_count, report.history.skipped[:SHOWN_SKIPS]
         note = f" ({len(shown)} of them)" if count > len(shown) else ""
@@ -147,7 +158,7 @@ def _cost(report: Report) -> tuple[Block, ...]:
     if epoch is not None:
         facts.insert(min(1, len(facts)), ("epochs", rounded(round(epoch, 2)), ""))
     speed = report_figures.speed_figure(report)
-    return (*([Facts(tuple(facts))] if facts else []), *([Row((speed,))] if speed else []))
+    return (*([Facts(tuple(facts))] if facts else []), *([SideBySide((speed,))] if speed else []))
 
 
 def _versions(report: Report) -> tuple[Block, ...]:

@@ -30,7 +30,7 @@ MAX_LINE, MAX_LOG = 2**20, 2**30  # bytes; the log of millions of steps is small
 
 
 @dataclass(frozen=True)
-class Score:
+class FinalScore:
     """A score on validation and test data."""
 
     name: str
@@ -58,7 +58,7 @@ class FinalScores(BaseModel):
     valid, test, details: as they are in the file, for the task's own report
 
     >>> FinalScores.model_validate({"valid": {"accuracy": 0.9}, "details": "?"}).scores
-    (Score(name='accuracy', valid=0.9, test=None),)
+    (FinalScore(name='accuracy', valid=0.9, test=None),)
     """
 
     chosen_by: Annotated[str, PlainValidator(lambda value: string(value, 60))] = ""
@@ -70,9 +70,11 @@ class FinalScores(BaseModel):
     details: Values = {}
 
     @property
-    def scores(self) -> tuple[Score, ...]:
+    def scores(self) -> tuple[FinalScore, ...]:
         names = list(dict.fromkeys([*self.valid, *self.test]))[:MAX_SCORES]
-        scores = [Score(string(name, 60), number(self.valid.get(name)), number(self.test.get(name))) for name in names]
+        scores = [
+            FinalScore(string(name, 60), number(self.valid.get(name)), number(self.test.get(name))) for name in names
+        ]
         return tuple(score for score in scores if score.valid is not None or score.test is not None)
 
 

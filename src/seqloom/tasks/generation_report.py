@@ -15,9 +15,9 @@ from seqloom.tasks.report import Answer, Remark, TaskReport, TerminalItem, clip
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
 from seqloom.views.format import one_line, rounded
-from seqloom.views.html import Block, Collapsible, Comparison, Paragraph, Row, Section, Word
+from seqloom.views.html import AnnotatedWord, Block, Collapsible, Comparison, PageSection, Paragraph, SideBySide
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
-from seqloom.views.picture import pixels, thumbnail
+from seqloom.views.picture import thumbnail_pixels, valid_thumbnail
 
 BINS, EXAMPLES, TEXT, TOKENS, SOURCE = 100, 60, 600, 60, 200  # the most that is read of each
 WEIGHTS = 1_000_000  # that attention may have over regions: 60 tokens over those of 1,024 pixels, in blocks of 8
@@ -101,7 +101,7 @@ class GenerationReport(TaskReport):
         exact = entry.get("right")
         if not isinstance(exact, bool):  # older runs do not have it
             exact = text.strip() in {reference.strip() for reference in references}
-        location, picture = string(entry.get("place"), 200), thumbnail(entry.get("thumbnail"))
+        location, picture = string(entry.get("place"), 200), valid_thumbnail(entry.get("thumbnail"))
         return GeneratedText(source, references, text, location, exact, picture)
 
     @cached_property
@@ -121,7 +121,7 @@ class GenerationReport(TaskReport):
             return None
         values |= {"attention": weights, "tokens": [string(token, 60) for token in items(entry.get("tokens"), down)]}
         try:
-            return alignment(values, pixels(thumbnail(entry.get("thumbnail"))))
+            return alignment(values, thumbnail_pixels(valid_thumbnail(entry.get("thumbnail"))))
         except (SeqloomError, ValueError):  # weights of another shape than the tokens
             return None
 
@@ -131,11 +131,11 @@ class GenerationReport(TaskReport):
         rows = tuple((readable(name), signature) for name, signature in self.signatures.items())
         return (Table("Signatures", ("score", "sacreBLEU"), rows),) if rows else ()
 
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[PageSection, ...]:
         return (
-            Section("By length", self._length_blocks()),
-            Section("Examples", self._example_blocks()),
-            Section("Attention", () if self.attention is None else (self.attention.figure,)),
+            PageSection("By length", self._length_blocks()),
+            PageSection("Examples", self._example_blocks()),
+            PageSection("Attention", () if self.attention is None else (self.attention.figure,)),
         )
 
     def drawings(self) -> dict[str, Drawing]:
@@ -150,7 +150,7 @@ class GenerationReport(TaskReport):
             _curves("Exact match by length", bins, ("exact_match",), 1.0),
         )
         counts = Bars("Sentences", tuple((b.range, float(b.sentences)) for b in bins), unit="by source tokens")
-        return (Row((*(curve for curve in curves if curve is not None), counts)),)
+        return (SideBySide((*(curve for curve in curves if curve is not None), counts)),)
 
     def _example_blocks(self) -> tuple[Block, ...]:
         """Texts with their sources and references, those that differ from every reference first."""
@@ -167,9 +167,9 @@ class GenerationReport(TaskReport):
 
     def _comparison(self, example: GeneratedText) -> Comparison:
         nearest = max(example.references, key=lambda reference: _match(reference, example.text).ratio(), default="")
-        texts = [] if example.picture else [(self.source_name, (Word(example.source),))]
-        texts += [("reference", (Word(reference),)) for reference in example.references[:REFERENCES]]
-        words = (Word(example.text),) if example.exact else _mark_differences(nearest, example.text)
+        texts = [] if example.picture else [(self.source_name, (AnnotatedWord(example.source),))]
+        texts += [("reference", (AnnotatedWord(reference),)) for reference in example.references[:REFERENCES]]
+        words = (AnnotatedWord(example.text),) if example.exact else _mark_differences(nearest, example.text)
         facts = [example.source, example.location] if example.picture else [example.location]
         caption = " · ".join(fact for fact in facts if fact)
         return Comparison((*texts, (self.answer_key, words)), caption, example.picture)
@@ -233,7 +233,7 @@ def _match(reference: str, text: str) -> SequenceMatcher[str]:
     return SequenceMatcher(None, reference.split(), text.split(), autojunk=False)
 
 
-def _mark_differences(reference: str, text: str) -> tuple[Word, ...]:
+def _mark_differences(reference: str, text: str) -> tuple[AnnotatedWord, ...]:
     """The words of a text, marked as wrong if the reference lacks them in that position.
 
     >>> [word.text for word in _mark_differences("deux cent trente", "deux cents trente") if word.wrong]
@@ -241,5 +241,5 @@ def _mark_differences(reference: str, text: str) -> tuple[Word, ...]:
     """
     blocks = _match(reference, text).get_matching_blocks()
     equal = {i for block in blocks for i in range(block.b, block.b + block.size)}
-    words = tuple(Word(word, wrong=i not in equal) for i, word in enumerate(text.split()))
-    return words or (Word("–", wrong=True),)
+    words = tuple(AnnotatedWord(word, wrong=i not in equal) for i, word in enumerate(text.split()))
+    return words or (AnnotatedWord("–", wrong=True),)

@@ -11,7 +11,7 @@ from seqloom.core.problem import KeyName
 from seqloom.tasks.report import Remark, TaskReport, TerminalItem
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.format import one_line, rounded
-from seqloom.views.html import Block, Collapsible, Example, Paragraph, Row, Section, Word
+from seqloom.views.html import AnnotatedWord, Block, Collapsible, Example, PageSection, Paragraph, SideBySide
 from seqloom.views.lenient import finite, integer, items, mapping, number, string
 
 LABELS, CLASSES, EXAMPLES, BINS, WORDS, TEXT = 50, 200, 20, 100, 120, 600  # the most that is read of each
@@ -144,11 +144,11 @@ class LabelReport(TaskReport):
     def score_notes(self) -> tuple[Block, ...]:
         return (Paragraph(f"On validation data, {self.baseline.sentence()}."),) if self.baseline else ()
 
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[PageSection, ...]:
         return (
-            Section("Classes", self._class_blocks()),
-            Section("Worst examples", self._example_blocks()),
-            Section("Calibration", self._calibration_blocks()),
+            PageSection("Classes", self._class_blocks()),
+            PageSection("Worst examples", self._example_blocks()),
+            PageSection("Calibration", self._calibration_blocks()),
         )
 
     def _class_blocks(self) -> tuple[Block, ...]:
@@ -160,7 +160,7 @@ class LabelReport(TaskReport):
         if self.confusion is not None:
             grid = self.confusion.figure
             if classes is not None and len(grid.rows) <= 5:
-                blocks.append(Row((grid, classes)))
+                blocks.append(SideBySide((grid, classes)))
                 classes = None
             else:
                 blocks.append(grid)
@@ -170,7 +170,7 @@ class LabelReport(TaskReport):
                 errors = Table("Most frequent confusions", ("gold", "predicted", "count"), frequent)
         few = classes is not None and len(rows) <= SHOWN_CLASSES
         if errors is not None and classes is not None and few:
-            return (*blocks, Row((classes, errors)))
+            return (*blocks, SideBySide((classes, errors)))
         if errors is not None:
             blocks.append(errors)
         if classes is not None:
@@ -201,7 +201,7 @@ class LabelReport(TaskReport):
             caption=f"expected calibration error {rounded(ece)}" if ece is not None else "",
         )
         unit = "number of predictions per range of confidence"
-        return (Row((curves, Bars("Confidence of predictions", counts, unit=unit))),)
+        return (SideBySide((curves, Bars("Confidence of predictions", counts, unit=unit))),)
 
     # The terminal ----------------------------------------------------------------------------------------------
 
@@ -249,11 +249,11 @@ def _example_block(example: HardExample) -> Example:
     facts = [f"probability of the gold answer {rounded(probability)}" if probability is not None else "", location]
     if len(words) == len(gold) == len(predicted) and len(words) > 1:
         labeled = tuple(
-            Word(word, right if right == guess else f"{right}, not {guess}", right != guess)
+            AnnotatedWord(word, right if right == guess else f"{right}, not {guess}", right != guess)
             for word, right, guess in zip(words, gold, predicted, strict=True)
         )
     else:
-        labeled = tuple(map(Word, words))
+        labeled = tuple(map(AnnotatedWord, words))
         facts = [f"gold {' '.join(gold)}", f"predicted {' '.join(predicted)}", *facts]
     return Example(labeled, " · ".join(fact for fact in facts if fact))
 

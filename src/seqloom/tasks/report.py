@@ -7,7 +7,7 @@ from rich.text import Text
 
 from seqloom.views.figure import Drawing, Figure
 from seqloom.views.format import one_line, rounded
-from seqloom.views.html import Block, Section
+from seqloom.views.html import Block, PageSection
 from seqloom.views.terminal_cells import fit
 
 Answer: TypeAlias = Mapping[str, Any]  # of `Task.predict`
@@ -42,7 +42,7 @@ class TaskReport:
         """On the page, below the scores: what to compare them with."""
         return ()
 
-    def sections(self) -> tuple[Section, ...]:
+    def sections(self) -> tuple[PageSection, ...]:
         """On the page: sections about this task, in order. Those without blocks are left out."""
         return ()
 

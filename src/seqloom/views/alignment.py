@@ -11,7 +11,7 @@ from seqloom.core.problem import ArgumentError, UserError
 from seqloom.views import matplotlib_renderer, svg, terminal
 from seqloom.views.figure import Grid, Panels
 from seqloom.views.format import escaped
-from seqloom.views.html import Section, page
+from seqloom.views.html import PageSection, page
 from seqloom.views.picture import Picture
 from seqloom.views.terminal_cells import UNICODE, Charset, charset_of, colored
 
@@ -99,8 +99,8 @@ class Alignment:
 
     def html(self) -> str:
         """A page: one file that needs no network."""
-        texts = [joined(tokens) for tokens in (self.source, self.written) if tokens is not None]
-        return page(self.title, " → ".join(texts), None, [Section("Weights", (self.figure,))])
+        texts = [join_tokens(tokens) for tokens in (self.source, self.written) if tokens is not None]
+        return page(self.title, " → ".join(texts), None, [PageSection("Weights", (self.figure,))])
 
     def terminal(self, width: int = 80, charset: Charset = UNICODE) -> list[str]:
         """Lines of at most `width` columns."""
@@ -160,10 +160,10 @@ def visible_spaces(token: str) -> str:
     return token.replace(" ", "·")
 
 
-def joined(tokens: tuple[str, ...]) -> str:
+def join_tokens(tokens: tuple[str, ...]) -> str:
     """The text of tokens, without the end: subwords that contain their spaces, or words.
 
-    >>> joined(("two", " hund", "red", "</s>")), joined(("two", "hundred"))
+    >>> join_tokens(("two", " hund", "red", "</s>")), join_tokens(("two", "hundred"))
     ('two hundred', 'two hundred')
     """
     words = tokens[:-1] if tokens[-1:] == (END,) else tokens

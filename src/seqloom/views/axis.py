@@ -13,7 +13,7 @@ LARGEST = 1e100  # larger values are not drawn: their differences and squares ov
 class Axis:
     """A range of values, and its ticks (value, label).
 
-    >>> axis = linear([3.0, 97.0], count=5)
+    >>> axis = linear_axis([3.0, 97.0], count=5)
     >>> axis.low, axis.high, [label for _, label in axis.ticks]
     (0.0, 100.0, ['0', '20', '40', '60', '80', '100'])
     >>> axis.position(25.0)
@@ -38,7 +38,7 @@ def drawable(value: float, log: bool) -> bool:
     return isfinite(value) and abs(value) <= LARGEST and (not log or value > 1 / LARGEST)
 
 
-def linear(values: Iterable[float], count: int = 5) -> Axis:
+def linear_axis(values: Iterable[float], count: int = 5) -> Axis:
     """A linear axis that contains all values and ends at round numbers, with about `count` ticks."""
     low, high = _range(values)
     step = _round_step((high - low) / count)
@@ -46,17 +46,17 @@ def linear(values: Iterable[float], count: int = 5) -> Axis:
     return Axis(first * step, last * step, False, _ticks(first, last, step))
 
 
-def exact(low: float, high: float, count: int = 5) -> Axis:
+def exact_axis(low: float, high: float, count: int = 5) -> Axis:
     """A linear axis from `low` to `high`, with round ticks inside."""
     low, high = _range((low, high))
     step = _round_step((high - low) / count)
     return Axis(low, high, False, _ticks(ceil(low / step - 1e-9), floor(high / step + 1e-9), step))
 
 
-def logarithmic(values: Iterable[float], count: int = 5) -> Axis:
+def log_axis(values: Iterable[float], count: int = 5) -> Axis:
     """A logarithmic axis that contains all positive values; ticks are powers of ten, or 1, 2 and 5 times these.
 
-    >>> [label for _, label in logarithmic([0.02, 3.0]).ticks]
+    >>> [label for _, label in log_axis([0.02, 3.0]).ticks]
     ['0.02', '0.05', '0.1', '0.2', '0.5', '1', '2', '5']
     """
     logs = [log10(value) for value in values if drawable(value, log=True)]

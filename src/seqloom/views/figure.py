@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Literal, TypeAlias
 
 from seqloom.core.problem import ArgumentError
-from seqloom.views.axis import Axis, drawable, exact, linear, logarithmic
+from seqloom.views.axis import Axis, drawable, exact_axis, linear_axis, log_axis
 from seqloom.views.format import rounded
 from seqloom.views.picture import Picture
 
@@ -81,8 +81,8 @@ class Curves:
             low = 0.0
         ys = [y for series in self.series for _, y in series.points]
         if self.limits is not None:
-            return exact(low, high, x_ticks), exact(*self.limits, y_ticks)
-        return exact(low, high, x_ticks), (logarithmic if self.log else linear)(ys, y_ticks)
+            return exact_axis(low, high, x_ticks), exact_axis(*self.limits, y_ticks)
+        return exact_axis(low, high, x_ticks), (log_axis if self.log else linear_axis)(ys, y_ticks)
 
 
 @dataclass(frozen=True)

@@ -79,10 +79,10 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\uff
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # can reverse the rest of a line
 
 
-def visible(text: str) -> str:
+def show_controls(text: str) -> str:
     r"""Control characters as pictures, lone surrogates as the replacement character; line breaks and tabs stay.
 
-    >>> visible("a\x1b[31m")
+    >>> show_controls("a\x1b[31m")
     'a␛[31m'
     """
     return _DIRECTION.sub("\ufffd", _CONTROL.sub(_control_picture, text.replace("\r\n", "\n")))
@@ -98,23 +98,23 @@ def one_line(text: str) -> str:
     >>> one_line("to be\nor not")
     'to be⏎or not'
     """
-    return visible(text).replace("\n", "⏎").replace("\t", "⇥")
+    return show_controls(text).replace("\n", "⏎").replace("\t", "⇥")
 
 
-def truncate(text: str, limit: int) -> str:
+def truncate_with_count(text: str, limit: int) -> str:
     """The first `limit` characters, and the number of those left out.
 
-    >>> truncate("abcdef", 4)
+    >>> truncate_with_count("abcdef", 4)
     'abcd… (2 more characters)'
     """
     more = len(text) - limit
     return text if more <= 0 else f"{text[:limit]}… ({more:,} more character{'s' * (more > 1)})"
 
 
-def clip(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """At most `limit` characters; the last is an ellipsis if some are left out.
 
-    >>> clip("abcdef", 4)
+    >>> shorten("abcdef", 4)
     'abc…'
     """
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
@@ -122,4 +122,4 @@ def clip(text: str, limit: int) -> str:
 
 def escaped(text: str) -> str:
     """Text for HTML or XML, between tags or in a quoted attribute."""
-    return html.escape(visible(text), quote=True)
+    return html.escape(show_controls(text), quote=True)

@@ -112,7 +112,7 @@ class Preformatted(NamedTuple):
     heading: str = ""
 
 
-class Word(NamedTuple):
+class AnnotatedWord(NamedTuple):
     """A word of an example, an annotation below it, and whether the model got it wrong."""
 
     text: str
@@ -121,14 +121,14 @@ class Word(NamedTuple):
 
 
 class Example(NamedTuple):
-    words: tuple[Word, ...]
+    words: tuple[AnnotatedWord, ...]
     line: str  # about the text
 
 
 class Comparison(NamedTuple):
     """Named texts one below the other, a line about them, and an image (a data URI) to their left."""
 
-    texts: tuple[tuple[str, tuple[Word, ...]], ...]
+    texts: tuple[tuple[str, tuple[AnnotatedWord, ...]], ...]
     line: str
     picture: str = ""
 
@@ -137,7 +137,7 @@ class FullWidth(NamedTuple):
     drawing: Drawing  # as wide as the page
 
 
-class Row(NamedTuple):
+class SideBySide(NamedTuple):
     figures: tuple[Figure, ...]  # side by side if they fit
 
 
@@ -149,11 +149,11 @@ class Collapsible(NamedTuple):
 
 
 Block: TypeAlias = Union[  # noqa: UP007 (a name in quotes has no |)
-    Paragraph, Facts, Preformatted, Example, Comparison, FullWidth, Row, Collapsible, Figure
+    Paragraph, Facts, Preformatted, Example, Comparison, FullWidth, SideBySide, Collapsible, Figure
 ]
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     title: str
     blocks: tuple[Block, ...]
 
@@ -166,10 +166,10 @@ class Status(NamedTuple):
     command: str = ""
 
 
-def page(title: str, lead: str, status: Status | None, sections: Iterable[Section]) -> str:
+def page(title: str, lead: str, status: Status | None, sections: Iterable[PageSection]) -> str:
     """The HTML file. All text is escaped, and the content security policy allows no external resources.
 
-    >>> html = page("A run", "classify", None, [Section("Scores", (Paragraph("1 < 2"),))])
+    >>> html = page("A run", "classify", None, [PageSection("Scores", (Paragraph("1 < 2"),))])
     >>> "<p>1 &lt; 2</p>" in html, "http" in html.replace("http-equiv", "")
     (True, False)
     """
@@ -233,7 +233,7 @@ def block_html(block: Block) -> str:
             wide = element("div", svg.draw(drawing, WIDE), class_="wide")
             narrow = element("div", svg.draw(drawing, NARROW), class_="narrow")
             return element("figure", _caption(drawing), wide, narrow)
-        case Row():
+        case SideBySide():
             return element("div", *map(_figure, block.figures), class_="row")
         case Collapsible():
             inside = "".join(map(block_html, block.blocks))
@@ -242,7 +242,7 @@ def block_html(block: Block) -> str:
             return _figure(block)
 
 
-def _words(words: tuple[Word, ...]) -> str:
+def _words(words: tuple[AnnotatedWord, ...]) -> str:
     parts = []
     for text, below, wrong in words:
         if below:

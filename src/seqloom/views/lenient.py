@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import isfinite
 
-from seqloom.views.format import truncate
+from seqloom.views.format import truncate_with_count
 
 
 def number(value: object) -> float | None:
@@ -34,7 +34,7 @@ def integer(value: object) -> int | None:
 def string(value: object, limit: int) -> str:
     """A text of about `limit` characters at most; empty for what is neither a text nor a number."""
     if isinstance(value, str):
-        return truncate(value, limit)
+        return truncate_with_count(value, limit)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 

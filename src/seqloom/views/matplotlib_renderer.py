@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from seqloom.core.problem import UserError
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Figure, Grid, Panels, Table
-from seqloom.views.format import clip, one_line, rounded, tick_label
+from seqloom.views.format import one_line, rounded, shorten, tick_label
 from seqloom.views.svg import LIGHT, MASK_OPACITY
 from seqloom.views.svg_curves import MAX_DOTS
 
@@ -55,7 +55,7 @@ def draw(figure: Figure, width: float | None = None, height: float | None = None
     return plot
 
 
-def save(figure: Figure, path: Path) -> None:
+def save_plot(figure: Figure, path: Path) -> None:
     """Draw into a file, whose suffix names the format. The same figure gives the same bytes."""
     suffix = path.suffix.lower()
     if suffix not in DATE_KEYS:
@@ -113,7 +113,7 @@ def _bars(bars: Bars, axes: Axes) -> None:
     sizes = [value if drawable(value, log=False) else 0.0 for _, value in bars.bars]
     container = axes.barh(range(len(sizes)), sizes, color=LIGHT[0])
     axes.bar_label(container, labels=[rounded(value) for _, value in bars.bars], padding=3)
-    axes.set_yticks(range(len(sizes)), [clip(one_line(name), 30) for name, _ in bars.bars])
+    axes.set_yticks(range(len(sizes)), [shorten(one_line(name), 30) for name, _ in bars.bars])
     axes.invert_yaxis()
     axes.set_xlabel(one_line(bars.unit))
 
@@ -123,8 +123,8 @@ def _grid(grid: Grid, axes: Axes) -> None:
     if grid.rows and grid.columns:
         axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="equal" if grid.cells == "shades" else "auto")
     rotation = 90 if grid.cells == "shades" or sum(map(len, grid.columns)) > 50 else 0
-    axes.set_xticks(range(len(grid.columns)), [clip(one_line(name), 30) for name in grid.columns], rotation=rotation)
-    axes.set_yticks(range(len(grid.rows)), [clip(one_line(name), 30) for name in grid.rows])
+    axes.set_xticks(range(len(grid.columns)), [shorten(one_line(name), 30) for name in grid.columns], rotation=rotation)
+    axes.set_yticks(range(len(grid.rows)), [shorten(one_line(name), 30) for name in grid.rows])
     axes.set_xlabel(one_line(grid.column_axis))
     axes.set_ylabel(one_line(grid.row_axis))
     if grid.cells == "shades":
@@ -141,7 +141,7 @@ def _grid(grid: Grid, axes: Axes) -> None:
 
 def _table(table: Table, axes: Axes) -> None:
     axes.set_axis_off()
-    cells = [[clip(one_line(cell), 60) for cell in row] for row in table.texts()]
+    cells = [[shorten(one_line(cell), 60) for cell in row] for row in table.texts()]
     if not cells or not table.header:
         return
     header = [one_line(name) for name in table.header]
@@ -163,7 +163,7 @@ def _panels(panels: Panels, plot: Plot) -> None:
         axes = plot.add_subplot(ceil(count / PER_ROW), min(count, PER_ROW), index + 1)
         axes.set_axis_off()
         name, color = (panels.names[index - first], "black") if index >= first else ("picture", "0.4")
-        axes.set_title(clip(one_line(name), 16), fontsize="small", color=color, pad=3)
+        axes.set_title(shorten(one_line(name), 16), fontsize="small", color=color, pad=3)
         extent = (0, picture.width, picture.height, 0) if picture is not None else None
         if picture is not None:
             axes.imshow(

@@ -53,16 +53,16 @@ _URI = re.compile(r"data:image/(?:png|jpeg);base64,([A-Za-z0-9+/]+={0,2})")
 MAX_CHARACTERS, MAX_PIXELS = 128 * 2**10, 512 * 512
 
 
-def thumbnail(value: object) -> str:
+def valid_thumbnail(value: object) -> str:
     """The value if it is the data URI of a small PNG or JPEG; else an empty text.
 
-    >>> thumbnail("data:image/png;base64,iVBORw0KGgo="), thumbnail("https://example.org/a.png")
+    >>> valid_thumbnail("data:image/png;base64,iVBORw0KGgo="), valid_thumbnail("https://example.org/a.png")
     ('data:image/png;base64,iVBORw0KGgo=', '')
     """
     return value if isinstance(value, str) and len(value) <= MAX_CHARACTERS and _URI.fullmatch(value) else ""
 
 
-def pixels(uri: str) -> "NDArray[np.uint8] | None":
+def thumbnail_pixels(uri: str) -> "NDArray[np.uint8] | None":
     """The bytes [height, width, 3] of a thumbnail; None if it is broken, or Pillow is not installed."""
     match = _URI.fullmatch(uri)
     if match is None:

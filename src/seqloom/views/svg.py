@@ -4,7 +4,7 @@ import hashlib
 
 from seqloom.views.axis import drawable
 from seqloom.views.figure import Bars, Curves, Drawing, Grid, Panels, alt_text
-from seqloom.views.format import clip, escaped, one_line, rounded, tick_label
+from seqloom.views.format import escaped, one_line, rounded, shorten, tick_label
 from seqloom.views.markup import element, label, text_width, tooltip
 from seqloom.views.svg_curves import draw_curves
 
@@ -123,7 +123,7 @@ def _bars(bars: Bars, width: int) -> tuple[int, str]:
 
 
 def _clipped(names: tuple[str, ...] | list[str]) -> list[str]:
-    return [clip(one_line(name), MAX_NAME) for name in names]
+    return [shorten(one_line(name), MAX_NAME) for name in names]
 
 
 # Heat maps ------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def _panels(panels: Panels, width: int) -> tuple[int, str]:
     for index, name in enumerate(titles):
         x, y = (PANEL + GAP) * (index % per_row), (NAME + height + GAP) * (index // per_row)
         letters = max(round(PANEL / max(text_width(name), 1) * len(name)), 1)
-        title = label(clip(name, letters), 0, 13, class_="strong" if index >= first else "")
+        title = label(shorten(name, letters), 0, 13, class_="strong" if index >= first else "")
         regions = _regions(panels, index - first, height) if index >= first else ""
         elements.append(element("g", title, image, regions, transform=f"translate({x} {y})"))
     return (NAME + height + GAP) * -(-len(titles) // per_row), "".join(elements)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from seqloom.views.axis import Axis, drawable
 from seqloom.views.downsample import downsample
 from seqloom.views.figure import Curves, Mark, Series
-from seqloom.views.format import clip, one_line, rounded
+from seqloom.views.format import one_line, rounded, shorten
 from seqloom.views.markup import element, label, text_width, tooltip
 
 MAX_PROBES = 60  # strips with a tooltip
@@ -96,7 +96,7 @@ def _notes(marks: list[Mark], frame: Frame) -> list[str]:
     """A vertical line with a text for each mark; a text that would overlap another is drawn one row lower."""
     parts, row_ends = [], [0.0] * NOTE_ROWS
     for mark in sorted(marks, key=lambda mark: mark.x):
-        x, text = frame.x(mark.x), clip(one_line(mark.text), 24)
+        x, text = frame.x(mark.x), shorten(one_line(mark.text), 24)
         start = x + 4 if x + 4 + text_width(text) <= frame.right else x - 4 - text_width(text)
         row = next((row for row in range(NOTE_ROWS) if row_ends[row] <= start), NOTE_ROWS - 1)
         row_ends[row] = start + text_width(text)
@@ -112,7 +112,7 @@ def _legend(curves: Curves, frame: Frame) -> str:
     parts: list[str] = []
     x = frame.right
     for color, series in reversed(curves.colored() if len(curves.series) > 1 else ()):
-        name = clip(one_line(series.name), 24)
+        name = shorten(one_line(series.name), 24)
         x -= text_width(name)
         parts.append(label(name, x, 12, class_="strong"))
         style = "reference" if series.style == "reference" else f"line s{color}"

@@ -10,7 +10,7 @@ import torch
 import seqloom
 from seqloom.api import start
 from seqloom.core.problem import ConfigError, UserError
-from seqloom.lens.report import report
+from seqloom.lens.report import read_report
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.registry import experiment
@@ -60,7 +60,7 @@ def test_several_labels_from_file_to_answer(tmp_path: Path) -> None:
     assert set(answer["probabilities"]) == {"glad", "long"}
     assert set(answer["labels"]) == {name for name, p in answer["probabilities"].items() if p >= 0.5}
     assert list(answer["probabilities"].values()) == sorted(answer["probabilities"].values(), reverse=True)
-    told = report(tmp_path / "run")
+    told = read_report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
     assert isinstance(told.details, ClassifyReport)
@@ -90,7 +90,7 @@ def test_several_labels_with_the_loss_at_every_step(tmp_path: Path) -> None:
 
 def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     run = start(tiny("classify"), tmp_path / "run")
-    told = report(tmp_path / "run")
+    told = read_report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
     shown = told.details

@@ -9,7 +9,7 @@ import torch
 import seqloom
 from seqloom.api import start
 from seqloom.core.problem import DataError, UserError
-from seqloom.lens.report import report
+from seqloom.lens.report import read_report
 from seqloom.nn.heads.crf import CRF
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.word_embedding import CharacterCNN, CharacterLSTM, WordEmbedding
@@ -57,7 +57,7 @@ def test_spans_from_file_to_report(characters: str, crf: bool, tmp_path: Path) -
     assert answer["words"] == ["Ada", "left", "the", "New", "York", "3"]
     assert answer["tags"][0] == "B-PER"
     assert all(0 < p <= 1 for p in answer["probabilities"])
-    told = report(tmp_path / "run")
+    told = read_report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
 
@@ -74,7 +74,7 @@ def test_a_report_has_all_its_parts(tmp_path: Path) -> None:
     task = tiny_session("tag").task
     assert isinstance(task, Tag)
     words = len(task.data.splits["valid"]["forms"].flat)
-    told = report(tmp_path / "run")
+    told = read_report(tmp_path / "run")
     assert told.html()
     assert told.problems == ()
     shown = told.details
