@@ -23,7 +23,6 @@ from seqloom.tasks.classify.data import LABELS_FILE, TOKENIZER_FILE
 from seqloom.tasks.classify.task import Classify
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE
-from seqloom.tasks.known_characters import KnownCharacters
 from seqloom.tasks.language.task import Language
 from seqloom.tasks.registry import TASKS, experiment
 from seqloom.tasks.tag.data import LETTERS_FILE, NO_LETTER, TAGS_FILE, WORDS_FILE
@@ -68,15 +67,15 @@ def task_of(config: Experiment) -> Task:
     if config.task == "language":
         return Language(config, characters())
     if config.task == "classify":
-        return Classify(config, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))}, baseline="0")
+        return Classify(config, {TOKENIZER_FILE: words(), LABELS_FILE: Vocabulary(names(LABELS))})
     if config.task == "translate":
         joint = words(JOINT_TOKENS)
-        return Translate(config, {SOURCE_FILE: joint, TARGET_FILE: joint}, known=KnownCharacters())
+        return Translate(config, {SOURCE_FILE: joint, TARGET_FILE: joint})
     if config.task == "caption":
-        return Caption(config, {TARGET_FILE: words(JOINT_TOKENS)}, known=KnownCharacters(), features=0, regions=0)
+        return Caption(config, {TARGET_FILE: words(JOINT_TOKENS)})
     letters = Vocabulary([NO_LETTER, UNKNOWN, *names(CHARACTERS - 2)])
     forms = Vocabulary([UNKNOWN, *names(WORDS - 1)])
-    return Tag(config, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))}, baseline="0")
+    return Tag(config, {WORDS_FILE: forms, LETTERS_FILE: letters, TAGS_FILE: Vocabulary(names(TAGS))})
 
 
 def parameters(config: Experiment) -> int:

@@ -9,7 +9,7 @@ from PIL import Image
 from seqloom.data.image_store import ImageStore, store_images
 from seqloom.data.source import DataSource
 from seqloom.tasks.caption.config import DATA_SPEC
-from seqloom.tasks.caption.data import image_options
+from seqloom.tasks.caption.task import image_options
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 

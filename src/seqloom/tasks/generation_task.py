@@ -2,7 +2,7 @@
 
 import random
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from seqloom.tasks.decode_limits import cut_reason, forced_prefix
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
-from seqloom.tasks.known_characters import KnownCharacters
+from seqloom.tasks.known_characters import KnownCharacters, find_characters
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.metrics.text_overlap import TextOverlap
@@ -72,20 +72,20 @@ class GenerationTask(RowTask[EncoderDecoder]):
     length_column: ClassVar[str] = "target"
     metrics: ClassVar[type[TextOverlap]]
     source_ends: ClassVar[int] = 0
+    known = KnownCharacters()
     higher_is_better = True
 
     def __init__(
-        self,
-        experiment: Experiment,
-        encoders: Encoders,
-        data: Dataset | None = None,
-        source: DataSource | None = None,
-        *,
-        known: KnownCharacters,
+        self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
     ) -> None:
         super().__init__(experiment, encoders, data, source)
         self.target: Tokenizer = encoders[TARGET_FILE if TARGET_FILE in encoders else SOURCE_FILE]
-        self.known = known
+
+    def learn(self, data: Dataset) -> None:
+        self.known = KnownCharacters(target=find_characters(data.splits[TRAIN]["target_texts"], self.target))
+
+    def load(self, files: Mapping[str, str]) -> None:
+        self.known = KnownCharacters.from_files(files)
 
     # The source ------------------------------------------------------------------------------------------------
 

@@ -56,16 +56,22 @@ class RowTask(Task[ModelT, Rows]):
     def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
         experiment = experiment.model_copy(update={"data": source.data})
         data = prepare(source, cls.schema(experiment))
-        return cls(experiment, data.encoders, data, source)
+        task = cls(experiment, data.encoders, data, source)
+        task.learn(data)
+        return task
 
     @classmethod
     def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
-        return cls(experiment, cls.load_encoders(experiment, files))
-
-    @classmethod
-    def load_encoders(cls, experiment: Experiment, files: Mapping[str, str]) -> Encoders:
         learners = cls.schema(experiment).learners
-        return {file: learner.load(files[file], file) for file, learner in learners.items()}
+        task = cls(experiment, {file: learner.load(files[file], file) for file, learner in learners.items()})
+        task.load(files)
+        return task
+
+    def learn(self, data: Dataset) -> None:
+        """Take from the training data what the task saves besides its encoders."""
+
+    def load(self, files: Mapping[str, str]) -> None:
+        """Read what `learn` took, from the files of a finished run."""
 
     def files(self) -> dict[str, str]:
         learners = self.schema(self.experiment).learners

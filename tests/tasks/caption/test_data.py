@@ -13,7 +13,7 @@ from seqloom.data.images import read_image_or_features
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.tasks.caption.config import DATA_SPEC
-from seqloom.tasks.caption.task import KIND_FILE, Caption, image_numbers, image_of, shared_images
+from seqloom.tasks.caption.task import KIND_FILE, Caption, image_of, shared_images
 from seqloom.tasks.registry import experiment
 from tests.data.photos import IMAGES, ROWS, Rows, chosen, draw, features, saved
 
@@ -46,7 +46,7 @@ def test_every_caption_is_in_one_split_with_its_image() -> None:
     assert set(task.data.splits) == {TRAIN, VALID, TEST}
     images = task.images
     for part in task.data.splits.values():
-        assert len(part) == len(part["target"]) == len(image_numbers(part))
+        assert len(part) == len(part["target"]) == len(part["image"].flat)
         assert part["image"].lengths().tolist() == [1] * len(part)
         for row in range(len(part)):
             name, caption = images.name(image_of(part, row)), part.text("target_texts", row)
@@ -60,14 +60,14 @@ def test_every_caption_is_in_one_split_with_its_image() -> None:
 def test_all_captions_of_an_image_are_in_one_split_and_are_its_references() -> None:
     task = made(sorted(ROWS, key=lambda row: row[1][-3:]))  # so that an image's captions are far apart
     splits = task.data.splits
-    seen = [set(image_numbers(part).tolist()) for part in splits.values()]
+    seen = [set(part["image"].flat.tolist()) for part in splits.values()]
     assert sum(map(len, seen)) == len(set.union(*seen)) == len(task.images) == IMAGES
     for part in splits.values():
         for row in range(len(part)):
             name = task.images.name(image_of(part, row))
             said = [caption for path, caption in ROWS if path == name]
             assert task.references(part, row) == task.captions_of(part, image_of(part, row)) == said
-        elsewhere = next(iter(set(range(IMAGES)) - set(image_numbers(part).tolist())))
+        elsewhere = next(iter(set(range(IMAGES)) - set(part["image"].flat.tolist())))
         assert task.captions_of(part, elsewhere) == []
 
 
@@ -81,7 +81,7 @@ def test_one_image_is_in_one_split_however_its_path_is_written() -> None:
     assert len(task.images) == IMAGES
     assert list(shared_images(task.data)) == []
     for part in task.data.splits.values():
-        for image in set(image_numbers(part).tolist()):
+        for image in set(part["image"].flat.tolist()):
             said = [caption for path, caption in ROWS if path == task.images.name(image)]
             assert task.captions_of(part, image) == [*said, "elsewhere", "else/../photos", "link", "photos"]
     alone = made()

@@ -5,9 +5,8 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import ClassVar, Self, SupportsIndex
 
 import numpy as np
 import torch
@@ -17,10 +16,10 @@ from numpy import ndarray
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
-from seqloom.data.image_store import ImageReader, Images, ImageStore, fill_store, store_images
+from seqloom.data.image_store import ImageOptions, ImageReader, Images, ImageStore, fill_store, store_images
 from seqloom.data.images import MAX_VALUES, normalize_images, read_image_or_features, write_png
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
-from seqloom.data.schema import Schema
+from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
 from seqloom.data.source import DataSource
 from seqloom.data.split import TEST, TRAIN, VALID
 from seqloom.models.encoder_decoder import encoder_section
@@ -30,10 +29,8 @@ from seqloom.nn.positions import LearnedPositions, Sinusoidal
 from seqloom.nn.stems import TokenEmbedding, frame_embedding
 from seqloom.nn.vision import ImageCNN, ImageStem, PatchEmbedding
 from seqloom.tasks.caption.config import CaptionData, ImageKeys
-from seqloom.tasks.caption.data import image_options, schema
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_task import TARGET_FILE, GenerationTask, SourceBatch
-from seqloom.tasks.known_characters import KnownCharacters, find_characters
 from seqloom.tasks.metrics.text_overlap import CaptionOverlap, TextOverlap
 from seqloom.tasks.row_task import Rows
 from seqloom.tasks.task import Answer
@@ -41,6 +38,8 @@ from seqloom.tasks.task import Answer
 KIND_FILE = "pictures.json"  # what a model reads: the width of features, 0 for images; and the most regions
 THUMBNAIL = 128  # pixels a side, in a report
 DRAWN = "scene.png"  # in a run folder: an image of an embedded corpus, to try the run with
+FOR_TEXTS = "pairs of texts are for 'seqloom train translate'"
+IMAGE, CAPTION, NAME = 0, 1, 2  # indices of the values of an example, once its image has a number
 
 ImageArray = Shaped[ndarray, "_ _ _"]  # of any size, each its own
 
@@ -56,33 +55,37 @@ class Caption(GenerationTask):
     row_noun: ClassVar[str] = "captions"
     metrics: ClassVar[type[TextOverlap]] = CaptionOverlap
     chosen_by = "bleu_4"  # long nonsense has a high chrF against short captions
+    features = regions = 0
     images: Images
-
-    def __init__(self, *arguments: Any, features: int, regions: int, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.features, self.regions = features, regions
-        self.size = keys(self.experiment.data, CaptionData).image_size
-        self._by_image: tuple[Split, Rows, Rows] | None = None
+    _by_image: tuple[Split, Rows, Rows] | None = None
 
     @classmethod
     def schema(cls, experiment: Experiment) -> Schema:
-        return schema(keys(experiment.data, CaptionData))
+        """Images as numbers in their store, and captions; all captions of an image are in one split."""
+        data = keys(experiment.data, CaptionData)
+        tokens = TokenColumn("target", CAPTION, data.max_length, encoder=TARGET_FILE)
+        columns = (NumberColumn("image", IMAGE, dtype="int64"), tokens, TextColumn("target_texts", CAPTION))
+        return Schema(columns, {TARGET_FILE: tokenizer_learner((CAPTION,), data, "word")}, content=NAME)
 
     @classmethod
     def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
         experiment = experiment.model_copy(update={"data": source.data})
         store = store_images(source, image_options(keys(experiment.data, CaptionData)))
         key = {"images": store.state, "sha256": store.sha256}
-        data = note_bad_images(prepare(source, cls.schema(experiment), store.examples, key), store)
-        images, encoders = store.images, data.encoders
-        regions = int(images.shapes[:, :2].prod(axis=1).max()) if images.features else 0
-        known = KnownCharacters(target=find_characters(data.splits[TRAIN]["target_texts"], encoders[TARGET_FILE]))
-        task = cls(experiment, encoders, data, source, known=known, features=images.features, regions=regions)
-        task.images = images
+        data = prepare(source, cls.schema(experiment), store.examples, key)
+        data.notes["bad_images"] = store.skipped
+        task = cls(experiment, data.encoders, data, source)
+        task.images = store.images
+        task.learn(data)
         return task
 
-    @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
+    def learn(self, data: Dataset) -> None:
+        super().learn(data)
+        self.features = self.images.features
+        self.regions = int(self.images.shapes[:, :2].prod(axis=1).max()) if self.features else 0
+
+    def load(self, files: Mapping[str, str]) -> None:
+        super().load(files)
         try:
             saved = json.loads(files[KIND_FILE])
             sizes = [saved["features"], saved["regions"]]
@@ -91,8 +94,7 @@ class Caption(GenerationTask):
         if not all(type(size) is int and 0 <= size <= MAX_VALUES for size in sizes):
             message = "not the sizes of pictures, so it is damaged"
             raise RunError(message, "Restore the file from a copy", location=KIND_FILE)
-        encoders, known = cls.load_encoders(experiment, files), KnownCharacters.from_files(files)
-        return cls(experiment, encoders, known=known, features=sizes[0], regions=sizes[1])
+        self.features, self.regions = sizes
 
     def files(self) -> dict[str, str]:
         return super().files() | {KIND_FILE: json.dumps({"features": self.features, "regions": self.regions})}
@@ -100,10 +102,10 @@ class Caption(GenerationTask):
     def read_test_files(self, files: Sequence[str], folder: Path) -> None:
         self._data_source = source = self.test_source(files)
         reader = ImageReader(source)
-        fill_store(reader, folder, image_options(keys(self.experiment.data, CaptionData), self.features))
+        fill_store(reader, folder, image_options(self.config, self.features))
         store = ImageStore.open(folder, reader, "")
-        data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.examples)
-        self._data, self.images = note_bad_images(data, store), store.images
+        self._data = data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.examples)
+        data.notes["bad_images"], self.images = store.skipped, store.images
         for split in data.splits.values():
             lengths = self.source_lengths(split)
             longest = int(lengths.argmax())
@@ -119,9 +121,8 @@ class Caption(GenerationTask):
         return str(path)
 
     def describe_encoders(self) -> str:
-        source = (
-            f"features of width {self.features:,}" if self.features else f"images of {self.size}×{self.size} pixels"
-        )
+        size = self.config.image_size
+        source = f"features of width {self.features:,}" if self.features else f"images of {size}×{size} pixels"
         text = f"{source}, {len(self.target):,} {self.target.kind} tokens"
         if bad := self.data.notes.get("bad_images", 0):
             text += f"; {counted(bad, 'unreadable image')} skipped"
@@ -133,13 +134,17 @@ class Caption(GenerationTask):
     # Images as sources -----------------------------------------------------------------------------------------
 
     @property
+    def config(self) -> CaptionData:
+        return keys(self.experiment.data, CaptionData)
+
+    @property
     def max_source_length(self) -> int:
         return self.regions if self.features else math.prod(self.image_grid())
 
     def image_grid(self) -> tuple[int, int]:
         """How many regions an image has, down and across."""
         own = keys(self.experiment.model, ImageKeys)
-        side = -(-self.size // (own.patch if own.stem == "patches" else 2**own.stages))
+        side = -(-self.config.image_size // (own.patch if own.stem == "patches" else 2**own.stages))
         return side, side
 
     def grid(self, image: ImageArray) -> tuple[int, int]:
@@ -147,7 +152,7 @@ class Caption(GenerationTask):
         return (image.shape[0], image.shape[1]) if self.features else self.image_grid()
 
     def stems(self, model: Family) -> tuple[Layer | ImageStem, TokenEmbedding]:
-        longest = (keys(self.experiment.data, CaptionData).max_length or 128) + 1  # and the end
+        longest = (self.config.max_length or 128) + 1  # and the end
         return self.image_stem(model), model.tokens(len(self.target) + 1, max_length=longest)
 
     def image_stem(self, model: Family) -> Layer | ImageStem:
@@ -165,7 +170,7 @@ class Caption(GenerationTask):
     def source_lengths(self, split: Split) -> Integer[ndarray, " rows"]:
         if not self.features:
             return np.full(len(split), self.max_source_length)
-        lengths: Integer[ndarray, " rows"] = self.images.shapes[:, :2].prod(axis=1)[image_numbers(split)]
+        lengths: Integer[ndarray, " rows"] = self.images.shapes[:, :2].prod(axis=1)[split["image"].flat]
         return lengths
 
     def source_batch(self, split: Split, rows: Rows) -> SourceBatch:
@@ -180,8 +185,7 @@ class Caption(GenerationTask):
         return SourceBatch(torch.nn.utils.rnn.pad_sequence(rows, batch_first=True), lengths)
 
     def distinct_rows(self, split: Split) -> Rows:
-        rows: Rows = np.unique(image_numbers(split), return_index=True)[1]
-        return rows
+        return np.unique(split["image"].flat, return_index=True)[1]
 
     def references(self, split: Split, row: int) -> list[str]:
         return self.captions_of(split, image_of(split, row))
@@ -189,8 +193,8 @@ class Caption(GenerationTask):
     def captions_of(self, split: Split, image: int) -> list[str]:
         """All captions that an image has in this split, in the order of the file."""
         if self._by_image is None or self._by_image[0] is not split:
-            order = np.argsort(image_numbers(split), kind="stable")
-            self._by_image = split, order, image_numbers(split)[order]
+            order = np.argsort(split["image"].flat, kind="stable")
+            self._by_image = split, order, split["image"].flat[order]
         _, order, images = self._by_image
         start, end = np.searchsorted(images, [image, image + 1])
         return [split.text("target_texts", other) for other in order[start:end]]
@@ -204,21 +208,19 @@ class Caption(GenerationTask):
         return {"regions": list(self.grid(self.images[image_of(split, row)]))}
 
     def encode_inputs(self, inputs: Sequence[str]) -> tuple[SourceBatch, list[Answer]]:
-        images = [read_image_or_features(path, self.size) for path in inputs]
-        for path, image in zip(inputs, images, strict=True):
-            self.check_image(printable(path), image)
-        answers = [
-            {"image": path, "regions": list(self.grid(image))} for path, image in zip(inputs, images, strict=True)
-        ]
-        return self.stack(images), answers
+        images = [self.read_input(path) for path in inputs]
+        grids = [list(self.grid(image)) for image in images]
+        return self.stack(images), [{"image": path, "regions": grid} for path, grid in zip(inputs, grids, strict=True)]
 
-    def check_image(self, path: str, image: ImageArray) -> None:
-        """Refuse an image of another kind than the run has learned from."""
+    def read_input(self, path: str) -> ImageArray:
+        """An image of the kind that the run has learned from."""
+        image, name = read_image_or_features(path, self.config.image_size), printable(path)
         width = image.shape[2] if image.dtype.kind == "f" else 0
         if width != self.features:
             kinds = [f"features of width {size:,}" if size else "an image" for size in (width, self.features)]
-            raise UserError(f"{path} is {kinds[0]}, but this run was trained on {kinds[1]}", "Name another file")
-        self.check_regions(path, math.prod(self.grid(image)))
+            raise UserError(f"{name} is {kinds[0]}, but this run was trained on {kinds[1]}", "Name another file")
+        self.check_regions(name, math.prod(self.grid(image)))
+        return image
 
     def check_regions(self, location: str, regions: int) -> None:
         limit = self.max_source_length
@@ -229,26 +231,20 @@ class Caption(GenerationTask):
             raise DataError(location, message, advice, code="too-many-regions")
 
 
-def note_bad_images(data: Dataset, store: ImageStore) -> Dataset:
-    """The data, with the number of images that can't be read among their notes."""
-    return replace(data, notes={**data.notes, "bad_images": store.skipped})
-
-
-def image_numbers(split: Split) -> Rows:
-    numbers: Rows = split["image"].flat
-    return numbers
+def image_options(data: CaptionData, features: int | None = None) -> ImageOptions:
+    return ImageOptions(data.image_size, data.on_bad_image == "skip", features, FOR_TEXTS)
 
 
 def image_of(split: Split, row: SupportsIndex) -> int:
-    return int(image_numbers(split)[row])
+    return int(split["image"].flat[row])
 
 
 def shared_images(data: Dataset) -> Iterator[tuple[str, str, int]]:
     """Pairs of splits, and how many captions of the first are of images that the second has too, if any are."""
     for split, other in ((VALID, TRAIN), (TEST, TRAIN), (TEST, VALID)):
         if split in data.splits and other in data.splits:
-            count = int(np.isin(image_numbers(data.splits[split]), image_numbers(data.splits[other])).sum())
-            if count:
+            images, others = (data.splits[name]["image"].flat for name in (split, other))
+            if count := int(np.isin(images, others).sum()):
                 yield split, other, count
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seqloom.core.config.section import keys
 from seqloom.core.problem import ConfigError, DataError, KeyName
-from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
+from seqloom.data.prepare import Dataset, Split, prepare_test
 from seqloom.data.records import Record
 from seqloom.data.schema import Encoders, Schema
 from seqloom.data.source import DataSource
@@ -42,53 +42,50 @@ MULTILABEL_FILE = "several.json"  # exists if a text may have several labels
 class Classify(RowTask[Model]):
     """p(label | text) from one vector for the whole text.
 
-    baseline: the most frequent label of the training split; None if a text may have several labels
+    multilabel: whether a text may have several labels
+    baseline: the most frequent label of the training split, if each text has one
     """
 
     row_noun: ClassVar[str] = "texts"
     length_unit: ClassVar[str] = "tokens"
     length_column: ClassVar[str] = "tokens"
-    higher_is_better = True
+    chosen_by, higher_is_better = "accuracy", True
+    multilabel = False
+    baseline = ""
 
     def __init__(
-        self,
-        experiment: Experiment,
-        encoders: Encoders,
-        data: Dataset | None = None,
-        source: DataSource | None = None,
-        *,
-        baseline: str | None,
+        self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
     ) -> None:
         super().__init__(experiment, encoders, data, source)
         self.tokenizer: Tokenizer = encoders[TOKENIZER_FILE]
         self.labels: Vocabulary = encoders[LABELS_FILE]
-        self.baseline, self.multilabel = baseline, baseline is None
-        self.chosen_by = "micro_f1" if self.multilabel else "accuracy"
 
     @classmethod
     def schema(cls, experiment: Experiment) -> Schema:
         return schema(keys(experiment.data, ClassifyData))
 
     @classmethod
-    def prepare(cls, experiment: Experiment, source: DataSource) -> "Classify":
+    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
         config = keys(experiment.data, ClassifyData)
         section = source.data.model_copy(update={"tokenizer": config.tokenizer or guess_tokenizer(source)})
-        source = replace(source, data=section)
-        experiment = experiment.model_copy(update={"data": section})
-        data = prepare(source, cls.schema(experiment))
-        if not data.notes["single"] or config.label_separator is not None:
-            return cls(without_class_options(experiment), data.encoders, data, source, baseline=None)
-        baseline = most_frequent(data.splits[TRAIN]["labels"].flat, data.encoders[LABELS_FILE])
-        return cls(experiment, data.encoders, data, source, baseline=baseline)
+        return super().prepare(experiment, replace(source, data=section))
 
-    @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Classify":
-        encoders = cls.load_encoders(experiment, files)
-        baseline = None if MULTILABEL_FILE in files else load_baseline(files, encoders[LABELS_FILE])
-        return cls(experiment, encoders, baseline=baseline)
+    def learn(self, data: Dataset) -> None:
+        config = keys(self.experiment.data, ClassifyData)
+        if not data.notes["single"] or config.label_separator is not None:
+            self.experiment = without_class_options(self.experiment)
+            self.multilabel, self.chosen_by = True, "micro_f1"
+        else:
+            self.baseline = most_frequent(data.splits[TRAIN]["labels"].flat, self.labels)
+
+    def load(self, files: Mapping[str, str]) -> None:
+        if MULTILABEL_FILE in files:
+            self.multilabel, self.chosen_by = True, "micro_f1"
+        else:
+            self.baseline = load_baseline(files, self.labels)
 
     def files(self) -> dict[str, str]:
-        if self.baseline is None:
+        if self.multilabel:
             return super().files() | {MULTILABEL_FILE: "true"}
         return super().files() | {BASELINE_FILE: json.dumps(self.baseline, ensure_ascii=False)}
 
@@ -166,7 +163,7 @@ class Classify(RowTask[Model]):
                 calibration.add(p.amax(dim=1), predicted == batch.target)
             self.add_hardest(hardest, data, batch, p)
         details: Details = {"per_class": classes.by_class(), "worst": hardest.details()}
-        if isinstance(classes, Classes) and self.baseline is not None:
+        if isinstance(classes, Classes):
             details["baseline"] = baseline_details(self.baseline, self.labels, classes.confusion)
             details |= {"labels": list(self.labels.names), "confusion": classes.confusion.tolist()}
             details |= calibration.details()

@@ -43,7 +43,7 @@ class Tag(RowTask[Model]):
     Training reads a sentence up to `data.max_length`. Scores and answers cover every word: there a longer sentence is
     read in chunks, each by itself.
 
-    baseline: the most frequent tag of the training split; counted if it is not given
+    baseline: the most frequent tag of the training split
     """
 
     row_noun: ClassVar[str] = "sentences"
@@ -52,19 +52,12 @@ class Tag(RowTask[Model]):
     higher_is_better = True
 
     def __init__(
-        self,
-        experiment: Experiment,
-        encoders: Encoders,
-        data: Dataset | None = None,
-        source: DataSource | None = None,
-        *,
-        baseline: str | None = None,
+        self, experiment: Experiment, encoders: Encoders, data: Dataset | None = None, source: DataSource | None = None
     ) -> None:
         super().__init__(experiment, encoders, data, source)
         self.tags: Vocabulary = encoders[TAGS_FILE]
         lowercase = keys(experiment.data, TagData).lowercase
         self.spellings = Spellings(encoders[WORDS_FILE], encoders[LETTERS_FILE], lowercase)
-        self.baseline = baseline or most_frequent(self.data.splits[TRAIN]["tags"].flat, self.tags)
         self.spans = is_span_scheme(self.tags.names)
         self.chosen_by = "span_f1" if self.spans else "accuracy"
 
@@ -72,10 +65,11 @@ class Tag(RowTask[Model]):
     def schema(cls, experiment: Experiment) -> Schema:
         return schema(keys(experiment.data, TagData))
 
-    @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> "Tag":
-        encoders = cls.load_encoders(experiment, files)
-        return cls(experiment, encoders, baseline=load_baseline(files, encoders[TAGS_FILE]))
+    def learn(self, data: Dataset) -> None:
+        self.baseline = most_frequent(data.splits[TRAIN]["tags"].flat, self.tags)
+
+    def load(self, files: Mapping[str, str]) -> None:
+        self.baseline = load_baseline(files, self.tags)
 
     def files(self) -> dict[str, str]:
         return super().files() | {BASELINE_FILE: json.dumps(self.baseline, ensure_ascii=False)}

@@ -1,7 +1,7 @@
 """Translation: from a text to another text."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Integer
@@ -10,19 +10,18 @@ from numpy import ndarray
 from seqloom.core.config.section import keys
 from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, TextError
-from seqloom.data.prepare import Split, prepare
+from seqloom.data.prepare import Dataset, Split
 from seqloom.data.records import Location
 from seqloom.data.row_store import SourceFile
 from seqloom.data.schema import Schema
-from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.models.encoder_decoder import EncoderDecoderKeys, encoder_section
 from seqloom.models.family import Family
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.generation_task import SOURCE_FILE, TARGET_FILE, GenerationTask, SourceBatch, with_end
-from seqloom.tasks.known_characters import KnownCharacters, find_characters, find_unknown, is_all_unknown
+from seqloom.tasks.generation_task import SOURCE_FILE, GenerationTask, SourceBatch, with_end
+from seqloom.tasks.known_characters import find_characters, find_unknown, is_all_unknown
 from seqloom.tasks.metrics.text_overlap import TextOverlap
 from seqloom.tasks.row_task import Rows
 from seqloom.tasks.task import Answer, pad_rows
@@ -45,20 +44,10 @@ class Translate(GenerationTask):
     def schema(cls, experiment: Experiment) -> Schema:
         return schema(keys(experiment.data, TranslateData))
 
-    @classmethod
-    def prepare(cls, experiment: Experiment, source: DataSource) -> Self:
-        experiment = experiment.model_copy(update={"data": source.data})
-        data = prepare(source, cls.schema(experiment))
-        train, encoders = data.splits[TRAIN], data.encoders
-        known = KnownCharacters(
-            find_characters(train["source_texts"], encoders[SOURCE_FILE]),
-            find_characters(train["target_texts"], encoders.get(TARGET_FILE, encoders[SOURCE_FILE])),
-        )
-        return cls(experiment, encoders, data, source, known=known)
-
-    @classmethod
-    def from_files(cls, experiment: Experiment, files: Mapping[str, str]) -> Self:
-        return cls(experiment, cls.load_encoders(experiment, files), known=KnownCharacters.from_files(files))
+    def learn(self, data: Dataset) -> None:
+        super().learn(data)
+        texts = data.splits[TRAIN]["source_texts"]
+        self.known = self.known._replace(source=find_characters(texts, self.source_tokenizer))
 
     @property
     def source_tokenizer(self) -> Tokenizer:
