@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seqloom.core import atomic_io
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import KeyName, PartError, SeqloomError, UserError
 from seqloom.core.run_format import SCORES
@@ -185,4 +185,4 @@ def data_section(
         split: [str(names)] if isinstance(names, str | Path) else [str(name) for name in names]
         for split, names in splits.items()
     }
-    return merge({split: names for split, names in paths.items() if names}, data or {})
+    return merge_values({split: names for split, names in paths.items() if names}, data or {})

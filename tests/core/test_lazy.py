@@ -54,3 +54,13 @@ def test_registering_a_schedule_imports_no_torch() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
+
+
+def test_every_name_of_the_package_and_of_register_can_be_had() -> None:
+    assert {"train", "check", "load", "resume", "record", "nn", "register", "__version__"} <= set(seqloom.__all__)
+    assert {"cell", "task", "metric"} <= set(seqloom.register.__all__)
+    for module in (seqloom, seqloom.register):
+        assert all(hasattr(module, name) for name in module.__all__)
+        assert sorted(dir(module)) == sorted(module.__all__)
+    with pytest.raises(AttributeError, match=r"module 'seqloom\.register' has no attribute 'cli'"):
+        seqloom.register.cli  # noqa: B018

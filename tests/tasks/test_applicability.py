@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.config.applicability import unused_keys
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.core.config.toml import to_toml
 from seqloom.core.problem import ConfigError
 from seqloom.models.registry import ARCHITECTURES
@@ -43,7 +43,7 @@ def base(need: Need) -> dict[str, Any]:
     """Where the key would do something, but for what stands beside it."""
     some = {"task": need.task, "model": {"arch": need.arch}}
     drawn = ("data.corpus_length", "data.examples", "data.languages", "data.source_language", "data.target_language")
-    return some if need.key in drawn else merge(some, FILE)
+    return some if need.key in drawn else merge_values(some, FILE)
 
 
 def refused(raw: dict[str, Any], over: dict[str, Any] | None = None) -> str:
@@ -67,7 +67,7 @@ def test_a_key_beside_what_leaves_it_without_a_use_is_refused(need: Need) -> Non
     said = nested(need.key, valid(own_keys(need.task, need.arch)[need.key]))
     values = [value for value in others(need) if need.other != "data.corpus" or value is None]
     for value in values:
-        sentence = refused(merge(base(need), nested(need.other, value), said))
+        sentence = refused(merge_values(base(need), nested(need.other, value), said))
         assert sentence.startswith(f"{need.key} has no effect ")
         assert need.other in sentence
         assert sentence.endswith(("Leave it out.", "instead.", "sample with decode.temperature."))
@@ -80,9 +80,9 @@ def test_a_key_beside_what_gives_it_a_use_is_taken(need: Need) -> None:
     for each in NEEDS:
         words = [value for value in each.values if value not in (None, (), False, "identity")]
         if (each.task, each.arch, each.key) == (need.task, need.arch, need.key) and words:
-            raw = merge(raw, nested(each.other, words[-1]))
+            raw = merge_values(raw, nested(each.other, words[-1]))
     value = valid(own_keys(need.task, need.arch)[need.key])
-    whole = experiment(merge(raw, nested(need.key, value)))
+    whole = experiment(merge_values(raw, nested(need.key, value)))
     part, _, name = need.key.partition(".")
     assert getattr(getattr(whole, part), name) == value
     assert name in tomllib.loads(to_toml(whole))[part]
@@ -94,8 +94,8 @@ def test_a_key_about_files_needs_one(key: Key) -> None:
         own = own_keys(task, "lstm")[key.dotted]
         said = {"task": task, **nested(key.dotted, valid(own))}
         assert f"{key.dotted} has no effect without a file" in refused(said)
-        experiment(merge(said, FILE))
-        experiment(merge(said, {"data": {"test": "a.file"}}))
+        experiment(merge_values(said, FILE))
+        experiment(merge_values(said, {"data": {"test": "a.file"}}))
 
 
 def test_the_keys_about_files_are_these() -> None:
@@ -169,7 +169,7 @@ WORDS = [key for key in all_keys().values() if key.choices and key.dotted not in
 def test_what_is_written_is_what_does_something(task: str, arch: str, data: st.DataObject) -> None:
     raw: dict[str, Any] = {"task": task, "model": {"arch": arch}}
     for key in data.draw(st.lists(st.sampled_from(WORDS), max_size=4)):
-        raw = merge(raw, nested(key.dotted, data.draw(st.sampled_from(key.choices))))
+        raw = merge_values(raw, nested(key.dotted, data.draw(st.sampled_from(key.choices))))
     try:
         whole = experiment(raw)
     except ConfigError:

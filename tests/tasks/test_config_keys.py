@@ -6,7 +6,7 @@ import pytest
 
 from seqloom.core.problem import ArgumentError
 from seqloom.models.registry import ARCHITECTURES
-from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge, nearest
+from seqloom.tasks.config_keys import ALSO_CALLED, all_keys, merge_keys, nearest
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
 from tests.tasks.conditions import config_of, keys_of_some
@@ -61,7 +61,7 @@ def test_a_key_says_which_tasks_have_it() -> None:
 def test_a_key_has_one_kind_of_value_in_all_tasks() -> None:
     lr = all_keys()["train.lr"]
     with pytest.raises(ArgumentError, match=r"train\.lr is float in language, tuple in other; expected one kind"):
-        merge(lr, replace(lr, kind=tuple, tasks=("other",)))
+        merge_keys(lr, replace(lr, kind=tuple, tasks=("other",)))
 
 
 def test_the_nearest_key_of_every_key_is_itself() -> None:

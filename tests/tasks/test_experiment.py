@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seqloom.core import names
 from seqloom.core.config.data import FAMILIAR, LANGUAGES
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.core.problem import ConfigError
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys
@@ -89,7 +89,7 @@ def test_it_is_frozen() -> None:
 def with_value(key: Key, value: object, task: str) -> dict[str, Any]:
     archs = [arch for arch in key.archs or ("gru",) if possible(task, arch)]
     raw: dict[str, Any] = {"task": task, "model": {"arch": archs[0] if archs else "gru"}}
-    return merge(raw, {key.section: {key.name: value}})
+    return merge_values(raw, {key.section: {key.name: value}})
 
 
 def tasks_of(key: Key) -> tuple[str, ...]:

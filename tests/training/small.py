@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Session
@@ -40,7 +40,7 @@ TINY: dict[str, dict[str, Any]] = {
 def tiny(task: str, arch: str = "gru", **more: Any) -> Experiment:
     """A tiny experiment; `more` are nested values over it."""
     base = {"task": task, "model": {"arch": arch, "size": "tiny"}, "train": {"device": "cpu"}}
-    return experiment(merge(base, TINY[task], more))
+    return experiment(merge_values(base, TINY[task], more))
 
 
 def tiny_session(task: str, arch: str = "gru", **more: Any) -> Session:

@@ -66,7 +66,9 @@ class KeyOption(RichOption):
             left.append(f" <{self.metavar}>", "yellow")
         right = Text(self.help or "")
         if key.choices:
-            right.append(" (seqloom list models)" if key.dotted == "model.arch" else f" ({choices_of(key)})", "yellow")
+            right.append(
+                " (seqloom list models)" if key.dotted == "model.arch" else f" ({format_choices(key)})", "yellow"
+            )
         if self.default_text:
             right.append(f" [{self.default_text}]", "dim")
         return [left, right]
@@ -77,7 +79,7 @@ def parameter_name(key: Key) -> str:
     return key.dotted.replace(".", "__")
 
 
-def choices_of(key: Key) -> str:
+def format_choices(key: Key) -> str:
     """The choices of a key; a long list is cut to its first names and those that the user registered."""
     if len(key.choices) <= MAX_CHOICES + 1:
         return ", ".join(key.choices)

@@ -18,11 +18,11 @@ from seqloom.core.problem import (
     UnknownName,
     UserError,
     as_key,
-    describe_exception,
     format_problem,
     is_out_of_memory,
     render,
 )
+from seqloom.core.wording import describe_exception
 
 TASK_MODEL_SIZE = "seqloom.cli.seen"  # key of a click context's meta: the task, model and size on the command line
 INVALID_INPUT, INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 2, 1, 130, 141
@@ -164,9 +164,9 @@ def usage_sentence(error: click.ClickException) -> str:
             nearest = nearest_option(error.option_name, options)
             return f"unknown option {error.option_name}.{f' Did you mean {nearest}?' if nearest else ''} {advice}"
         case click.MissingParameter(param=click.Parameter() as param):
-            return f"{name_of(param, ctx)} is missing. ({path} --help says what goes there)"
+            return f"{written_name(param, ctx)} is missing. ({path} --help says what goes there)"
         case click.BadParameter(param=click.Parameter() as param):
-            return f"{name_of(param, ctx)}: {as_clause(error.message)} {advice}"
+            return f"{written_name(param, ctx)}: {as_clause(error.message)} {advice}"
     return f"{as_clause(error.format_message())} {advice}"
 
 
@@ -179,7 +179,7 @@ def as_clause(message: str) -> str:
     return f"{message[:1].lower()}{message[1:].rstrip('.')}{'' if message.endswith('?') else '.'}"
 
 
-def name_of(param: click.Parameter, ctx: click.Context | None) -> str:
+def written_name(param: click.Parameter, ctx: click.Context | None) -> str:
     """A parameter as it is written on the command line."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)

@@ -15,11 +15,11 @@ from seqloom.cli.console import CODE, stderr
 from seqloom.cli.errors import preferred_option
 from seqloom.core.code_file import load_code
 from seqloom.core.config.migration import older_names
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.core.config.toml import line_of, read_text, with_location
 from seqloom.core.did_you_mean import closest_name
-from seqloom.core.plurals import join_words
 from seqloom.core.problem import ConfigError, PartWarning, Problem, UserError
+from seqloom.core.wording import join_words
 from seqloom.tasks.config_keys import Key, all_keys, sized_keys
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, experiment, read_config
@@ -117,10 +117,10 @@ class Request:
         """The experiment, resolved and validated."""
         file = self.file()
         task, files = self.split_words(file)
-        options = merge(self.options, {"task": task})
+        options = merge_values(self.options, {"task": task})
         if files:
             train = self.options.get("data", {}).get("train", ())
-            options = merge(options, {"data": {"train": [*train, *files]}})
+            options = merge_values(options, {"data": {"train": [*train, *files]}})
         try:
             return experiment(without_overruled(file, options), over=options)
         except ConfigError as error:

@@ -14,10 +14,11 @@ from types import CodeType, ModuleType
 
 from seqloom.core.part import last_line_in
 from seqloom.core.part_origin import EXECUTED, code_hash
-from seqloom.core.problem import PartError, SeqloomError, UserError, describe_exception
+from seqloom.core.problem import PartError, SeqloomError, UserError
 from seqloom.core.registry import Names, undo_on_error, user_defined_parts
 from seqloom.core.run_format import MANIFEST
 from seqloom.core.safe_open import NotRegular, open_regular
+from seqloom.core.wording import describe_exception
 
 MAX_BYTES = 16 << 20
 

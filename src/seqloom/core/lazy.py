@@ -1,4 +1,4 @@
-"""Packages that import a module only when one of its names is used."""
+"""Modules that import a name only when it is used."""
 
 import ast
 from collections.abc import Callable
@@ -6,27 +6,24 @@ from importlib import import_module
 from pathlib import Path
 
 
-def attach(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package.
+def attach(module: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a module: the names that its stub (`.pyi`) imports.
 
-    The names are those that the package's `__init__.pyi` imports, which type checkers and editors read too. The modules
-    of the package are attributes as well.
+    Type checkers and editors read the stub too. The modules of a package are attributes as well.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    modules = {
-        alias.asname or alias.name: node.module
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
+    path = Path(file)
+    stub = ast.parse(path.with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    sources = {alias.asname or alias.name: (node.module, alias.name) for node in imports for alias in node.names}
 
     def __getattr__(name: str) -> object:
-        if name in modules:
-            return getattr(import_module(modules[name]), name)
-        folder = Path(file).parent
-        if (folder / f"{name}.py").exists() or (folder / name / "__init__.py").exists():
-            return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        source, original = sources.get(name, (None, name))
+        if source is not None:
+            return getattr(import_module(source), original)
+        is_module = (path.parent / f"{name}.py").exists() or (path.parent / name / "__init__.py").exists()
+        if path.stem == "__init__" and is_module:
+            return import_module(f"{module}.{name}")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    names = sorted(modules)
+    names = sorted(sources)
     return __getattr__, lambda: names, names

@@ -11,8 +11,9 @@ from traceback import walk_tb
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from seqloom.core.part_origin import Origin, location_of, short_path
-from seqloom.core.problem import PartError, SeqloomError, describe_exception
-from seqloom.core.registry import short_repr, undo_on_error
+from seqloom.core.problem import PartError, SeqloomError
+from seqloom.core.registry import undo_on_error
+from seqloom.core.wording import describe_exception, short_repr
 
 MISSING = object()
 Value = TypeVar("Value")

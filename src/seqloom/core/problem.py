@@ -20,7 +20,6 @@ INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff\ufffe\uffff"
     "\U000e0000-\U000e007f]"
 )
-MAX_EXCEPTION = 300  # characters of the text of another library's exception
 
 KeyFormatter = Callable[[str, str | None], str]
 """From a dotted key, and its value or None, to the name that the reader knows, with the value."""
@@ -118,20 +117,6 @@ def end_sentence(text: str) -> str:
     ('no such file.', 'Which? (--help lists all)', 'bad (line 3).')
     """
     return text if not text or HAS_END.search(text) else f"{text}."
-
-
-def describe_exception(error: BaseException) -> str:
-    """The type and text of another library's exception, in one line.
-
-    >>> describe_exception(ValueError("no such\\n  file.")), describe_exception(KeyboardInterrupt())
-    ('ValueError: no such file', 'KeyboardInterrupt')
-    """
-    try:
-        text = " ".join(str(error).split()).rstrip(".")
-    except Exception:  # a user-defined exception may have a broken `__str__`
-        text = ""
-    kind = type(error).__name__
-    return f"{kind}: {text[:MAX_EXCEPTION]}{'…' * (len(text) > MAX_EXCEPTION)}" if text else kind
 
 
 # Exceptions -----------------------------------------------------------------------------------------------------------

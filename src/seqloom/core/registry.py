@@ -13,9 +13,9 @@ from weakref import WeakSet
 from seqloom.core.did_you_mean import closest_name
 from seqloom.core.part_origin import Origin
 from seqloom.core.problem import ArgumentError, KeyName, PartError, Problem, UnknownName
+from seqloom.core.wording import short_repr
 
 Item = TypeVar("Item")
-MAX_SHOWN = 60  # characters of a wrong value in a message
 NAME = re.compile(r"[a-z][a-z0-9._-]{0,59}")
 RESERVED = ("none", "auto", "custom")  # words with a meaning of their own in a config
 REGISTER_ADVICE = (
@@ -176,9 +176,3 @@ def not_a_choice(key: str, value: object, choices: Sequence[str]) -> Problem:
     advice = f"Did you mean {guess}?" if guess else REGISTER_ADVICE if is_open else ""
     message = f"{KeyName(key)} is {short_repr(value)}; expected one of {', '.join(choices)}"
     return Problem("not-a-choice", message, advice, key=key, values={"value": value, "choices": list(choices)})
-
-
-def short_repr(value: object) -> str:
-    """The repr of a value from outside, cut if it is long."""
-    text = repr(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

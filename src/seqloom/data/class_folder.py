@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seqloom.core.config.data import RowData
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
+from seqloom.core.wording import counted
 from seqloom.data.paths import split_from_name, without_gz
 from seqloom.data.records import Location
 from seqloom.data.text_io import EmptyFile, OnBadLine, cannot_read, raise_error, read_chunks, read_lines

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
+from seqloom.core.wording import counted
 from seqloom.data import column_guess as guess
 from seqloom.data.formats import Cells, Format, TableData
 from seqloom.data.records import FILL_IN, OR_SKIP, Field, Location, Record, check_encodable

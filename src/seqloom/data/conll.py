@@ -7,8 +7,8 @@ from itertools import chain
 from pathlib import Path
 
 from seqloom.core.config.data import TaggedColumn
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName, UserError
+from seqloom.core.wording import counted
 from seqloom.data.records import OR_SKIP, Location
 from seqloom.data.text_io import OnBadLine, raise_error, read_lines
 

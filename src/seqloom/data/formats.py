@@ -12,7 +12,8 @@ from seqloom.core.config.data import DataSection, RowData
 from seqloom.core.config.section import key
 from seqloom.core.part import Part
 from seqloom.core.problem import DataError, KeyName
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 from seqloom.data.class_folder import read_classes
 from seqloom.data.conll import read_conll, read_conllu
 from seqloom.data.parallel_text import pair_files, read_parallel

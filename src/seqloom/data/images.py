@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float32, Shaped, UInt8
 from numpy import ndarray
 
-from seqloom.core.plurals import printable
 from seqloom.core.problem import DataError, UserError
+from seqloom.core.wording import printable
 from seqloom.data.text_io import cannot_read
 
 if TYPE_CHECKING:

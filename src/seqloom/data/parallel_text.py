@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from seqloom.core.config.data import RowData
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
+from seqloom.core.wording import counted
 from seqloom.data.paths import without_gz
 from seqloom.data.records import FILL_IN, Location
 from seqloom.data.text_io import OnBadLine, raise_error, read_lines

@@ -12,7 +12,8 @@ from seqloom.core.config.data import DataSection
 from seqloom.core.names import TOKENIZERS
 from seqloom.core.part import Part
 from seqloom.core.problem import UserError
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 from seqloom.data.records import Field, Location, Record, parse_stripped_text, parse_text
 
 CorpusFunction = Callable[..., Iterator[Any]]

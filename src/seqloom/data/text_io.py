@@ -9,8 +9,8 @@ from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 
-from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, UserError
+from seqloom.core.wording import counted, printable
 from seqloom.data.binary_files import check_text
 from seqloom.data.records import Location
 

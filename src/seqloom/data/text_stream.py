@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Integer
 from numpy import ndarray
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, KeyName
+from seqloom.core.wording import counted
 from seqloom.data.cache import find_or_create
 from seqloom.data.row_store import ArrayWriter, read_arrays, smallest_type
 from seqloom.data.schema import TokenizerLearner

@@ -10,7 +10,8 @@ from pydantic import create_model
 from seqloom.core.config.section import Values
 from seqloom.core.part import describe_type
 from seqloom.core.part_origin import location_of
-from seqloom.core.problem import PartError, Problem, describe_exception
+from seqloom.core.problem import PartError, Problem
+from seqloom.core.wording import describe_exception
 from seqloom.models.family import Family, Use, cannot_generate
 
 if TYPE_CHECKING:

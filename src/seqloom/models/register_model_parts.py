@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from seqloom.core import names
 from seqloom.core.part import Part, describe_type, first_line, register_function
-from seqloom.core.registry import short_repr
+from seqloom.core.wording import short_repr
 from seqloom.models.family import Family
 from seqloom.models.layer_builder import as_build, family_for
 from seqloom.models.registry import ARCHITECTURES, RECURRENT, Architecture

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from seqloom.core.part import Part
 from seqloom.core.part_origin import Origin
-from seqloom.core.plurals import join_words
 from seqloom.core.problem import PartWarning, Problem, RunError, format_problem
 from seqloom.core.registry import Names
 from seqloom.core.run_format import Manifest, RecordedPart, verify
+from seqloom.core.wording import join_words
 from seqloom.data.source import DataSource
 from seqloom.models.layer_builder import Build, builder_name
 from seqloom.tasks.experiment import Experiment

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from seqloom.core.config.decode import DecodeSection
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import join_words
 from seqloom.core.problem import DataError, KeyName, RunError, TextError, UserError
 from seqloom.core.run_format import RESTORE, SCORES, VOCABULARY, Manifest, read_json, read_text
+from seqloom.core.wording import join_words
 from seqloom.data.split import TEST, VALID
 from seqloom.models.family import Use
 from seqloom.models.layer_builder import Build

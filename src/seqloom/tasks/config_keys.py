@@ -98,7 +98,7 @@ def _all_keys(_changes: int) -> dict[str, Key]:
         for section, kind, archs in kinds:
             for key in keys_of(section, kind, entry.config):
                 key = replace(key, tasks=(task,), archs=archs)
-                keys[key.dotted] = merge(keys[key.dotted], key) if key.dotted in keys else key
+                keys[key.dotted] = merge_keys(keys[key.dotted], key) if key.dotted in keys else key
     return dict(sorted(keys.items(), key=lambda item: SECTIONS.index(item[1].section)))
 
 
@@ -120,7 +120,7 @@ def _section_keys(section: str, kind: type[Section], _changes: int) -> tuple[Key
     return tuple(keys)
 
 
-def merge(a: Key, b: Key) -> Key:
+def merge_keys(a: Key, b: Key) -> Key:
     """A key that several tasks or architectures have, with the choices of all."""
     if a.kind is not b.kind:
         kinds = f"{a.kind.__name__} in {a.tasks[0]}, {b.kind.__name__} in {b.tasks[0]}"

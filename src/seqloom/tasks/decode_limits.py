@@ -1,8 +1,8 @@
 """What decoding options a model can follow, and why a generated text was cut."""
 
 from seqloom.core.config.decode import DecodeSection
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, UserError
+from seqloom.core.wording import counted
 from seqloom.data.tokenizers import Tokenizer
 from seqloom.decoding.hypothesis import Hypothesis
 from seqloom.tasks.known_characters import is_all_unknown

@@ -6,11 +6,11 @@ from pydantic import ValidationError
 
 from seqloom.core.config.applicability import UnusedKey, has_key, unused_keys, without_keys
 from seqloom.core.config.migration import americanize, renamed_key
-from seqloom.core.config.section import NONE, merge, parse_none, section_of
+from seqloom.core.config.section import NONE, merge_values, parse_none, section_of
 from seqloom.core.did_you_mean import closest_name
-from seqloom.core.plurals import counted
 from seqloom.core.problem import ConfigError, KeyName, Problem, UserError
-from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, short_repr, unknown_name
+from seqloom.core.registry import REGISTER_ADVICE, not_a_choice, unknown_name
+from seqloom.core.wording import counted, short_repr
 from seqloom.models.layer_builder import CUSTOM, Build, Unnamed, as_build, family_for
 from seqloom.models.registry import ARCHITECTURES
 from seqloom.tasks.config_keys import Key, all_keys, nearest
@@ -36,13 +36,15 @@ EXPECTED = {
 def resolve(raw: Nested, over: Nested) -> Experiment:
     """An experiment from `raw` with the values of `over` in place of its own."""
     raw, over = americanize(raw), americanize(over)
-    model = merge(raw, over).get("model")
+    model = merge_values(raw, over).get("model")
     arch = model.get("arch") if isinstance(model, Mapping) else None
     build = as_build(arch) if callable(arch) else None
     if build is not None:  # the name of such a function's layers takes its place
         custom = {"model": {"arch": CUSTOM}}
-        raw, over = (merge(values, custom) if has_key("model.arch", values) else values for values in (raw, over))
-    both = merge(raw, over)
+        raw, over = (
+            merge_values(values, custom) if has_key("model.arch", values) else values for values in (raw, over)
+        )
+    both = merge_values(raw, over)
     config = config_for(both, build)
     dropped: set[str] = set()
     for key in foreign_keys(both, config):
@@ -60,7 +62,7 @@ def resolve(raw: Nested, over: Nested) -> Experiment:
             unused.add(key_name)
     if not unused:
         return experiment
-    return validate(config, merge(without_keys(raw, dropped | unused), without_keys(over, dropped)), both)
+    return validate(config, merge_values(without_keys(raw, dropped | unused), without_keys(over, dropped)), both)
 
 
 def config_for(raw: Nested, build: Build | None) -> type[Experiment]:

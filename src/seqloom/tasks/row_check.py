@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import Problem
+from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_duplicates, report_overlap
 from seqloom.data.inspection.report import Inspection, Kind, Tally
 from seqloom.data.inspection.text_quality import TextQuality

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError, Problem, UserError
+from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import TextIndex
 from seqloom.data.inspection.report import MAX_LOCATIONS, BadLines, Inspection, Kind, Tally, percent
 from seqloom.data.inspection.text_quality import ANY_ODD_CHARACTER, Lengths, OddCharacters, count_tokens

@@ -8,8 +8,9 @@ from seqloom.core import names
 from seqloom.core.config.section import OneOf, Section
 from seqloom.core.part import Part, last_line_in
 from seqloom.core.part_origin import Origin
-from seqloom.core.problem import PartError, SeqloomError, describe_exception, is_out_of_memory
+from seqloom.core.problem import PartError, SeqloomError, is_out_of_memory
 from seqloom.core.registry import Names, user_defined_parts
+from seqloom.core.wording import describe_exception
 from seqloom.data.formats import FORMATS
 from seqloom.data.source import DataSource
 from seqloom.models.layer_builder import builder_name, builder_of

@@ -9,8 +9,8 @@ from typing import Protocol
 import torch
 from torch import nn
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, SeqloomError
+from seqloom.core.wording import counted
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.model import GenerativeModel
 from seqloom.nn.state import State

@@ -13,7 +13,8 @@ from seqloom.core.config.train import Train
 from seqloom.core.part import Part, register_function
 from seqloom.core.part_origin import location_of
 from seqloom.core.problem import PartError
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 from seqloom.nn.heads.head import Loss
 from seqloom.training.schedules import TRIAL_CONFIG
 

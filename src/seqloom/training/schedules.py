@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from seqloom.core import names
 from seqloom.core.config.train import Train
 from seqloom.core.part import Part, register_function
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 
 # For checks at registration.
 TRIAL_CONFIG = Train(batch_tokens=1, batch_size=1, optimizer="sgd", lr=0.1, schedule="constant")

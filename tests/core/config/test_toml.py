@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.core.config.section import merge
+from seqloom.core.config.section import merge_values
 from seqloom.core.config.toml import MAX_BYTES, line_of, read_values, to_toml, toml_value, with_location
 from seqloom.core.problem import ConfigError, DataError
 from seqloom.models.registry import ARCHITECTURES
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_as_the_same(task: str, arch: str) -> None:
     ],
 )
 def test_what_is_unusual_is_written_too(more: dict[str, Any]) -> None:
-    whole = experiment(merge({"task": "classify"}, more))
+    whole = experiment(merge_values({"task": "classify"}, more))
     assert again(whole, comments=False) == whole
     assert again(whole, comments=True) == whole
 
@@ -180,7 +180,7 @@ nested = st.dictionaries(st.sampled_from("abc"), st.integers() | st.dictionaries
 @given(nested, nested)
 def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[str, Any]) -> None:
     before = repr((below, above))
-    whole = merge(below, above)
+    whole = merge_values(below, above)
     assert repr((below, above)) == before
     assert whole.keys() == below.keys() | above.keys()
     for key, item in whole.items():
@@ -194,4 +194,4 @@ def test_later_layers_lie_over_earlier_ones(below: dict[str, Any], above: dict[s
 
 @given(nested, nested, nested)
 def test_layers_lie_on_each_other_in_any_grouping(a: dict[str, Any], b: dict[str, Any], c: dict[str, Any]) -> None:
-    assert merge(merge(a, b), c) == merge(a, b, c)
+    assert merge_values(merge_values(a, b), c) == merge_values(a, b, c)

@@ -212,15 +212,15 @@ def section_of(values: Mapping[str, object], name: str) -> Mapping[str, object]:
     return section if isinstance(section, Mapping) else {}
 
 
-def merge(*layers: Mapping[str, object]) -> dict[str, object]:
+def merge_values(*layers: Mapping[str, object]) -> dict[str, object]:
     """Merge nested values, key by key; later ones win.
 
-    >>> merge({"train": {"lr": 1, "steps": 2}}, {"train": {"lr": 3}})
+    >>> merge_values({"train": {"lr": 1, "steps": 2}}, {"train": {"lr": 3}})
     {'train': {'lr': 3, 'steps': 2}}
     """
     result: dict[str, object] = {}
     for layer in layers:
         for key, item in layer.items():
             inside = result.get(key)
-            result[key] = merge(inside, item) if isinstance(inside, dict) and isinstance(item, Mapping) else item
+            result[key] = merge_values(inside, item) if isinstance(inside, dict) and isinstance(item, Mapping) else item
     return result

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Int, UInt
 from numpy import ndarray
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import Problem
+from seqloom.core.wording import counted
 from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, percent
 from seqloom.data.records import Location
 from seqloom.data.split import SPLITS, TEST, TRAIN, VALID

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import (
     DataError,
     KeyFormatter,
@@ -15,6 +14,7 @@ from seqloom.core.problem import (
     format_problem,
     render,
 )
+from seqloom.core.wording import counted
 
 Kind = Literal["error", "warning", "note"]
 KINDS: tuple[Kind, ...] = ("error", "warning", "note")

@@ -5,8 +5,8 @@ import unicodedata
 from collections import Counter
 from typing import NamedTuple
 
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
+from seqloom.core.wording import counted
 from seqloom.data.inspection.report import Inspection, Kind, Tally, percent
 from seqloom.data.records import Location
 

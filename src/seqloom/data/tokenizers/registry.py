@@ -7,7 +7,8 @@ from itertools import chain
 from seqloom.core import names
 from seqloom.core.part import Part, register_function
 from seqloom.core.problem import DataError, SeqloomError
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 from seqloom.data.tokenizers.byte_level import BPE, Byte
 from seqloom.data.tokenizers.character import Character
 from seqloom.data.tokenizers.library import LibraryTokenizer

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from seqloom.core.part import Part
 from seqloom.core.problem import ArgumentError, UserError
-from seqloom.core.registry import short_repr
+from seqloom.core.wording import short_repr
 
 Ids = NDArray[np.int32]
 State = dict[str, Any]

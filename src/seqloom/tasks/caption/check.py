@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted
 from seqloom.core.problem import DataError
+from seqloom.core.wording import counted
 from seqloom.data.image_store import DrawnImage, RealPaths, image_path
 from seqloom.data.images import read_image_or_features
 from seqloom.data.inspection.duplicates import Duplicates, report_overlap

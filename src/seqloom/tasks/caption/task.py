@@ -14,8 +14,8 @@ from jaxtyping import Integer, Shaped, UInt8
 from numpy import ndarray
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted, printable
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
+from seqloom.core.wording import counted, printable
 from seqloom.data.image_store import ImageOptions, ImageReader, Images, ImageStore, fill_store, store_images
 from seqloom.data.images import MAX_VALUES, normalize_images, read_image_or_features, write_png
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_test

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName
+from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
 from seqloom.data.inspection.report import Inspection, Tally, percent, quote_list
 from seqloom.data.inspection.text_quality import TextQuality

@@ -9,7 +9,8 @@ from typing import SupportsFloat
 
 from seqloom.core import names
 from seqloom.core.part import Part, register_function
-from seqloom.core.registry import Registry, short_repr
+from seqloom.core.registry import Registry
+from seqloom.core.wording import short_repr
 from seqloom.tasks.metrics.edit_distance import character_error_rate, word_error_rate
 
 NAMES = {

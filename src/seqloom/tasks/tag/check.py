@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, Problem
+from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import (
     SEPARATOR,
     Duplicates,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName
+from seqloom.core.wording import counted
 from seqloom.data.inspection.duplicates import Duplicates
 from seqloom.data.inspection.report import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import count_tokens

@@ -8,8 +8,8 @@ from jaxtyping import Integer
 from numpy import ndarray
 
 from seqloom.core.config.section import keys
-from seqloom.core.plurals import counted
 from seqloom.core.problem import KeyName, TextError
+from seqloom.core.wording import counted
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.records import Location
 from seqloom.data.row_store import SourceFile
