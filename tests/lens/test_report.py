@@ -19,7 +19,7 @@ from seqloom.lens.report import FILES, read_report
 from seqloom.lens.run_files import MAX_POINTS, MAX_SAMPLES, MAX_SKIPS, read_history
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.registry import TASKS
-from seqloom.tasks.report import Remark
+from seqloom.tasks.task_report import Remark
 from seqloom.views import terminal
 from tests.lens.run_folders import FOLDERS, classify, crashed, language, stopped, tag
 from tests.views.test_html import read

@@ -1,4 +1,4 @@
-"""What `check_data` calls an error is what making the data ready refuses, and nothing else is."""
+"""What `check_data` calls an error is what training refuses, and nothing else is; its findings in rows of any task."""
 
 from pathlib import Path
 
@@ -7,17 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seqloom.core.problem import UserError
+from seqloom.data.inspection.report import Inspection
 from seqloom.data.prepare import write_dataset
 from seqloom.data.source import DataSource
 from seqloom.data.text_stream import write_streams
 from seqloom.tasks.classify import data as classify
-from seqloom.tasks.data_check import check_data
+from seqloom.tasks.data_check import check_data, check_rows
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language import data as language
-from seqloom.tasks.registry import TASKS, experiment
+from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 from seqloom.tasks.tag import data as tag
 from seqloom.tasks.translate import data as translate
-from tests.tasks.checks import write
+from tests.tasks.checks import names, only, says, write
 
 SCHEMAS = {"classify": classify.schema, "tag": tag.schema, "translate": translate.schema}
 
@@ -145,3 +146,55 @@ def test_tables_of_pairs(folder: Path, train: str, valid: str | None, on_bad_lin
         if text is not None:
             data[part] = write(folder / f"{part}.tsv", text)
     agree(experiment({"task": "translate", "data": data}), folder)
+
+
+# The rows of any task --------------------------------------------------------------------------------------------
+
+CLEAN = "".join(f"the text of number {number}\tle texte du numéro {number}\n" for number in range(60))
+
+
+def inspect_rows(**data: object) -> Inspection:
+    """What a task without a check of its own would hear of these data."""
+    inspection = Inspection("translate")
+    section = experiment({"task": "translate", "data": {**data, "on_bad_line": "skip"}}).data
+    source = DataSource.resolve(section, TASKS["translate"].data_spec, inspection.add_error)
+    check_rows(source, inspection)
+    return inspection
+
+
+def test_every_task_of_ours_has_its_check_and_others_have_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {name: entry.check.__module__ for name, entry in TASKS.items()}
+    assert own.pop("language") == "seqloom.tasks.text_check"
+    assert all(own[name] == f"seqloom.tasks.{name}.check" for name in ("classify", "tag", "translate", "caption"))
+    monkeypatch.setattr(TaskEntry, "data_spec", TASKS["translate"].data_spec)
+    assert TaskEntry("seqloom.tasks.metrics", "a folder without a check").check is check_rows
+
+
+def test_clean_data_have_no_findings(tmp_path: Path) -> None:
+    inspection = inspect_rows(train=write(tmp_path / "t.tsv", CLEAN))
+    assert inspection.findings == []
+    summary = dict(inspection.summary)
+    assert summary["valid"].endswith("(10% of the training files, selected by a hash of the content)")
+    assert sum(int(summary[split].split()[0]) for split in ("train", "valid")) == 60
+    assert summary["source"] == summary["target"] == "median 5, 95th percentile 5, 99th 5, longest 5 words"
+
+
+def test_repeats_overlap_and_texts(tmp_path: Path) -> None:
+    again = "the text of number 7\tle texte du numéro sept\n"
+    train = write(tmp_path / "t.tsv", CLEAN + again + "broken \ufffd\t" + "mot " * 30 + "\n")
+    valid = write(tmp_path / "v.tsv", again + "something else\tautre chose\n")
+    inspection = inspect_rows(train=train, valid=valid, max_length=20, tokenizer="word")
+    assert names(only(inspection, "1 example of train (1.6%) repeats an earlier one").locations) == ["t.tsv:61"]
+    shared = only(inspection, "1 example of valid (50.0%) is in train too")
+    assert (shared.kind, names(shared.locations)) == ("warning", ["v.tsv:1"])
+    assert names(only(inspection, "1 source has U+FFFD").locations) == ["t.tsv:62"]
+    assert names(only(inspection, "1 target (1.6%) longer than 20 tokens").locations) == ["t.tsv:62"]
+
+
+def test_bad_files_and_empty_splits(tmp_path: Path) -> None:
+    inspection = inspect_rows(train=[write(tmp_path / "t.tsv", "a\tb\nc\td\n"), str(tmp_path / "none.tsv")])
+    assert only(inspection, "no such file").kind == "error"
+    assert only(inspection, "no example is left for the valid split").kind == "error"
+    bad = inspect_rows(train=write(tmp_path / "t.tsv", CLEAN + "alone\n"))
+    assert names(only(bad, "1 field, expected 2").locations) == ["t.tsv:61"]
+    assert not says(inspect_rows(train=write(tmp_path / "empty.tsv", "")), "no example is left")

@@ -9,7 +9,7 @@ import pytest
 from seqloom.lens.report import read_report, write_report
 from seqloom.tasks.caption.report import CaptionReport
 from seqloom.tasks.generation_report import GenerationReport
-from seqloom.tasks.report import Remark
+from seqloom.tasks.task_report import Remark
 from seqloom.tasks.translate.report import TranslateReport
 from seqloom.views.figure import Panels, Table
 from tests.lens.run_folders import caption, translate

@@ -1,4 +1,4 @@
-"""What is measured of answers: against the references as they stand in the file, whatever a tokenizer does to text."""
+"""Answers are scored against the references as they are in the file; decoding options are followed or refused."""
 
 from pathlib import Path
 from typing import Any
@@ -7,8 +7,14 @@ import pytest
 import sacrebleu
 import torch
 
+from seqloom.api import start
+from seqloom.core.config.decode import Decode
+from seqloom.core.problem import UserError
 from seqloom.decoding.hypothesis import Hypothesis
-from seqloom.tasks.generation_task import SourceBatch
+from seqloom.runs.run import Run
+from seqloom.tasks.generation_task import SourceBatch, cut_reason
+from seqloom.tasks.known_characters import CHARACTERS_FILE
+from seqloom.tasks.registry import experiment
 from seqloom.tasks.task import Evaluation
 from seqloom.tasks.translate.task import Translate
 from tests.tasks.translate.test_inputs import made
@@ -91,3 +97,102 @@ def test_an_example_is_shown_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rows = len(task.data.splits["valid"])
     texts = [example["text"] for example in measured(task, model).details["examples"]]
     assert len(set(texts)) == len(texts) == rows / 3
+
+
+# Decoding options ------------------------------------------------------------------------------------------------
+
+PAIRS = [f"one {one} {two}\tun {one[::-1]} {two}\n" for one in ("red", "green", "blue") for two in ("box", "disc")] * 3
+
+
+def chosen(folder: Path, arch: str = "transformer", tokenizer: str = "word", **decode: Any) -> Any:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(PAIRS), encoding="utf-8")
+    data = {"train": str(path), "valid_share": 0.3, "tokenizer": tokenizer, "max_length": 5}
+    train = {"steps": 2, "validate_every": 2, "device": "cpu"}
+    model = {"arch": arch, "size": "tiny", **({"positions": "learned"} if arch == "transformer" else {})}
+    return experiment({"task": "translate", "data": data, "model": model, "train": train, "decode": decode})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Positions for five tokens and the end."""
+    folder = tmp_path_factory.mktemp("positions")
+    return start(chosen(folder), folder / "run")
+
+
+def refused(asked: Any) -> str:
+    with pytest.raises(UserError) as wrong:
+        asked()
+    assert "\n" not in str(wrong.value)
+    return str(wrong.value)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_more_tokens_than_positions_are_refused_wherever_they_are_asked_for(run: Run, tmp_path: Path) -> None:
+    told = (
+        "decode.min_length is 6, and the model can generate at most 5 tokens. "
+        "Make it smaller, or train with data.max_length 6."
+    )
+    pairs = run.folder.parent / "pairs.tsv"
+    assert refused(lambda: run.predict(["one"], min_length=6, max_length=9)) == told
+    assert refused(lambda: run.evaluate(pairs, decode={"min_length": 6, "max_length": 9})) == told
+    assert refused(lambda: start(chosen(tmp_path, min_length=6, max_length=9), tmp_path / "run")) == told
+    assert len(run.predict(["one"], min_length=5)[0]["tokens"]) >= 5
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_without_positions_a_text_may_have_any_length(tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru"), tmp_path / "run")
+    assert len(run.predict(["one"], min_length=30, max_length=40)[0]["tokens"]) >= 30
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.usefixtures("unchecked")
+def test_an_answer_says_what_stopped_it(run: Run, beam: int) -> None:
+    end = torch.tensor(len(run.task.target))  # type: ignore[attr-defined]
+    short = run.predict(["one"], min_length=2, max_length=2, beam_size=beam)[0]
+    assert (short["ended"], short["cut_by"]) == (False, "length")
+    never = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, -1e9))
+    try:
+        endless = run.predict(["one", "one red box"], max_length=40, beam_size=beam)
+        exactly = run.predict(["one"], max_length=6, beam_size=beam)[0]
+    finally:
+        never.remove()
+    assert [(each["ended"], each["cut_by"], len(each["tokens"])) for each in endless] == [(False, "positions", 6)] * 2
+    assert exactly["cut_by"] == "positions"  # a greater length would change nothing
+    always = run.model.head.register_forward_hook(lambda head, given, logits: logits.index_fill(-1, end, 1e9))
+    try:
+        assert "cut_by" not in run.predict(["one"], beam_size=beam)[0]
+    finally:
+        always.remove()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_where_nothing_may_be_written_any_more_the_rules_are_what_stopped_it() -> None:
+    stuck = Hypothesis([1, 2], [-1.0, -1.0], ended=False, score=-1.0)
+    assert cut_reason(stuck, Decode(max_length=9, no_repeat_ngram=1), max_length=6) == {"cut_by": "rules"}
+    assert cut_reason(stuck, Decode(max_length=9, no_repeat_ngram=1), max_length=None) == {"cut_by": "rules"}
+
+
+# How an answer begins ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "character"])
+@pytest.mark.usefixtures("unchecked")
+def test_a_beginning_that_can_not_be_written_is_refused(tokenizer: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
+    new = "bonjour" if tokenizer == "word" else "j"
+    told = f"decode.prompt has '{new}', which is not in the run's output vocabulary. Change it, or leave it out."
+    assert refused(lambda: run.predict(["one"], prompt="un bonjour")) == told
+    assert run.predict(["one"], prompt="un")[0]["translation"].startswith("un")
+    assert refused(lambda: start(chosen(tmp_path, "gru", tokenizer, prompt="un bonjour"), tmp_path / "other")) == told
+
+
+@pytest.mark.parametrize("tokenizer", ["bpe", "byte"])
+@pytest.mark.usefixtures("unchecked")
+def test_a_beginning_in_an_unknown_script_is_refused(tokenizer: str, tmp_path: Path) -> None:
+    run = start(chosen(tmp_path, "gru", tokenizer), tmp_path / "run")
+    assert (run.folder / "vocabulary" / CHARACTERS_FILE).exists()
+    told = refused(lambda: run.predict(["one"], prompt="漢", max_length=20))
+    assert told.startswith("decode.prompt is '漢', none of whose characters occurs in the target texts of the run")
+    assert run.predict(["one"], prompt="un 漢", max_length=20)[0]["translation"].startswith("un 漢")

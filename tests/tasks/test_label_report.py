@@ -6,8 +6,8 @@ from rich.text import Text
 from seqloom.core.problem import KeyName
 from seqloom.tasks.classify.report import ClassifyReport
 from seqloom.tasks.label_report import TERMINAL_CLASSES, LabelReport
-from seqloom.tasks.report import Remark
 from seqloom.tasks.tag.report import TagReport
+from seqloom.tasks.task_report import Remark
 from seqloom.views.figure import Table
 
 

@@ -21,7 +21,7 @@ from seqloom.cli.errors import as_option
 from seqloom.core.problem import render
 
 if TYPE_CHECKING:
-    from seqloom.tasks.report import TerminalItem
+    from seqloom.tasks.task_report import TerminalItem
 
 PROGRAM = "seqloom"
 CODE = "--code"
@@ -76,7 +76,7 @@ def print_indented(console: Console, text: Text) -> None:
 
 def print_item(console: Console, shown: "TerminalItem", max_width: int = 120) -> None:
     """Print what a task's report has for the terminal: a labeled line, a line, or a figure."""
-    from seqloom.tasks.report import Remark
+    from seqloom.tasks.task_report import Remark
     from seqloom.views.terminal import draw
     from seqloom.views.terminal_cells import charset_of
 

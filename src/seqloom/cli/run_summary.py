@@ -17,7 +17,7 @@ from seqloom.lens.report_figures import loss_figure
 from seqloom.models.family import Use
 from seqloom.runs.devices import device_name
 from seqloom.runs.run import Run
-from seqloom.tasks.report import Remark
+from seqloom.tasks.task_report import Remark
 from seqloom.training.estimate import Estimate
 from seqloom.training.session import Session
 from seqloom.views import terminal

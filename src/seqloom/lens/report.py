@@ -16,7 +16,7 @@ from seqloom.core.safe_open import open_regular
 from seqloom.lens.run_files import FinalScore, FinalScores, History, read_history
 from seqloom.runs.recorded_parts import changed_parts, missing_parts, warn
 from seqloom.tasks.registry import TASKS
-from seqloom.tasks.report import TaskReport
+from seqloom.tasks.task_report import TaskReport
 from seqloom.views import svg
 from seqloom.views.format import escaped
 from seqloom.views.lenient import integer, mapping, string

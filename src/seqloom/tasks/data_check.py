@@ -1,12 +1,24 @@
-"""A check of data before training: what they are, what training would refuse, and what else is worth knowing."""
+"""The check of data before training, and what it looks for in the rows of any task."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from seqloom.core.config.data import RowData
-from seqloom.core.problem import UserError
-from seqloom.data.inspection.report import Inspection
+from seqloom.core.problem import Problem, UserError
+from seqloom.core.wording import counted
+from seqloom.data.inspection.duplicates import Duplicates, TextIndex, report_duplicates, report_overlap
+from seqloom.data.inspection.report import Inspection, Kind, Tally
+from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.records import Location, Value
+from seqloom.data.schema import content_text
 from seqloom.data.source import DataSource
-from seqloom.data.split import SPLITS
+from seqloom.data.split import SPLITS, TRAIN, VALID, empty_split
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS
+
+Check = Callable[[DataSource, Inspection], None]
+"""A task's check of its data: it reads them, and adds to the summary and the findings."""
 
 
 def check_data(experiment: Experiment) -> Inspection:
@@ -42,3 +54,88 @@ def check_data(experiment: Experiment) -> Inspection:
         inspection.summarize("columns", source.columns.describe())
     TASKS[experiment.task].check(source, inspection)
     return inspection
+
+
+def check_rows(source: DataSource, inspection: Inspection) -> None:
+    RowCheck(source, inspection).run()
+
+
+class RowCheck:
+    """Reads all examples once; reports the sizes of splits, repeated contents, and the quality of texts.
+
+    noun: what an example is called
+    content_noun: what the value is called that examples are split by
+    rows: how many examples each split has
+    """
+
+    noun: ClassVar[str] = "example"
+    content_noun: ClassVar[str] = "example"
+
+    def __init__(self, source: DataSource, inspection: Inspection) -> None:
+        self.source, self.inspection = source, inspection
+        self.rows: Counter[str] = Counter()
+        self.contents = TextIndex()
+        self.texts: dict[str, TextQuality] = {}
+
+    def run(self) -> None:
+        for file_split, (values, location) in self.source.examples(
+            self.inspection.bad_lines, self.inspection.add_error
+        ):
+            self.add(file_split, values, location)
+        self.report()
+
+    def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
+        content = content_text(values[0])
+        self.rows[self.source.split_of(content, file_split)] += 1
+        self.contents.add(content, file_split, self.answer(values), location)
+        for role, value in zip(self.source.data_spec.roles, values, strict=False):
+            if isinstance(value, str):
+                self.add_text(role.name, value, location)
+
+    def answer(self, values: Sequence[Value]) -> Sequence[str]:
+        """What a model should predict from the content, where contradictions are looked for."""
+        return ()
+
+    def add_text(self, noun: str, text: str, location: Location) -> None:
+        if noun not in self.texts:
+            max_length, tokenizer = (getattr(self.source.data, name, None) for name in ("max_length", "tokenizer"))
+            self.texts[noun] = TextQuality(noun, max_length, tokenizer)
+        self.texts[noun].add(text, location)
+
+    def report(self) -> None:
+        """Add to the summary and the findings; without any example there is an error already."""
+        if self.rows:
+            self.report_splits()
+            self.report_contents(self.contents.duplicates())
+            self.report_texts()
+
+    def report_splits(self) -> None:
+        """The sizes of the splits, and errors about splits that are empty; not where a file's error says why."""
+        for split in SPLITS:
+            if self.rows[split]:
+                own = split == TRAIN or self.source.has(split)
+                origin = f" ({self.source.share(split):.0%} of the training files, selected by a hash of the content)"
+                self.inspection.summarize(split, self.size_of(split) + ("" if own else origin))
+        refused = self.inspection.refused
+        for split in (TRAIN, VALID):
+            if not self.rows[split] and not (refused and getattr(self.source.data, split)):
+                self.add_error(empty_split(self.noun, split))
+
+    def size_of(self, split: str) -> str:
+        return counted(self.rows[split], self.noun)
+
+    def report_contents(self, repeated: Duplicates) -> None:
+        report_duplicates(repeated, self.content_noun, self.inspection)
+        report_overlap(repeated, self.content_noun, self.inspection)
+
+    def report_texts(self) -> None:
+        for text in self.texts.values():
+            text.summarize(self.inspection)
+            text.report_blank(self.inspection)
+            text.report(self.inspection)
+
+    def add_error(self, problem: Problem) -> None:
+        self.inspection.add("error", Tally(1, [self.source.name]), problem)
+
+    def add_finding(self, kind: Kind, tally: Tally, code: str, message: str, advice: str) -> None:
+        self.inspection.add(kind, tally, Problem(code, message, advice))

@@ -11,7 +11,7 @@ from rich.text import Text
 from seqloom.core.problem import SeqloomError
 from seqloom.core.run_format import ATTENTION
 from seqloom.tasks.metrics.registry import readable
-from seqloom.tasks.report import Answer, Remark, TaskReport, TerminalItem, clip
+from seqloom.tasks.task_report import Answer, Remark, TaskReport, TerminalItem, fit_line
 from seqloom.views.alignment import Alignment, alignment
 from seqloom.views.figure import Bars, Curves, Drawing, Series, Table
 from seqloom.views.format import one_line, rounded
@@ -219,7 +219,7 @@ class GenerationReport(TaskReport):
             if not hypothesis["ended"]:
                 reason = WHY_CUT[hypothesis["cut_by"]].format(len(hypothesis["tokens"]))
                 yield Text(f"    not ended: {reason}", "yellow")
-        yield Text(f"    {clip(answer[cls.source_key], width, 4)}", "dim")
+        yield Text(f"    {fit_line(answer[cls.source_key], width, 4)}", "dim")
 
 
 def _curves(title: str, bins: Sequence[LengthBin], names: Sequence[str], most: float) -> Curves | None:

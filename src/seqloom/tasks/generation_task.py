@@ -3,6 +3,7 @@
 import random
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from torch import Tensor
 from seqloom.core import names
 from seqloom.core.config.decode import Decode, DecodeSection
 from seqloom.core.config.section import keys
+from seqloom.core.problem import KeyName, UserError
+from seqloom.core.wording import counted
 from seqloom.data.prepare import Dataset, Split
 from seqloom.data.schema import Encoders
 from seqloom.data.source import DataSource
@@ -28,21 +31,19 @@ from seqloom.models.family import Family
 from seqloom.nn.heads.head import Loss
 from seqloom.nn.layer import Layer
 from seqloom.nn.model import EncoderDecoder
-from seqloom.nn.record import attends_to_memory, record
+from seqloom.nn.record import Recording, attends_to_memory, record
 from seqloom.nn.state import State
 from seqloom.nn.stems import TokenEmbedding
 from seqloom.nn.vision import ImageStem
-from seqloom.tasks.attention_penalty import doubly_stochastic
-from seqloom.tasks.decode_limits import cut_reason, forced_prefix
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.generation_config import GenerationConfig, GenerationTrain
 from seqloom.tasks.generation_report import SHOWN
-from seqloom.tasks.known_characters import KnownCharacters, find_characters
+from seqloom.tasks.generation_training import doubly_stochastic, sample_inputs
+from seqloom.tasks.known_characters import KnownCharacters, find_characters, is_all_unknown
 from seqloom.tasks.metrics.likelihood import Likelihood
 from seqloom.tasks.metrics.registry import MetricInputs
 from seqloom.tasks.metrics.text_overlap import TextOverlap
 from seqloom.tasks.row_task import Rows, RowTask
-from seqloom.tasks.scheduled_sampling import sample_inputs
 from seqloom.tasks.task import Answer, Batch, Details, Evaluation, StepOutput, pad_rows
 
 SOURCE_FILE, TARGET_FILE = "source.json", "target.json"
@@ -173,27 +174,25 @@ class GenerationTask(RowTask[EncoderDecoder]):
         longest = self.max_source_length
         model = encoder_decoder.build(section, stem, target, max_length=longest, smoothing=smoothing)
         if self._data is not None:  # before training: invalid decoding options are an error now
-            forced_prefix(self.decode_options, model.max_length, self.target, self.known.target)
+            self.forced_prefix(model, self.decode_options)
         return section.initialized(model)
 
     def step(self, model: EncoderDecoder, batch: Batch, state: State | None, progress: float) -> StepOutput:
-        train = keys(self.experiment.train, GenerationTrain)
-        decoder_input = batch.decoder_input
+        train, decoder_input = keys(self.experiment.train, GenerationTrain), batch.decoder_input
         if train.scheduled_sampling and decoder_input is not None:
             with torch.no_grad():
                 y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
                 decoder_input = sample_inputs(decoder_input, model.head(y), train.scheduled_sampling * progress)
-        if not train.doubly_stochastic:
+        recorder: AbstractContextManager[Recording | None]
+        recorder = record("attention") if train.doubly_stochastic else nullcontext()
+        with recorder as recording:
             y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
-            return StepOutput(model.head.loss(y, batch.target, batch.target_lengths), None, y, batch.target_lengths)
-        with record("attention") as recording:
-            y, _ = model(batch.source, decoder_input, batch.lengths, batch.target_lengths)
-        total, count = model.head.loss(y, batch.target, batch.target_lengths)
-        weights = [call["weights"] for name, call in recording["attention"].items() if attends_to_memory(name)]
-        if weights:
+        loss = model.head.loss(y, batch.target, batch.target_lengths)
+        calls = {} if recording is None else recording["attention"]
+        if weights := [call["weights"] for name, call in calls.items() if attends_to_memory(name)]:
             penalty = doubly_stochastic(weights, batch.target_lengths, batch.lengths)
-            total = total + train.doubly_stochastic * penalty
-        return StepOutput(Loss(total, count), None, y, batch.target_lengths)
+            loss = Loss(loss.total + train.doubly_stochastic * penalty, loss.count)
+        return StepOutput(loss, None, y, batch.target_lengths)
 
     # Scores ----------------------------------------------------------------------------------------------------
 
@@ -287,7 +286,7 @@ class GenerationTask(RowTask[EncoderDecoder]):
     ) -> list[list[Hypothesis]]:
         source, lengths = batch
         rows = source.shape[0]
-        prefix = forced_prefix(options, model.max_length, self.target, self.known.target)
+        prefix = self.forced_prefix(model, options)
         return decode(
             model,
             source.to(device),
@@ -300,6 +299,32 @@ class GenerationTask(RowTask[EncoderDecoder]):
             banned=[] if self.target.unknown is None else [self.target.unknown],
             attention=attention,
         )
+
+    def forced_prefix(self, model: EncoderDecoder, options: DecodeSection) -> list[int]:
+        """The tokens of `decode.prompt`, which begin every answer; an error for options that can't be followed."""
+        positions = model.max_length
+        if positions is not None and options.min_length >= positions:
+            allowed = f"the model can generate at most {counted(positions - 1, 'token')}"
+            message = f"{KeyName('decode.min_length')} is {options.min_length:,}, and {allowed}"
+            longer = KeyName("data.max_length", options.min_length)
+            raise UserError(message, f"Make it smaller, or train with {longer}", code="decode-limit")
+        prompt, name, advice = options.prompt, KeyName("decode.prompt"), "Change it, or leave it out"
+        if not prompt:
+            return []
+        if unknown := self.target.unknown_in(prompt):
+            message = f"{name} has {unknown[0][:40]!r}, which is not in the run's output vocabulary"
+            raise UserError(message, advice, code="unknown-prompt")
+        if is_all_unknown(prompt, self.target, self.known.target):
+            message = f"{name} is {prompt[:40]!r}, none of whose characters occurs in the target texts of the run"
+            raise UserError(message, advice, code="unknown-prompt")
+        tokens = [int(token) for token in self.target.encode(prompt)]
+        most = options.max_length if positions is None else min(options.max_length, positions)
+        if len(tokens) > most:
+            message = f"{name} has {len(tokens):,} tokens, but an output may have at most {most:,}"
+            raise UserError(
+                message, f"Raise {KeyName('decode.max_length')}, or shorten the prompt", code="decode-limit"
+            )
+        return tokens
 
     def predict(self, model: EncoderDecoder, texts: Sequence[str], device: torch.device) -> list[Answer]:
         return self.generate(model, texts, self.decode_options, device)
@@ -343,3 +368,13 @@ class GenerationTask(RowTask[EncoderDecoder]):
 def with_end(row: Integer[ndarray, " time"], tokenizer: Tokenizer) -> Integer[ndarray, " time+1"]:
     """A text's tokens and the end token, whose number follows all others."""
     return np.append(row, len(tokenizer)).astype(np.int64)
+
+
+def cut_reason(hypothesis: Hypothesis, options: DecodeSection, max_length: int | None) -> dict[str, str]:
+    """Why a text was cut: the limit of the options, the positions of the model, or rules that leave no token."""
+    steps = len(hypothesis.log_probs)
+    if hypothesis.ended:
+        return {}
+    if steps == max_length:
+        return {"cut_by": "positions"}
+    return {"cut_by": "length" if steps == options.max_length else "rules"}

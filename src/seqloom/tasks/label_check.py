@@ -12,7 +12,7 @@ from seqloom.data.records import Location
 from seqloom.data.schema import content_text
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN
-from seqloom.tasks.row_check import RowCheck
+from seqloom.tasks.data_check import RowCheck
 
 MESSAGE_LABELS = 3  # labels in a message
 MOST = 100_000  # distinct labels that are counted, so that a wrong column does not fill memory

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from rich.text import Text
 
 from seqloom.core.problem import KeyName
-from seqloom.tasks.report import Remark, TaskReport, TerminalItem
+from seqloom.tasks.task_report import Remark, TaskReport, TerminalItem
 from seqloom.views.figure import Bars, Curves, Grid, Series, Table
 from seqloom.views.format import one_line, rounded
 from seqloom.views.html import AnnotatedWord, Block, Collapsible, Example, PageSection, Paragraph, SideBySide
@@ -37,7 +37,7 @@ class HardExample(NamedTuple):
     location: str
 
 
-class Bin(NamedTuple):
+class ConfidenceBin(NamedTuple):
     """Predictions of similar confidence, and the share of them that is correct."""
 
     low: float
@@ -128,7 +128,7 @@ class LabelReport(TaskReport):
         return tuple(_hard_example(entry) for entry in entries if entry)
 
     @cached_property
-    def calibration(self) -> tuple[Bin, ...]:
+    def calibration(self) -> tuple[ConfidenceBin, ...]:
         bins = []
         for entry in map(mapping, items(self.details.get("calibration"), BINS)):
             low, high, confidence, accuracy = (
@@ -136,7 +136,9 @@ class LabelReport(TaskReport):
             )
             count = integer(entry.get("count"))
             if low is not None and high is not None and accuracy is not None and count:
-                bins.append(Bin(low, high, count, (low + high) / 2 if confidence is None else confidence, accuracy))
+                bins.append(
+                    ConfidenceBin(low, high, count, (low + high) / 2 if confidence is None else confidence, accuracy)
+                )
         return tuple(bins)
 
     # The page --------------------------------------------------------------------------------------------------

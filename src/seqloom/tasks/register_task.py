@@ -15,8 +15,8 @@ from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, TaskEntry, experiment
 
 if TYPE_CHECKING:
-    from seqloom.tasks.report import TaskReport
-    from seqloom.tasks.row_check import Check
+    from seqloom.tasks.data_check import Check
+    from seqloom.tasks.task_report import TaskReport
 
 CONFIG_VARIABLES = ("data_spec", "help", "architecture", "use")
 TASK_VARIABLES = ("higher_is_better",)

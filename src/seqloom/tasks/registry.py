@@ -13,10 +13,10 @@ from seqloom.data.spec import DataSpec
 
 if TYPE_CHECKING:
     from seqloom.nn.model import GenerativeModel
+    from seqloom.tasks.data_check import Check
     from seqloom.tasks.experiment import Experiment
-    from seqloom.tasks.report import TaskReport
-    from seqloom.tasks.row_check import Check
     from seqloom.tasks.task import Task
+    from seqloom.tasks.task_report import TaskReport
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,16 @@ class TaskEntry:
     @property
     def check(self) -> "Check":
         """What `seqloom check` does with its data; by default the check of any text or of any rows."""
-        from seqloom.tasks import row_check, text_check
+        from seqloom.tasks.data_check import check_rows
+        from seqloom.tasks.text_check import check_text
 
-        default = text_check.check if "text" in self.data_spec.kinds else row_check.check
+        default = check_text if "text" in self.data_spec.kinds else check_rows
         return cast("Check", self.part("check", "check", default))
 
     @property
     def report(self) -> "type[TaskReport]":
         """The report of its runs; by default the scores only."""
-        from seqloom.tasks.report import TaskReport
+        from seqloom.tasks.task_report import TaskReport
 
         return cast("type[TaskReport]", self.part("report", "REPORT", TaskReport))
 
@@ -133,6 +134,6 @@ def experiment(raw: Mapping[str, object], over: Mapping[str, object] | None = No
     >>> experiment(file, over={"train": {"optimizer": "sgd"}}).train.beta1 == experiment({"task": "tag"}).train.beta1
     True
     """
-    from seqloom.tasks.resolve import resolve
+    from seqloom.tasks.config_validation import resolve
 
     return resolve(raw, over or {})

@@ -28,7 +28,7 @@ SHOWN = 12  # characters in a message
 Block = tuple[str, int, str]  # a file's name, the line that the text begins on, the text
 
 
-def check(source: DataSource, inspection: Inspection) -> None:
+def check_text(source: DataSource, inspection: Inspection) -> None:
     """Two readings: the first checks that all can be read and counts its length, which decides where it is split."""
     files, lengths = {}, {}
     for split in SPLITS:
@@ -244,7 +244,7 @@ class TextCounts:
         for split in (VALID, TEST):
             size = self.sizes[split]
             new = sorted(size.new, key=lambda character: -size.new[character])
-            shown = " ".join(map(visible, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
+            shown = " ".join(map(show_character, new[:SHOWN])) + (" …" if len(new) > SHOWN else "")
             message = f"{counted(len(new), 'character')} of {split} not in train: {shown}"
             advice = "Nothing to do; they are out of vocabulary for a character model"
             inspection.add("note", size.new_tally, Problem("new-characters", message, advice))
@@ -271,10 +271,10 @@ class TextCounts:
                 inspection.add(kind, tally, Problem("shared-lines", f"{lines} are in train too", advice))
 
 
-def visible(character: str) -> str:
+def show_character(character: str) -> str:
     """A character for a message, by its number if it is invisible.
 
-    >>> visible("é"), visible("\\u200b")
+    >>> show_character("é"), show_character("\\u200b")
     ('é', 'U+200B')
     """
     return character if character.isprintable() and not character.isspace() else f"U+{ord(character):04X}"

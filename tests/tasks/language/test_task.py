@@ -16,7 +16,7 @@ from seqloom.api import start
 from seqloom.core.config.decode import Decode
 from seqloom.core.problem import UserError
 from seqloom.decoding.stream import stream
-from seqloom.tasks import scoring
+from seqloom.tasks.language import scoring
 from seqloom.tasks.language.task import Language, evaluation_chunks
 from seqloom.tasks.registry import experiment
 from seqloom.training.session import Session

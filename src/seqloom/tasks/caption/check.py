@@ -12,7 +12,7 @@ from seqloom.data.inspection.report import BadLines, Inspection
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.tasks.caption.config import CaptionData
-from seqloom.tasks.row_check import RowCheck
+from seqloom.tasks.data_check import RowCheck
 
 SMALL = 8  # pixels: whether an image can be read does not depend on the size that it is resized to
 

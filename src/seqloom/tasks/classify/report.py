@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.tasks.label_report import LabelReport
-from seqloom.tasks.report import Answer, clip
+from seqloom.tasks.task_report import Answer, fit_line
 from seqloom.views.format import one_line
 from seqloom.views.terminal_cells import fit
 
@@ -24,7 +24,7 @@ class ClassifyReport(LabelReport):
             line.append(one_line(label), "bold green").append(f" {probabilities[label]:.2f}  ")
         if not chosen:
             line.append("no label", "bold yellow").append("  ")
-        yield line.append(clip(answer["text"], width, cell_len(line.plain)))
+        yield line.append(fit_line(answer["text"], width, cell_len(line.plain)))
         others = [name for name in probabilities if name not in chosen][:OTHERS]
         if others:
             words = "  ".join(f"{one_line(name)} {probabilities[name]:.2f}" for name in others)

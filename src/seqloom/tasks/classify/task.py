@@ -24,11 +24,16 @@ from seqloom.nn.heads.per_token import HEADS
 from seqloom.nn.heads.pooled import LabelsPerSequence, PooledClassHead
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
-from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
 from seqloom.tasks.classify.config import ClassifyData, ClassifyModel, ClassifyTrain
 from seqloom.tasks.classify.data import LABELS, LABELS_FILE, TOKENIZER_FILE, guess_tokenizer, schema
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.hardest_examples import HardestExamples
+from seqloom.tasks.label_evaluation import (
+    BASELINE_FILE,
+    HardestExamples,
+    baseline_details,
+    load_baseline,
+    most_frequent,
+)
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes, MultiLabel
 from seqloom.tasks.metrics.likelihood import Likelihood

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from seqloom.tasks.report import Answer, TaskReport, clip
+from seqloom.tasks.task_report import Answer, TaskReport, fit_line
 from seqloom.views.format import one_line, rounded
 from seqloom.views.terminal_cells import fit
 
@@ -20,7 +20,7 @@ class LanguageReport(TaskReport):
         value = answer.get(name)
         score = f"{name} {rounded(value)}" if isinstance(value, int | float) else f"{name} –"
         line = Text().append(score, "bold green").append("  ")
-        yield line.append(clip(answer["text"], width, cell_len(line.plain)))
+        yield line.append(fit_line(answer["text"], width, cell_len(line.plain)))
         following = "  ".join(f"{one_line(each['token'])!r} {each['probability']:.2f}" for each in answer["next"])
         yield Text(f"    next: {fit(following, width - 10) if width else following}", "dim")
 

@@ -29,8 +29,8 @@ from seqloom.nn.state import State
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.language.config import LanguageData, LanguageModel, LanguageTrain
 from seqloom.tasks.language.data import learner
+from seqloom.tasks.language.scoring import TextScore, score_texts
 from seqloom.tasks.metrics.likelihood import Likelihood
-from seqloom.tasks.scoring import TextScore, score_texts
 from seqloom.tasks.task import SPLIT_NAMES, Answer, Batch, Evaluation, StepOutput, Task
 
 UNICODE = 0x110000 - 0x800  # possible characters: all code points but the surrogates

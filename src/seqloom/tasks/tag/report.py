@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from seqloom.tasks.label_report import LabelReport
-from seqloom.tasks.report import Answer
+from seqloom.tasks.task_report import Answer
 from seqloom.views.format import one_line
 
 

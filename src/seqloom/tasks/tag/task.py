@@ -22,10 +22,16 @@ from seqloom.nn.layer import Layer
 from seqloom.nn.model import Model
 from seqloom.nn.state import State
 from seqloom.nn.word_embedding import CHARACTER_ENCODERS, WordEmbedding
-from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
 from seqloom.tasks.chunking import ChunkJoiner, Chunks
 from seqloom.tasks.experiment import Experiment
-from seqloom.tasks.hardest_examples import MAX_TEXT, HardestExamples
+from seqloom.tasks.label_evaluation import (
+    BASELINE_FILE,
+    MAX_TEXT,
+    HardestExamples,
+    baseline_details,
+    load_baseline,
+    most_frequent,
+)
 from seqloom.tasks.metrics.calibration import Calibration
 from seqloom.tasks.metrics.classes import Classes
 from seqloom.tasks.metrics.likelihood import Likelihood

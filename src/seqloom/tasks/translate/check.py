@@ -10,7 +10,7 @@ from seqloom.data.inspection.report import Inspection, Tally, percent
 from seqloom.data.inspection.text_quality import count_tokens
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
-from seqloom.tasks.row_check import RowCheck
+from seqloom.tasks.data_check import RowCheck
 from seqloom.tasks.translate.config import TranslateData
 
 UNITS = {"word": "words", "byte": "bytes"}  # in which lengths are compared; else characters, as subwords vary

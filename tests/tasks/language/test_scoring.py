@@ -9,8 +9,8 @@ from torch.nn import functional as F
 
 from seqloom.nn import GRU, PerToken, Recurrent, TokenEmbedding
 from seqloom.nn.model import Model
-from seqloom.tasks import scoring
-from seqloom.tasks.scoring import score_texts
+from seqloom.tasks.language import scoring
+from seqloom.tasks.language.scoring import score_texts
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 CPU = torch.device("cpu")

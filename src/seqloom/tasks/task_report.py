@@ -71,10 +71,10 @@ class TaskReport:
         """
         for key, value in answer.items():
             line = f"{key}: {rounded(value) if isinstance(value, float) else value}"
-            yield Text(clip(line, width, 0))
+            yield Text(fit_line(line, width, 0))
         yield Text()
 
 
-def clip(text: str, width: int | None, used: int) -> str:
+def fit_line(text: str, width: int | None, used: int) -> str:
     """As much of a text as fits in the rest of a line."""
     return one_line(text) if width is None else fit(text, max(width - used, 10))

@@ -1,4 +1,4 @@
-"""The simplest answer: the most frequent of the training part, wherever it is measured."""
+"""The majority baseline is that of the training split; the hardest examples are the least likely, in order."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 import seqloom
 from seqloom.core.problem import RunError
 from seqloom.data.vocabulary import Vocabulary
-from seqloom.tasks.baseline import BASELINE_FILE, baseline_details, load_baseline, most_frequent
+from seqloom.tasks.label_evaluation import (
+    BASELINE_FILE,
+    MAX_TEXT,
+    HardestExamples,
+    baseline_details,
+    load_baseline,
+    most_frequent,
+)
 
 NAMES = Vocabulary(list("abcde"))
 
@@ -20,7 +27,7 @@ NAMES = Vocabulary(list("abcde"))
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=50), st.integers(1, 60))
 def test_it_is_the_most_frequent_of_all(answers: list[int], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("seqloom.tasks.baseline.CHUNK", chunk)
+        patch.setattr("seqloom.tasks.label_evaluation.CHUNK", chunk)
         label = most_frequent(np.array(answers, dtype=np.uint8), NAMES)
     counts = Counter(NAMES[answer] for answer in answers)
     assert counts[label] == max(counts.values())
@@ -69,3 +76,41 @@ def test_it_is_that_of_the_training_part_on_every_file(task: str, write: Any, en
     assert run.scores["details"]["baseline"] == {"says": "x", "accuracy": 0.25}
     assert run.evaluate(files["valid"]).details["baseline"] == {"says": "x", "accuracy": 0.25}
     assert run.evaluate(files["other"]).details["baseline"] == {"says": "x", "accuracy": pytest.approx(0.1)}
+
+
+# Hardest examples ----------------------------------------------------------------------------------------------
+
+probabilities = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 0.9, 1.0]), max_size=30)
+
+
+@given(probabilities, st.integers(1, 6))
+def test_the_least_likely_are_kept_earlier_ones_first(given_: list[float], most: int) -> None:
+    hardest = HardestExamples(most)
+    for number, probability in enumerate(given_):
+        hardest.add(probability, text=str(number))
+    right = sorted(enumerate(given_), key=lambda example: (example[1], example[0]))[:most]
+    assert [(int(example["text"]), example["probability"]) for example in hardest.details()] == right
+
+
+@given(probabilities, st.integers(1, 6), st.sampled_from([0.0, 0.15, 1.0]))
+def test_what_it_takes_is_what_it_keeps(given_: list[float], most: int, probability: float) -> None:
+    hardest = HardestExamples(most)
+    for example in given_:
+        hardest.add(example, text="before")
+    takes = hardest.accepts(probability)
+    hardest.add(probability, text="now")
+    assert takes == any(example["text"] == "now" for example in hardest.details())
+
+
+def test_a_long_text_is_cut_and_what_is_said_of_it_is_kept() -> None:
+    hardest = HardestExamples()
+    hardest.add(0.1, text="x" * (MAX_TEXT + 1), gold=["a"], place="a.csv:3")
+    hardest.add(0.2, text=["word"] * (MAX_TEXT + 1))
+    first, second = hardest.details()
+    assert len(first["text"]) == len(second["text"]) == MAX_TEXT
+    assert (first["gold"], first["place"]) == (["a"], "a.csv:3")
+
+
+def test_no_example_is_no_worst_one() -> None:
+    assert HardestExamples().details() == []
+    assert HardestExamples().accepts(1.0)

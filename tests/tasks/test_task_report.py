@@ -9,7 +9,7 @@ import pytest
 
 from seqloom.tasks.experiment import Experiment
 from seqloom.tasks.registry import TASKS, TaskEntry
-from seqloom.tasks.report import TaskReport
+from seqloom.tasks.task_report import TaskReport
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -20,7 +20,7 @@ def test_a_task_says_how_it_is_shown_without_torch(name: str) -> None:
         "print(kind.__module__, [module for module in ('torch', 'numpy', 'matplotlib') if module in sys.modules])"
     )
     made = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
-    assert made.stdout.strip() in (f"seqloom.tasks.{name}.report []", "seqloom.tasks.report []")
+    assert made.stdout.strip() in (f"seqloom.tasks.{name}.report []", "seqloom.tasks.task_report []")
 
 
 def test_a_task_without_a_report_shows_its_scores_alone(monkeypatch: pytest.MonkeyPatch) -> None:
