@@ -56,20 +56,18 @@ def check_data(experiment: Experiment) -> Inspection:
     return inspection
 
 
-def check_rows(source: DataSource, inspection: Inspection) -> None:
-    RowCheck(source, inspection).run()
-
-
 class RowCheck:
     """Reads all examples once; reports the sizes of splits, repeated contents, and the quality of texts.
 
     noun: what an example is called
     content_noun: what the value is called that examples are split by
+    which: what follows `content_noun` in messages about contents that occur more than once
     rows: how many examples each split has
     """
 
     noun: ClassVar[str] = "example"
     content_noun: ClassVar[str] = "example"
+    which: ClassVar[str] = ""
 
     def __init__(self, source: DataSource, inspection: Inspection) -> None:
         self.source, self.inspection = source, inspection
@@ -77,12 +75,12 @@ class RowCheck:
         self.contents = TextIndex()
         self.texts: dict[str, TextQuality] = {}
 
-    def run(self) -> None:
-        for file_split, (values, location) in self.source.examples(
-            self.inspection.bad_lines, self.inspection.add_error
-        ):
-            self.add(file_split, values, location)
-        self.report()
+    @classmethod
+    def check(cls, source: DataSource, inspection: Inspection) -> None:
+        rows = cls(source, inspection)
+        for file_split, (values, location) in source.examples(inspection.bad_lines, inspection.add_error):
+            rows.add(file_split, values, location)
+        rows.report()
 
     def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
         content = content_text(values[0])
@@ -125,8 +123,8 @@ class RowCheck:
         return counted(self.rows[split], self.noun)
 
     def report_contents(self, repeated: Duplicates) -> None:
-        report_duplicates(repeated, self.content_noun, self.inspection)
-        report_overlap(repeated, self.content_noun, self.inspection)
+        report_duplicates(repeated, self.content_noun, self.inspection, self.which)
+        report_overlap(repeated, self.content_noun, self.inspection, self.which)
 
     def report_texts(self) -> None:
         for text in self.texts.values():
@@ -139,3 +137,6 @@ class RowCheck:
 
     def add_finding(self, kind: Kind, tally: Tally, code: str, message: str, advice: str) -> None:
         self.inspection.add(kind, tally, Problem(code, message, advice))
+
+
+check_rows = RowCheck.check

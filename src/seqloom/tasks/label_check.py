@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from seqloom.core.problem import DataError, KeyName, Problem, UserError
-from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Tally, quote_list
+from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
+from seqloom.data.inspection.report import MAX_LOCATIONS, Inspection, Kind, Tally, quote_list
+from seqloom.data.inspection.text_quality import TextQuality
 from seqloom.data.prepare import SplitExamples, missing_from_train
 from seqloom.data.records import Location
 from seqloom.data.schema import content_text
@@ -71,7 +73,7 @@ class SeenLabel:
 
 
 class LabelCheck(RowCheck):
-    """Adds how often each label is in each split, counted as training counts.
+    """Adds how often each label is in each split, counted as training counts; contradictions; the quality of contents.
 
     seen: by label
     too_many: whether there are labels that are not counted
@@ -83,6 +85,8 @@ class LabelCheck(RowCheck):
         super().__init__(source, inspection)
         self.seen: dict[str, SeenLabel] = {}
         self.too_many = False
+        max_length, tokenizer = (getattr(source.data, name, None) for name in ("max_length", "tokenizer"))
+        self.text = TextQuality(self.content_noun, max_length, tokenizer or "word")
 
     def add_labels(self, split: str, labels: Sequence[str], location: Location) -> None:
         self.rows[split] += 1
@@ -140,6 +144,24 @@ class LabelCheck(RowCheck):
         text = ", ".join(f"{label[:20]} ({count:,})" for label, count in frequent)
         more = f", … ({len(counts):,} {self.label_noun}s)" if len(counts) > SUMMARY_LABELS else ""
         self.inspection.summarize(f"{self.label_noun}s", text + more or "none")
+
+    def report_missing_from_train(self, labels: Iterable[str]) -> None:
+        missing = [label for label in labels if not self.seen[label].splits[TRAIN]]
+        self.inspection.add("error", self.tally(missing), not_in_train(self.label_noun, missing, self.noun))
+
+    def add_label_finding(self, kind: Kind, labels: Sequence[str], code: str, predicate: str, advice: str) -> None:
+        """A finding about some labels: that they are `predicate`."""
+        self.add_finding(kind, self.tally(labels), code, f"{subject(self.label_noun, labels)} {predicate}", advice)
+
+    def report_contents(self, repeated: Duplicates) -> None:
+        super().report_contents(repeated)
+        report_contradictions(repeated, self.content_noun, f"{self.label_noun}s", self.inspection, self.which)
+
+    def report_texts(self) -> None:
+        self.inspection.summarize("characters", self.text.characters.describe())
+        self.inspection.summarize("words", self.text.words.describe())
+        self.text.report_blank(self.inspection)
+        self.text.report(self.inspection)
 
 
 def ignore(_: UserError) -> None:

@@ -190,12 +190,16 @@ class TextQuality:
         self.characters, self.words, self.longest = Lengths(), Lengths(), LongestText()
         self.cut, self.odd, self.blank = TruncatedTexts(max_length, tokenizer), OddCharacters(), Tally()
 
-    def add(self, text: str, location: Location) -> None:
-        words = len(text.split())
+    def add(self, text: str, location: Location, words: int | None = None) -> None:
+        """words: the number of words of a text that is divided into words; they are its tokens"""
+        if words is None:
+            words = len(text.split())
+            self.cut.add(text, location)
+        else:
+            self.cut.add_words(words, location)
         self.characters.add(len(text))
         self.words.add(words)
         self.longest.add(len(text), location)
-        self.cut.add(text, location)
         if words:
             self.odd.add(text, location)
         else:

@@ -17,10 +17,6 @@ from seqloom.tasks.data_check import RowCheck
 SMALL = 8  # pixels: whether an image can be read does not depend on the size that it is resized to
 
 
-def check(source: DataSource, inspection: Inspection) -> None:
-    CaptionCheck(source, inspection).run()
-
-
 class CaptionCheck(RowCheck):
     """Adds whether each image can be read.
 
@@ -70,3 +66,6 @@ class CaptionCheck(RowCheck):
         captions = counted(self.rows.total(), "caption")
         self.inspection.summarize("images", f"{len(self.images):,}, with {captions}")
         report_overlap(repeated, "caption", self.inspection)  # an image may have several captions
+
+
+check = CaptionCheck.check

@@ -6,23 +6,17 @@ from collections.abc import Sequence
 from seqloom.core.config.section import keys
 from seqloom.core.problem import KeyName
 from seqloom.core.wording import counted
-from seqloom.data.inspection.duplicates import Duplicates, report_contradictions
-from seqloom.data.inspection.report import Inspection, Tally, percent, quote_list
-from seqloom.data.inspection.text_quality import TextQuality
+from seqloom.data.inspection.report import Inspection, Kind, Tally, percent, quote_list
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.data.split import SPLITS, TRAIN, VALID
 from seqloom.tasks.classify.config import ClassifyData
 from seqloom.tasks.classify.data import GIVE_ANOTHER
-from seqloom.tasks.label_check import LabelCheck, not_in_train, seen_once, single_label, subject
+from seqloom.tasks.label_check import LabelCheck, seen_once, single_label
 
 FEW_EXAMPLES = 10  # of a label: fewer teach little
 UNEVEN, VERY_UNEVEN = 10, 100  # times as many of the largest label as of the smallest
 OVERWHELMING = 0.9  # percent of the largest label
-
-
-def check(source: DataSource, inspection: Inspection) -> None:
-    ClassifyCheck(source, inspection).run()
 
 
 class ClassifyCheck(LabelCheck):
@@ -39,7 +33,6 @@ class ClassifyCheck(LabelCheck):
         self.config = keys(source.data, ClassifyData)
         self.multilabel = self.config.label_separator is not None
         self.left_out: frozenset[str] = frozenset()
-        self.text = TextQuality("text", self.config.max_length, self.config.tokenizer or "word")
         self.padded = Tally()
 
     def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
@@ -72,21 +65,12 @@ class ClassifyCheck(LabelCheck):
         largest = self.count_in(TRAIN).most_common(1)
         if largest and len(counts) >= 2 and 2 * len(counts) <= self.rows.total() and not self.multilabel:
             label, split = largest[0][0], VALID if self.rows[VALID] else TRAIN
-            accuracy = percent(self.seen[label].splits[split], self.rows[split])
-            self.inspection.summarize(
-                "baseline", f"always predicting {label!r} has an accuracy of {accuracy} on {split}"
-            )
+            accuracy = f"{percent(self.seen[label].splits[split], self.rows[split])} on {split}"
+            self.inspection.summarize("baseline", f"always predicting {label!r} has an accuracy of {accuracy}")
         self.report_labels()
 
-    def report_contents(self, repeated: Duplicates) -> None:
-        super().report_contents(repeated)
-        report_contradictions(repeated, "text", "labels", self.inspection)
-
     def report_texts(self) -> None:
-        self.inspection.summarize("characters", self.text.characters.describe())
-        self.inspection.summarize("words", self.text.words.describe())
-        self.text.report_blank(self.inspection)
-        self.text.report(self.inspection)
+        super().report_texts()
         count, total = self.padded.count, self.text.characters.counts.total()
         message = f"{counted(count, 'text')} ({percent(count, total)}) with leading or trailing white space"
         advice = "Nothing to do for word tokens; a character or byte model sees it"
@@ -108,46 +92,37 @@ class ClassifyCheck(LabelCheck):
             message = f"{number} different labels in {counted(rows, 'example')}"
             advice = f"Check that it is the right column, or name another with {KeyName('data.label')}"
             self.add_finding("warning", Tally(1, [self.source.name]), "many-labels", message, advice)
-        unseen = [label for label in kept if not self.seen[label].splits[TRAIN]]
-        self.inspection.add("error", self.tally(unseen), not_in_train("label", unseen, "example"))
+        self.report_missing_from_train(kept)
         if self.rows[VALID] and self.source.has(VALID):
-            self.report_missing_in_valid()
+            missing = [label for label, seen in self.seen.items() if seen.splits[TRAIN] and not seen.splits[VALID]]
+            advice = "Add examples there: the validation split selects the best checkpoint"
+            self.add_label_finding("note", missing, "missing-in-valid", "not in the validation split", advice)
         self.report_rare_labels()
-        if not wrong_column:
-            if rows >= 10 * FEW_EXAMPLES:
-                self.report_infrequent_labels()
-            self.report_similar_labels()
-            if not self.multilabel:
-                self.report_uneven_labels()
-
-    def report_missing_in_valid(self) -> None:
-        missing = [label for label, seen in self.seen.items() if seen.splits[TRAIN] and not seen.splits[VALID]]
-        message = f"{subject('label', missing)} not in the validation split"
-        advice = "Add examples there: the validation split selects the best checkpoint"
-        self.add_finding("note", self.tally(missing), "missing-in-valid", message, advice)
+        if wrong_column:
+            return
+        if rows >= 10 * FEW_EXAMPLES:
+            few = [label for label, seen in self.seen.items() if 1 < seen.splits.total() < FEW_EXAMPLES]
+            advice = "Add examples, or merge rare labels into one"
+            self.add_label_finding("note", few, "rare-label", f"in fewer than {FEW_EXAMPLES} examples", advice)
+        self.report_similar_labels()
+        if not self.multilabel:
+            self.report_uneven_labels()
 
     def report_rare_labels(self) -> None:
         labels, policy = self.rare_labels(), self.config.on_rare_label
         if policy == "skip":
-            message = f"{subject('label', labels)} in a single example, and would be skipped"
+            predicate = "in a single example, and would be skipped"
             advice = f"Add examples, or pass {KeyName('data.on_rare_label', 'keep')}"
-            self.add_finding("warning", self.tally(labels), "skipped-label", message, advice)
+            self.add_label_finding("warning", labels, "skipped-label", predicate, advice)
         else:
             self.inspection.add("error" if policy == "refuse" else "warning", self.tally(labels), seen_once(labels))
-
-    def report_infrequent_labels(self) -> None:
-        labels = [label for label, seen in self.seen.items() if 1 < seen.splits.total() < FEW_EXAMPLES]
-        message = f"{subject('label', labels)} in fewer than {FEW_EXAMPLES} examples"
-        advice = "Add examples, or merge rare labels into one"
-        self.add_finding("note", self.tally(labels), "rare-label", message, advice)
 
     def report_similar_labels(self) -> None:
         """Labels that differ in case or white space only are likely the same."""
         forms: dict[str, list[str]] = {}
         for label in self.seen:
             forms.setdefault(" ".join(label.casefold().split()), []).append(label)
-        similar = [group for group in forms.values() if len(group) > 1]
-        if similar:
+        if similar := [group for group in forms.values() if len(group) > 1]:
             message = f"labels that differ only in capitals or spaces: {quote_list(similar[0])}"
             tally = self.tally(label for group in similar for label in group)
             self.add_finding("warning", tally, "labels-alike", message, "Write them the same way")
@@ -156,10 +131,13 @@ class ClassifyCheck(LabelCheck):
         counts, total = self.count_in(TRAIN), self.rows[TRAIN]
         if len(counts) < 2 or total < 10 * FEW_EXAMPLES:
             return
-        (large, most), (small, least) = counts.most_common()[0], counts.most_common()[-1]
+        (large, most), *_, (small, least) = counts.most_common()
         if most >= UNEVEN * least:
             very = most >= VERY_UNEVEN * least or most > OVERWHELMING * total
             shares = f"{large!r} is {percent(most, total)} of the training split and {small!r} {percent(least, total)}"
-            message = f"the labels are imbalanced: {shares}"
             advice = "Look at macro F1 as well as accuracy, and add examples of the rare ones if you can"
-            self.add_finding("warning" if very else "note", Tally(1, []), "uneven-labels", message, advice)
+            kind: Kind = "warning" if very else "note"
+            self.add_finding(kind, Tally(1, []), "uneven-labels", f"the labels are imbalanced: {shares}", advice)
+
+
+check = ClassifyCheck.check

@@ -1,26 +1,19 @@
 """What `seqloom check` looks for in sentences of words with tags."""
 
 import re
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from seqloom.core.config.section import keys
 from seqloom.core.problem import KeyName, Problem
 from seqloom.core.wording import counted
-from seqloom.data.inspection.duplicates import (
-    SEPARATOR,
-    Duplicates,
-    report_contradictions,
-    report_duplicates,
-    report_overlap,
-)
+from seqloom.data.inspection.duplicates import SEPARATOR, Duplicates
 from seqloom.data.inspection.report import Inspection, Tally, percent
-from seqloom.data.inspection.text_quality import Lengths, LongestText, OddCharacters, TruncatedTexts
 from seqloom.data.records import Location, Value
 from seqloom.data.source import DataSource
 from seqloom.data.split import TRAIN, VALID
-from seqloom.tasks.label_check import LabelCheck, not_in_train, single_label, subject
+from seqloom.tasks.label_check import LabelCheck, single_label
 from seqloom.tasks.tag.config import TagData
 from seqloom.tasks.tag.data import ANOTHER_COLUMN
 
@@ -30,27 +23,21 @@ MANY_SINGLE = 0.25  # of sentences with one word: more are a warning
 MOST_WORDS = 1_000_000  # distinct words that are counted: about 150 MB
 MANY_NEW = 0.3  # percent of validation words that training never sees: more is a warning
 ENOUGH = 100  # words: a percent of fewer says little
-SEVERAL = -1  # instead of the one tag of a word
 
 SPAN_TAG = re.compile(r"O|[BIESLUM]-.+")
 CONTINUES, OPEN = frozenset("IELM"), frozenset("BIM")  # tags that continue a span, and those that leave one open
 
 
-def check(source: DataSource, inspection: Inspection) -> None:
-    TagCheck(source, inspection).run()
-
-
 class TagCheck(LabelCheck):
-    """Adds what training refuses about tags, the words with their tags, spans, and the quality of sentences."""
+    """Adds what training refuses about tags, the words with their tags, spans, and sentences of one word."""
 
-    noun, label_noun = "sentence", "tag"
+    noun, content_noun, label_noun = "sentence", "sentence", "tag"
+    which = f" (of {SHORT} words or more)"
 
     def __init__(self, source: DataSource, inspection: Inspection) -> None:
         super().__init__(source, inspection)
-        config = keys(source.data, TagData)
-        self.words, self.spans = WordCounts(config.lowercase), SpanTags()
-        self.odd, self.cut, self.longest = OddCharacters(), TruncatedTexts(config.max_length, "word"), LongestText()
-        self.word_lengths, self.character_lengths, self.single = Lengths(), Lengths(), Tally()
+        self.words, self.spans = WordCounts(keys(source.data, TagData).lowercase), SpanTags()
+        self.single = Tally()
 
     def add(self, file_split: str, values: Sequence[Value], location: Location) -> None:
         words, tags = values
@@ -59,13 +46,9 @@ class TagCheck(LabelCheck):
         self.add_labels(split, tags, location)
         self.words.add(split, words, tags)
         self.spans.add(tags, location)
+        self.text.add(text, location, len(words))
         if len(words) >= SHORT:
             self.contents.add(SEPARATOR.join(words), file_split, tags, location)
-        self.word_lengths.add(len(words))
-        self.character_lengths.add(len(text))
-        self.longest.add(len(text), location)
-        self.cut.add_words(len(words), location)
-        self.odd.add(text, location)
         if len(words) == 1:
             self.single.add(location)
 
@@ -93,77 +76,70 @@ class TagCheck(LabelCheck):
             tag, most = train.most_common(1)[0]
             accuracy = f"{percent(most, train.total())} of train"
             self.inspection.summarize("baseline", f"always predicting {tag!r} has an accuracy of {accuracy}")
-        unseen = [tag for tag in self.seen if not train[tag]]
-        self.inspection.add("error", self.tally(unseen), not_in_train("tag", unseen, "sentence"))
+        self.report_missing_from_train(self.seen)
         once = [tag for tag, count in counts.items() if count == 1 and train[tag]]
         advice = "Check for a typing mistake; one example is too few to learn from"
-        self.add_finding("warning", self.tally(once), "tag-seen-once", f"{subject('tag', once)} seen once", advice)
+        self.add_label_finding("warning", once, "tag-seen-once", "seen once", advice)
 
     def report_contents(self, repeated: Duplicates) -> None:
-        which = f" (of {SHORT} words or more)"
-        report_duplicates(repeated, "sentence", self.inspection, which)
-        report_overlap(repeated, "sentence", self.inspection, which)
-        report_contradictions(repeated, "sentence", "tags", self.inspection, which)
+        super().report_contents(repeated)
         self.spans.report(self.seen, self.inspection)
 
     def report_texts(self) -> None:
-        self.inspection.summarize("characters", self.character_lengths.describe())
-        self.inspection.summarize("words", self.word_lengths.describe())
-        self.cut.report("sentence", self.inspection)
-        self.longest.report(self.character_lengths, "sentence", self.inspection)
-        self.odd.report("sentence", self.inspection)
-        count, total = self.single.count, self.word_lengths.counts.total()
+        super().report_texts()
+        count, total = self.single.count, self.text.words.counts.total()
         many = count > MANY_SINGLE * total
         message = f"{counted(count, 'sentence')} of one word ({percent(count, total)})"
         advice = "Check for blank lines between words" if many else "Nothing to do if they are headings or the like"
         self.add_finding("warning" if many else "note", self.single, "one-word-sentences", message, advice)
 
 
+@dataclass(slots=True)
+class WordCount:
+    """How often a word is in train and valid, and its one tag; None if it has several."""
+
+    tag: str | None
+    train: int = 0
+    valid: int = 0
+
+
 class WordCounts:
-    """For each distinct word its one tag (or that it has several), and how often it is in train and valid."""
+    """Counts of distinct words, and how many words each split has."""
 
     def __init__(self, lowercase: bool) -> None:
         self.lowercase = lowercase
-        self.numbers: dict[str, int] = {}
-        self.tag, self.train, self.valid = array("i"), array("l"), array("l")  # by the number of a word
+        self.words: dict[str, WordCount] = {}
         self.totals: Counter[str] = Counter()
 
     @property
     def full(self) -> bool:
-        return len(self.numbers) >= MOST_WORDS
+        return len(self.words) >= MOST_WORDS
 
     def add(self, split: str, words: Sequence[str], tags: Sequence[str]) -> None:
         self.totals[split] += len(words)
         for word, tag in zip(words, tags, strict=True):
             form = word.lower() if self.lowercase else word
-            number = self.numbers.get(form)
-            code = hash(tag) & 0x7FFFFFFF  # Python's own hash, as it is compared only within this process
-            if number is None:
+            if form not in self.words:
                 if self.full:
                     continue
-                number = self.numbers[form] = len(self.numbers)
-                self.tag.append(code)
-                self.train.append(0)
-                self.valid.append(0)
-            elif self.tag[number] != code:
-                self.tag[number] = SEVERAL
-            if split == TRAIN:
-                self.train[number] += 1
-            elif split == VALID:
-                self.valid[number] += 1
+                self.words[form] = WordCount(tag)
+            count = self.words[form]
+            count.train += split == TRAIN
+            count.valid += split == VALID
+            if count.tag != tag:
+                count.tag = None
 
     def report(self, inspection: Inspection) -> None:
         """Words with several tags, and words new in validation; a warning where many are new."""
-        ambiguous = [number for number, tag in enumerate(self.tag) if tag == SEVERAL]
-        occurrences = sum(self.train[number] for number in ambiguous)
-        vocabulary, total = len(self.numbers), self.totals[TRAIN]
-        size = f"{counted(vocabulary, 'word')}{' or more' if self.full else ''}"
-        shares = f"{percent(len(ambiguous), vocabulary)} of them ({percent(occurrences, total)} of the text)"
+        ambiguous = [count for count in self.words.values() if count.tag is None]
+        occurrences = percent(sum(count.train for count in ambiguous), self.totals[TRAIN])
+        size = f"{counted(len(self.words), 'word')}{' or more' if self.full else ''}"
+        shares = f"{percent(len(ambiguous), len(self.words))} of them ({occurrences} of the text)"
         inspection.summarize("vocabulary", f"{size}; {shares} have several tags")
         total = self.totals[VALID]
         if self.full or not total:
             return
-        new = sum(count for count, train in zip(self.valid, self.train, strict=True) if not train)
+        new = sum(count.valid for count in self.words.values() if not count.train)
         message = f"{percent(new, total)} of validation words are not in training"
         inspection.summarize("new words", message)
         if new > MANY_NEW * total >= MANY_NEW * ENOUGH:
@@ -175,7 +151,7 @@ class WordCounts:
 class SpanTags:
     """Spans written as tags, B-X I-X O.
 
-    astray: tags that continue a span that has not begun
+    astray: tags that continue a span that the previous tag is not in
     begins: tags B-X
     needless: tags B-X that do not follow a span of the same kind
     """
@@ -186,7 +162,8 @@ class SpanTags:
     def add(self, tags: Sequence[str], location: Location) -> None:
         astray = 0
         for previous, tag in zip(("O", *tags), tags, strict=False):
-            astray += goes_astray(previous, tag)
+            in_span = previous[:1] in OPEN and previous[1:] == tag[1:]
+            astray += tag[1:2] == "-" and tag[0] in CONTINUES and not in_span
             self.begins += tag[:2] == "B-"
             self.needless += tag[:2] == "B-" and previous[2:] != tag[2:]
         if astray:
@@ -206,12 +183,4 @@ class SpanTags:
         inspection.add("note", self.astray, Problem("spans", message, advice))
 
 
-def goes_astray(previous: str, tag: str) -> bool:
-    """Whether a tag continues a span that the previous tag is not in.
-
-    >>> goes_astray("O", "I-PER"), goes_astray("B-LOC", "I-PER"), goes_astray("B-PER", "I-PER")
-    (True, True, False)
-    """
-    if tag[1:2] != "-" or tag[0] not in CONTINUES:
-        return False
-    return previous[:1] not in OPEN or previous[1:] != tag[1:]
+check = TagCheck.check

@@ -17,10 +17,6 @@ UNITS = {"word": "words", "byte": "bytes"}  # in which lengths are compared; els
 MANY_EQUAL = 0.05  # of pairs with the same text on both sides: more is a warning
 
 
-def check(source: DataSource, inspection: Inspection) -> None:
-    TranslateCheck(source, inspection).run()
-
-
 class TranslateCheck(RowCheck):
     """Adds pairs with very different lengths, pairs of equal texts, and sources with several translations."""
 
@@ -67,3 +63,6 @@ class TranslateCheck(RowCheck):
         remove = "Remove pairs that are not translated, unless they are intended"
         advice = remove if many else "Nothing to do if they are names, numbers or the like"
         self.add_finding("warning" if many else "note", self.equal, "same-on-both-sides", message, advice)
+
+
+check = TranslateCheck.check
