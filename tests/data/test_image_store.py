@@ -10,7 +10,7 @@ from PIL import Image
 
 from seqloom.core.problem import DataError
 from seqloom.data import image_store as module
-from seqloom.data.image_store import ImageOptions, ImageReader, ImageStore, fill_store
+from seqloom.data.image_store import ImageOptions, ImageStore, fill_store
 from seqloom.data.images import read_image_or_features
 from seqloom.data.records import Record
 from seqloom.data.source import DataSource
@@ -153,8 +153,8 @@ MEANWHILE = "a.tsv: one of its images changed while they were being read. Try ag
 
 
 def test_an_image_that_changes_meanwhile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def meanwhile(examples: ImageReader, folder: Path, options: ImageOptions) -> None:
-        fill_store(examples, folder, options)
+    def meanwhile(source: DataSource, folder: Path, options: ImageOptions) -> None:
+        fill_store(source, folder, options)
         Path("photos/3.png").write_bytes(b"")
 
     monkeypatch.setattr(module, "fill_store", meanwhile)
@@ -166,10 +166,10 @@ def test_an_image_whose_link_leads_elsewhere_meanwhile_is_refused(monkeypatch: p
     Path("photos/3.png").rename("other.png")
     Path("photos/3.png").symlink_to("../other.png")
 
-    def before(examples: ImageReader, folder: Path, options: ImageOptions) -> None:
+    def before(source: DataSource, folder: Path, options: ImageOptions) -> None:
         Path("photos/3.png").unlink()
         Path("photos/3.png").symlink_to("4.png")
-        fill_store(examples, folder, options)
+        fill_store(source, folder, options)
 
     monkeypatch.setattr(module, "fill_store", before)
     assert refusal() == MEANWHILE
@@ -182,15 +182,13 @@ def test_a_table_that_changes_meanwhile_is_refused() -> None:
         stored(data_source)
 
 
-def test_tables_are_read_once_however_often_their_examples_are_asked_for() -> None:
+def test_bad_rows_are_counted_once_for_each_reading_of_the_examples() -> None:
+    store = stored(source(train=saved("a.tsv", [*ROWS, ("photos/1.png", "")]), on_bad_line="skip"))
     on_bad_line = SkipBadLines()
-    examples = ImageReader(source(train=saved("a.tsv", [*ROWS, ("photos/1.png", "")]), on_bad_line="skip"))
-    first = list(examples(on_bad_line))
-    Path("a.tsv").unlink()
-    assert list(examples(on_bad_line)) == first
-    assert len(first) == len(ROWS)
-    assert on_bad_line.count == 2  # the same line each time
+    assert len(list(store.examples(on_bad_line))) == len(ROWS)
+    assert on_bad_line.count == 1
     assert str(on_bad_line.errors[0]).startswith(f"a.tsv:{len(ROWS) + 1}: the caption is empty")
+    assert list(store.examples(on_bad_line)) == list(store.examples(on_bad_line))
 
 
 # What can't be read ---------------------------------------------------------------------------------------------------
@@ -273,9 +271,8 @@ def test_features_of_another_width_and_images_among_them_are_refused_or_skipped(
 
 def for_testing(rows: Rows, folder: Path, options: ImageOptions, **data: Any) -> ImageStore:
     data_source = DataSource.for_testing(chosen(train="a.tsv", **data).data, DATA_SPEC, [saved("b.tsv", rows)])
-    examples = ImageReader(data_source)
-    fill_store(examples, folder, options)
-    return ImageStore.open(folder, examples, "")
+    fill_store(data_source, folder, options)
+    return ImageStore.open(folder, data_source)
 
 
 def test_images_to_test_on_are_of_the_runs_kind(tmp_path: Path) -> None:

@@ -3,29 +3,29 @@
 import hashlib
 import json
 import os
-import tempfile
-import weakref
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import IO, Protocol, SupportsIndex, runtime_checkable
+from typing import Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 from jaxtyping import Integer, Shaped
 from numpy import ndarray
 
-from seqloom.core.problem import DataError, KeyName, Problem
+from seqloom.core.problem import DataError, KeyName
 from seqloom.data.cache import find_or_create, fingerprint
 from seqloom.data.images import SUFFIXES, read_image_or_features
 from seqloom.data.records import Location, Record
 from seqloom.data.row_store import ArrayWriter, Ragged, read_arrays
 from seqloom.data.source import DataSource
-from seqloom.data.split import TRAIN
 from seqloom.data.text_io import OnBadLine
 
 IMAGES, FINGERPRINT, NUMBERS = "images", "print.json", "numbers.json"
 DRAWING_SIZE = 48  # pixels a side of an image that a corpus draws, by default
+
+Pixels = Shaped[ndarray, "first second third"]
+"""An image, as `read_image_or_features` returns it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ImageOptions:
 
 @runtime_checkable
 class DrawnImage(Protocol):
-    """An image that an embedded corpus draws."""
+    """An image that a built-in corpus draws."""
 
     @property
     def number(self) -> int:
@@ -81,68 +81,34 @@ class RealPaths(dict[str, str]):
         return self[path]
 
 
-class ImageReader:
-    """The examples of a source whose first value is an image; files are read once, and copied to a temporary file.
+def image_key(example: Record, real_paths: RealPaths) -> str:
+    """What an example's image is stored under: its real path, or the number of a drawing."""
+    image = example.values[0]
+    if isinstance(image, DrawnImage):
+        return f"scene {image.number}"
+    return real_paths[str(image_path(image, example.location))]
 
-    Two readings are needed: the images decide whether the dataset is in the cache.
-    """
 
-    def __init__(self, source: DataSource) -> None:
-        self.source, self.real = source, RealPaths()
-        self._copy: IO[str] | None = None
-
-    def __call__(self, on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
-        """All examples; the errors of the first reading go to `on_bad_line` each time."""
-        if self.source.corpus:
-            for example in self.source.generate():
-                yield TRAIN, example
-        if self._copy is None:
-            self._copy = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 (closed below)
-            weakref.finalize(self, self._copy.close)
-            self._write_copy(self._copy)
-        self._copy.seek(0)
-        for line in self._copy:
-            split, values, location, problem = json.loads(line)
-            if problem:
-                on_bad_line(DataError.of(Problem(**problem)))
-            else:
-                yield split, Record(tuple(values), Location(*location))
-
-    def _write_copy(self, file: IO[str]) -> None:
-        on_bad_line = self.source.on_bad_line()
-
-        def note(error: DataError) -> None:
-            on_bad_line(error)
-            file.write(json.dumps((None, None, None, asdict(error.template))) + "\n")
-
-        for each in self.source.inputs:
-            for example in self.source.read(each, note):
-                file.write(json.dumps((each.split, *example, None)) + "\n")
-
-    def real_path(self, example: Record) -> str:
-        return self.real[str(image_path(example.values[0], example.location))]
-
-    def state(self) -> str:
-        """A hash of paths, sizes and times of all images that the files name, whether they exist or not."""
-        state = hashlib.sha256()
-        self.real = RealPaths()  # looked up again, since a link may have changed
-        for _, example in self(lambda _: None):
-            image = example.values[0]
-            if isinstance(image, DrawnImage) or str(image_path(image, example.location)) in self.real:
-                continue
-            real = self.real_path(example)
-            try:
-                stat = Path(real).stat()
-                about = f"{stat.st_size} {stat.st_mtime_ns}"
-            except (OSError, ValueError):
-                about = "none"
-            state.update(f"{image!r} {real!r} {about}\n".encode())
-        return state.hexdigest()
+def image_states(source: DataSource) -> str:
+    """A hash of paths, sizes and times of all images that the files name, whether they exist or not."""
+    states, real_paths = hashlib.sha256(), RealPaths()
+    for _, (values, location) in source.examples(source.on_bad_line()):
+        image = values[0]
+        if isinstance(image, DrawnImage) or (path := str(image_path(image, location))) in real_paths:
+            continue
+        real = real_paths[path]
+        try:
+            stat = Path(real).stat()
+            state = f"{stat.st_size} {stat.st_mtime_ns}"
+        except (OSError, ValueError):
+            state = "none"
+        states.update(f"{image!r} {real!r} {state}\n".encode())
+    return states.hexdigest()
 
 
 @dataclass(frozen=True)
 class Images:
-    """Images by their numbers, each as `read_image_or_features` returns it; and their paths as first written."""
+    """Images by their numbers, and their paths as first written."""
 
     values: Ragged
     shapes: Integer[ndarray, "images 3"]
@@ -156,7 +122,7 @@ class Images:
     def __len__(self) -> int:
         return len(self.shapes)
 
-    def __getitem__(self, number: SupportsIndex) -> Shaped[ndarray, "first second third"]:
+    def __getitem__(self, number: SupportsIndex) -> Pixels:
         return self.values[number].reshape(self.shapes[number])
 
     def name(self, number: SupportsIndex) -> str:
@@ -172,13 +138,13 @@ class Images:
 class ImageStore:
     """A folder of images, and the image of each example.
 
-    numbers: by real path, or by the name of a drawing; None for an image that can't be read
-    state: `ImageReader.state` when they were read
+    numbers: by `image_key`; None for an image that can't be read
+    state: `image_states` when they were read
     sha256: of all contents in the order of the examples, without images that can't be read
     skipped: images that can't be read
     """
 
-    reader: ImageReader
+    source: DataSource
     images: Images
     numbers: dict[str, int | None] = field(repr=False)
     state: str
@@ -186,20 +152,20 @@ class ImageStore:
     skipped: int
 
     @staticmethod
-    def open(folder: Path, reader: ImageReader, state: str) -> "ImageStore":
+    def open(folder: Path, source: DataSource, state: str = "") -> "ImageStore":
         about = json.loads((folder / FINGERPRINT).read_text(encoding="utf-8"))
         numbers = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-        return ImageStore(reader, Images.open(folder), numbers, state, about["sha256"], about["skipped"])
+        return ImageStore(source, Images.open(folder), numbers, state, about["sha256"], about["skipped"])
 
     def examples(self, on_bad_line: OnBadLine) -> Iterator[tuple[str, Record]]:
         """The examples whose image is stored: its number, then the other values, then the image's name."""
-        for split, example in self.reader(on_bad_line):
-            image, *others = example.values
-            key = drawing_name(image) if isinstance(image, DrawnImage) else self.reader.real_path(example)
+        real_paths = RealPaths()
+        for split, example in self.source.examples(on_bad_line):
+            key = image_key(example, real_paths)
             if key not in self.numbers:
-                raise images_changed(self.reader.source)
+                raise images_changed(self.source)
             if (number := self.numbers[key]) is not None:
-                yield split, Record((number, *others, self.images.name(number)), example.location)
+                yield split, Record((number, *example.values[1:], self.images.name(number)), example.location)
 
 
 def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
@@ -208,8 +174,7 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
     An image is taken to be unchanged if its path, size in bytes and modification time are: to hash all contents at
     every start would take too long.
     """
-    reader = ImageReader(source)
-    state = reader.state()
+    state = image_states(source)
     key: dict[str, object] = {"images": state, "options": repr(options)}
     if source.corpus:
         data = source.data
@@ -217,93 +182,93 @@ def store_images(source: DataSource, options: ImageOptions) -> ImageStore:
         key |= {"seed": data.seed, "length": data.corpus_length, "examples": data.examples}
 
     def fill(folder: Path) -> None:
-        fill_store(reader, folder, options)
+        fill_store(source, folder, options)
         source.check_unchanged()
-        if reader.state() != state:
+        if image_states(source) != state:
             raise images_changed(source)
 
-    store = ImageStore.open(find_or_create(key, fill), reader, state)
+    store = ImageStore.open(find_or_create(key, fill), source, state)
     if any(source.files.values()):
         source.referenced["images"] = store.sha256
     return store
 
 
-def fill_store(reader: ImageReader, folder: Path, options: ImageOptions) -> None:
+def fill_store(source: DataSource, folder: Path, options: ImageOptions) -> None:
     """Store all images of the examples; one that can't be read is an error, or skipped."""
-    with ExitStack() as stack:
-        writer = ImageWriter(folder, reader, options, stack)
-        for _, example in reader(lambda _: None):
-            writer.add(example)
-    if not writer.count:
-        message = f"none of its images can be used{f': {writer.first_error}' if writer.first_error else ''}"
+    usable = UsableImages(source, options)
+    images = iter(usable)
+    if (first := next(images, None)) is None:
+        message = f"none of its images can be used{f': {usable.first_error}' if usable.first_error else ''}"
         advice = "Check their paths (relative to the folder of the table) and their formats"
-        raise DataError(reader.source.name, message, advice, code="no-images")
-    skipped = sum(number is None for number in writer.numbers.values())
-    about = {"sha256": writer.sha256.hexdigest(), "skipped": skipped}
+        raise DataError(source.name, message, advice, code="no-images")
+    types = {"values": first[1].dtype.name, "values_end": "int64", "shapes": "int32"}
+    with ArrayWriter(folder / IMAGES, {**types, "names": "uint8", "names_end": "int64"}) as writer:
+        for name, image in chain([first], images):
+            writer.append_rows("values", [image.ravel()])
+            writer.append("shapes", image.shape)
+            writer.append_rows("names", [np.frombuffer(name.encode(), dtype=np.uint8)])
+    about = {"sha256": usable.sha256.hexdigest(), "skipped": list(usable.numbers.values()).count(None)}
     (folder / FINGERPRINT).write_text(json.dumps(about), encoding="utf-8")
-    (folder / NUMBERS).write_text(json.dumps(writer.numbers), encoding="utf-8")
+    (folder / NUMBERS).write_text(json.dumps(usable.numbers), encoding="utf-8")
 
 
-class ImageWriter:
-    def __init__(self, folder: Path, reader: ImageReader, options: ImageOptions, stack: ExitStack) -> None:
-        self.folder, self.reader, self.options, self.stack = folder, reader, options, stack
-        self.features = options.features
-        self.size = options.size or DRAWING_SIZE
+class UsableImages:
+    """The distinct images of the examples that can be read, with the names that are first written for them.
+
+    numbers, sha256: see `ImageStore`; complete once all images were read
+    first_error: why the first image that can't be read can't
+    """
+
+    def __init__(self, source: DataSource, options: ImageOptions) -> None:
+        self.source, self.options, self.features = source, options, options.features
         self.numbers: dict[str, int | None] = {}
         self.sha256 = hashlib.sha256()
         self.first_error = ""
-        self.count = 0
-        self._arrays: ArrayWriter | None = None
 
-    def add(self, example: Record) -> None:
-        """Write an example's image, unless it is there already."""
-        image = example.values[0]
-        if isinstance(image, DrawnImage):
-            self.numbers[drawing_name(image)] = self._write(drawing_name(image), image.image(self.size))
-            return
-        real = self.reader.real_path(example)
-        if real in self.numbers:
-            return
-        path = image_path(image, example.location)
-        try:
-            values, content = read_image_or_features(path, self.size), fingerprint(path)
-            self.numbers[real] = self._write(image, values)
-        except DataError as error:
-            message = f"{image!r} {error.template.message}"
-            if not self.options.skip:
-                raise DataError(example.location, message, self._advice(image), code=error.template.code) from None
-            self.numbers[real], content = None, "none"
-            self.first_error = self.first_error or message
-        self.sha256.update(f"{content}\n".encode())
+    def __iter__(self) -> Iterator[tuple[str, Pixels]]:
+        count, size, real_paths = 0, self.options.size or DRAWING_SIZE, RealPaths()
+        for _, example in self.source.examples(self.source.on_bad_line()):
+            image, key = example.values[0], image_key(example, real_paths)
+            if key in self.numbers:
+                continue
+            self.numbers[key] = None
+            if isinstance(image, DrawnImage):
+                name, pixels = key, image.image(size)
+            else:
+                name, path, content = image, image_path(image, example.location), "none"
+                try:
+                    pixels = self.of_one_kind(name, read_image_or_features(path, size))
+                    content = fingerprint(path)
+                except DataError as error:
+                    message = f"{name!r} {error.template.message}"
+                    if not self.options.skip:
+                        advice = self.advice(name, is_first=not count)
+                        raise DataError(example.location, message, advice, code=error.template.code) from None
+                    self.first_error = self.first_error or message
+                    continue
+                finally:
+                    self.sha256.update(f"{content}\n".encode())
+            self.numbers[key] = count
+            count += 1
+            yield name, pixels
 
-    def _advice(self, image: str) -> str:
-        column, skip = KeyName("data.source"), KeyName("data.on_bad_image", "skip")
-        advice = f"Replace it, name the column of images with {column}, or pass {skip}"
-        may_be_text = not self.count and Path(image).suffix.lower() not in SUFFIXES
-        return f"{advice}; {self.options.advice}" if may_be_text and self.options.advice else advice
-
-    def _write(self, name: str, image: Shaped[ndarray, "first second third"]) -> int:
+    def of_one_kind(self, name: str, image: Pixels) -> Pixels:
+        """The image, if it is of the kind of the others: a model reads images, or vectors of one length."""
         features = image.shape[2] if image.dtype.kind == "f" else 0
         if self.features is None:
             self.features = features
-        if self.features != features:  # a model reads images, or vectors of one length
+        if self.features != features:
             actual = f"has vectors of {features:,}" if features else "is an image"
             expected = f"vectors of {self.features:,}" if self.features else "images"
             message = f"{actual}, where {expected} are expected"
             raise DataError(repr(name), message, "Replace it", code="image-kind")
-        if self._arrays is None:
-            types = {"values": image.dtype.name, "values_end": "int64", "shapes": "int32"}
-            types |= {"names": "uint8", "names_end": "int64"}
-            self._arrays = self.stack.enter_context(ArrayWriter(self.folder / IMAGES, types))
-        self._arrays.append_rows("values", [image.ravel()])
-        self._arrays.append("shapes", image.shape)
-        self._arrays.append_rows("names", [np.frombuffer(name.encode(), dtype=np.uint8)])
-        self.count += 1
-        return self.count - 1
+        return image
 
-
-def drawing_name(image: DrawnImage) -> str:
-    return f"scene {image.number}"
+    def advice(self, image: str, *, is_first: bool) -> str:
+        column, skip = KeyName("data.source"), KeyName("data.on_bad_image", "skip")
+        advice = f"Replace it, name the column of images with {column}, or pass {skip}"
+        may_be_text = is_first and Path(image).suffix.lower() not in SUFFIXES
+        return f"{advice}; {self.options.advice}" if may_be_text and self.options.advice else advice
 
 
 def images_changed(source: DataSource) -> DataError:

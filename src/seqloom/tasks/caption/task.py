@@ -16,7 +16,7 @@ from numpy import ndarray
 from seqloom.core.config.section import keys
 from seqloom.core.problem import DataError, KeyName, RunError, UserError
 from seqloom.core.wording import counted, printable
-from seqloom.data.image_store import ImageOptions, ImageReader, Images, ImageStore, fill_store, store_images
+from seqloom.data.image_store import ImageOptions, Images, ImageStore, fill_store, store_images
 from seqloom.data.images import MAX_VALUES, normalize_images, read_image_or_features, write_png
 from seqloom.data.prepare import Dataset, Split, prepare, prepare_test
 from seqloom.data.schema import NumberColumn, Schema, TextColumn, TokenColumn, tokenizer_learner
@@ -101,9 +101,8 @@ class Caption(GenerationTask):
 
     def read_test_files(self, files: Sequence[str], folder: Path) -> None:
         self._data_source = source = self.test_source(files)
-        reader = ImageReader(source)
-        fill_store(reader, folder, image_options(self.config, self.features))
-        store = ImageStore.open(folder, reader, "")
+        fill_store(source, folder, image_options(self.config, self.features))
+        store = ImageStore.open(folder, source)
         self._data = data = prepare_test(source, self.schema(self.experiment), self.encoders, folder, store.examples)
         data.notes["bad_images"], self.images = store.skipped, store.images
         for split in data.splits.values():
