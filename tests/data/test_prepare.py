@@ -261,6 +261,26 @@ def test_a_row_is_cut_in_each_of_its_columns_and_counted_once() -> None:
     assert data.cut == 2
 
 
+def test_each_row_is_found_in_the_file_it_came_from() -> None:
+    for name in ("pos", "neg"):
+        Path("films", name).mkdir(parents=True)
+        Path("films", name, "1.txt").write_text(name)
+    Path("dev.csv").write_text("text,label\n" + "fine,pos\n" * 6)
+    config = experiment({"task": "classify", "data": {"train": "films", "valid": "dev.csv"}})
+    data_source = DataSource.resolve(config.data, TASKS["classify"].data_spec)
+    schema = Schema(columns=(TextColumn("texts", 0),), learners={})
+    locations = [("films/pos/1.txt", 1), ("films/neg/1.txt", 1), ("dev.csv", 7), ("films/pos/1.txt", 1)]
+    records = [Record(("text",), Location(*location)) for location in locations]
+    rows = zip((TRAIN, TRAIN, VALID, VALID), records, strict=True)
+    meta = module.write_splits(data_source, schema, {}, rows, Path("out"))
+    assert (meta.splits, meta.cut) == ([TRAIN, VALID], 0)
+    names = {}
+    for name, split in module.open_dataset(Path("out"), schema, {}, meta).splits.items():
+        files = [split.files[file].name(["moved/films", "data/dev.csv"]) for file in split.file]
+        names[name] = list(zip(files, split.line.tolist(), strict=True))
+    assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}
+
+
 def test_to_test_is_one_split_and_leaves_no_copy_and_no_cache() -> None:
     learned = READY["classify"](source("classify"))
     assert isinstance(learned, Dataset)

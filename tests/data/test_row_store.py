@@ -7,18 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqloom.data.records import Location
 from seqloom.data.row_store import (
     ArrayWriter,
     Ragged,
-    Row,
     SourceFile,
     read_arrays,
-    read_source_files,
     smallest_type,
-    write_rows,
 )
-from seqloom.data.split import TRAIN, VALID
 
 rows = st.lists(st.lists(st.integers(0, 2**16 - 1), max_size=8), max_size=12)
 
@@ -58,24 +53,6 @@ def test_an_array_of_nothing_is_empty(tmp_path: Path) -> None:
 def test_the_smallest_type_holds_the_largest_value(values: int, kind: str) -> None:
     assert smallest_type(values) == kind
     assert np.iinfo(kind).max >= values - 1
-
-
-# Rows with their files and lines --------------------------------------------------------------------------------------
-
-
-def test_each_row_is_found_in_the_file_it_came_from(tmp_path: Path) -> None:
-    locations = [("films/pos/1.txt", 1), ("films/neg/1.txt", 1), ("dev.csv", 7), ("films/pos/1.txt", 1)]
-    splits = (TRAIN, TRAIN, VALID, VALID)
-    numbers = {"tokens": np.array([1, 2])}
-    rows = [Row(split, Location(*location), False, numbers) for split, location in zip(splits, locations, strict=True)]
-    result = write_rows(tmp_path, ["films", "dev.csv"], {"tokens": "uint8"}, rows)
-    assert result == ((TRAIN, VALID), 0)
-    names = {}
-    for split in (TRAIN, VALID):
-        files, arrays = read_source_files(tmp_path), read_arrays(tmp_path / split)
-        locations = zip(arrays["file"], arrays["line"], strict=True)
-        names[split] = [(files[file].name(["moved/films", "data/dev.csv"]), int(line)) for file, line in locations]
-    assert names == {TRAIN: [("pos/1.txt", 1), ("neg/1.txt", 1)], VALID: [("dev.csv", 7), ("pos/1.txt", 1)]}
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_an_answer_that_is_not_known_has_a_place() -> None:
 
 def test_a_tokenizer_is_kept_as_a_file() -> None:
     tokenizer = WORDS.learn(iter(["to be", "or not to be"]), {})
-    again = WORDS.load(WORDS.save(tokenizer), "source.json")
+    again = WORDS.load(tokenizer.to_json(), "source.json")
     assert again.parameters == tokenizer.parameters
     assert WORDS.save(again) == WORDS.save(tokenizer)
 

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import SupportsIndex
@@ -12,13 +13,13 @@ from numpy import ndarray
 
 from seqloom.data.cache import find_or_create
 from seqloom.data.records import Location, Record, Value
-from seqloom.data.row_store import Ragged, Row, SourceFile, read_arrays, read_source_files, write_rows
-from seqloom.data.schema import Counts, Encoders, Notes, Schema
+from seqloom.data.row_store import ArrayWriter, Ragged, SourceFile, read_arrays
+from seqloom.data.schema import Counts, Encoders, Notes, RowArrays, Schema
 from seqloom.data.source import DataSource
-from seqloom.data.split import TEST, TRAIN, batched, check_filled
+from seqloom.data.split import SPLITS, TEST, TRAIN, batched, check_filled
 from seqloom.data.text_io import OnBadLine, count_skipped
 
-META, COPY = "meta.json", "copy.jsonl"
+META, FILES, COPY = "meta.json", "files.json", "copy.jsonl"
 BATCH = 1 << 20  # characters encoded at a time, about
 
 ExampleReader = Callable[[OnBadLine], Iterator[tuple[str, Record]]]
@@ -120,13 +121,15 @@ class SplitExamples:
 
     def move_missing(self, counts: Counts) -> None:
         """Move the examples whose answers are by chance all held out to training, and their duplicates."""
-        missing = missing_from_train(self.source, counts)
-        if missing:
+        if missing := missing_from_train(self.source, counts):
             self.moved = {
                 self.schema.content_of(example.values)
                 for split, example in self
                 if not self.source.has(split) and missing.intersection(self.answers(example.values))
             }
+
+    def training_values(self, roles: Sequence[int]) -> Iterator[Value]:
+        return (example.values[role] for split, example in self if split == TRAIN for role in roles)
 
     def first_location(self, answer: str) -> Location:
         return next(example.location for _, example in self if answer in self.answers(example.values))
@@ -164,16 +167,14 @@ def prepare(
 
     folder = find_or_create({**source.cache_key(), "schema": repr(schema), **(key or {})}, fill)
     meta = Meta(**json.loads((folder / META).read_text(encoding="utf-8")))
-    encoders = {
-        file: learner.load((folder / file).read_text(encoding="utf-8"), file)
-        for file, learner in schema.learners.items()
-    }
+    files = {file: (folder / file).read_text(encoding="utf-8") for file in schema.learners}
+    encoders = {file: learner.load(files[file], file) for file, learner in schema.learners.items()}
     return open_dataset(folder, schema, encoders, meta)
 
 
 def write_dataset(source: DataSource, schema: Schema, read: ExampleReader, folder: Path) -> None:
     """Read the files once, counting; then learn the encoders, and write the rows of each split."""
-    examples = SplitExamples(source, schema, read, folder / COPY)
+    examples, learners = SplitExamples(source, schema, read, folder / COPY), schema.learners.items()
     sizes, counts, single = examples.count()
     if schema.answers is None:
         check_filled(source.name, sizes)
@@ -181,59 +182,59 @@ def write_dataset(source: DataSource, schema: Schema, read: ExampleReader, folde
         examples.left_out = frozenset(schema.check_answers(examples, counts, single))
         counts = {answer: splits for answer, splits in counts.items() if answer not in examples.left_out}
         examples.move_missing(counts)
-    encoders = learn(schema, examples, counts)
+    encoders = {file: learner.learn(examples.training_values(learner.roles), counts) for file, learner in learners}
     meta = write_splits(source, schema, encoders, examples, folder)
     check_filled(source.name, meta.splits)
     meta = replace(meta, skipped=count_skipped(examples.on_bad_line), single=single)
-    for file, learner in schema.learners.items():
-        (folder / file).write_text(learner.save(encoders[file]), encoding="utf-8")
+    for file, encoder in encoders.items():
+        (folder / file).write_text(encoder.to_json(), encoding="utf-8")
     (folder / META).write_text(json.dumps(asdict(meta)), encoding="utf-8")
     examples.copy.unlink()
-
-
-def learn(schema: Schema, examples: SplitExamples, counts: Counts) -> Encoders:
-
-    def values(roles: tuple[int, ...]) -> Iterator[Value]:
-        return (example.values[role] for split, example in examples if split == TRAIN for role in roles)
-
-    return {file: learner.learn(values(learner.roles), counts) for file, learner in schema.learners.items()}
 
 
 def write_splits(
     source: DataSource, schema: Schema, encoders: Encoders, examples: Iterable[tuple[str, Record]], folder: Path
 ) -> Meta:
+    """Encode the examples, and write the rows of each split to a folder of its name, with the file and line of each."""
     columns = {column.name: column.open(encoders) for column in schema.columns}
-    row_filter = schema.row_filter(source)
-
-    def rows() -> Iterator[Row]:
-        for group in batched(examples, BATCH, size_of):
+    types = {name: column.dtype for name, column in columns.items()}
+    types |= {f"{name}_end": "int64" for name in columns} | {"file": "int32", "line": "int64"}
+    row_filter, files, cut = schema.row_filter(source), dict[str, int](), 0
+    with ExitStack() as stack:
+        writers = {split: stack.enter_context(ArrayWriter(folder / split, types)) for split in SPLITS}
+        for group in batched(examples, BATCH, example_size):
             locations = [example.location for _, example in group]
             encoded = [
                 columns[column.name].encode([example.values[column.role] for _, example in group], locations)
                 for column in schema.columns
             ]
+            rows: dict[str, list[tuple[Location, RowArrays]]] = {split: [] for split in SPLITS}
             for (split, example), *arrays in zip(group, *encoded, strict=True):
                 full = dict(zip(columns, arrays, strict=True))
-                if row_filter is not None and not row_filter.keeps(split, example.location, full):
-                    continue
-                row = {column.name: full[column.name][: column.max_length] for column in schema.columns}
-                cut = any(len(row[name]) < len(full[name]) for name in row)
-                yield Row(split, example.location, cut, row)
-
-    types = {name: column.dtype for name, column in columns.items()}
-    splits, cut = write_rows(folder, source.names(), types, rows())
+                if row_filter.keeps(split, example.location, full):
+                    row = {column.name: full[column.name][: column.max_length] for column in schema.columns}
+                    cut += any(len(row[name]) < len(full[name]) for name in row)
+                    rows[split].append((example.location, row))
+            for split, writer in writers.items():
+                for name in columns:
+                    writer.append_rows(name, [row[name] for _, row in rows[split]])
+                writer.append("file", [files.setdefault(location.file, len(files)) for location, _ in rows[split]])
+                writer.append("line", [location.line for location, _ in rows[split]])
     for column in columns.values():
         column.close(folder)
-    return Meta(splits, cut, {} if row_filter is None else row_filter.notes())
+    numbers = {name: number for number, name in enumerate(source.names())}
+    (folder / FILES).write_text(json.dumps([SourceFile.of(file, numbers) for file in files]), encoding="utf-8")
+    return Meta([split for split in SPLITS if writers[split].sizes["line"]], cut, row_filter.notes())
 
 
-def size_of(item: tuple[str, Record]) -> int:
+def example_size(item: tuple[str, Record]) -> int:
     """About how many characters or words an example has."""
     return 1 + sum(len(value) for value in item[1].values if isinstance(value, Sized))
 
 
 def open_dataset(folder: Path, schema: Schema, encoders: Encoders, meta: Meta) -> Dataset:
-    splits, files = {}, read_source_files(folder)
+    files = tuple(SourceFile(*file) for file in json.loads((folder / FILES).read_text(encoding="utf-8")))
+    splits = {}
     for split in meta.splits:
         arrays = read_arrays(folder / split)
         columns = {column.name: Ragged.of(arrays, column.name) for column in schema.columns}

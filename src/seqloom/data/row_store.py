@@ -1,4 +1,4 @@
-"""Arrays in files, written sequentially and then memory-mapped; and the rows of each split as such arrays."""
+"""Arrays in files, written sequentially and then memory-mapped; and the files that rows came from."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,11 +11,7 @@ import numpy as np
 from jaxtyping import Shaped
 from numpy import ndarray
 
-from seqloom.data.records import Location
-from seqloom.data.split import SPLITS, batched
-
-INDEX, FILES = "arrays.json", "files.json"
-BATCH = 1 << 20  # numbers written at a time, about
+INDEX = "arrays.json"
 
 
 class ArrayWriter:
@@ -96,9 +92,6 @@ def smallest_type(values: int) -> str:
     return "uint8" if values <= 1 << 8 else "uint16" if values <= 1 << 16 else "uint32"
 
 
-# Rows ----------------------------------------------------------------------------------------------------------------
-
-
 class SourceFile(NamedTuple):
     """A file that rows came from: the position of a named file or folder, and for a folder the path inside it.
 
@@ -122,43 +115,3 @@ class SourceFile(NamedTuple):
     def name(self, names: Sequence[str]) -> str:
         """The name for a person, wherever the data lie."""
         return self.inside or PurePath(names[self.number]).name
-
-
-class Row(NamedTuple):
-    """A prepared example: its numbers by column, and whether the end of it was cut off."""
-
-    split: str
-    location: Location
-    cut: bool
-    numbers: Mapping[str, Shaped[ndarray, " _"]]
-
-
-def write_rows(
-    folder: Path, names: Iterable[str], types: Mapping[str, str], rows: Iterable[Row]
-) -> tuple[tuple[str, ...], int]:
-    """Write the rows of each split to a folder of its name, with the file and the line of each.
-
-    names: of the files and folders that rows are from
-    Returns the splits that have any row, and how many rows were cut.
-    """
-    numbers = {name: number for number, name in enumerate(names)}
-    files: dict[str, int] = {}
-    columns = list(types)
-    types = {**types, **{f"{name}_end": "int64" for name in columns}, "file": "int32", "line": "int64"}
-    cut = 0
-    with ExitStack() as stack:
-        writers = {split: stack.enter_context(ArrayWriter(folder / split, types)) for split in SPLITS}
-        for group in batched(rows, BATCH, lambda row: 2 + sum(map(len, row.numbers.values()))):
-            cut += sum(row.cut for row in group)
-            for split, writer in writers.items():
-                split_rows = [row for row in group if row.split == split]
-                for name in columns:
-                    writer.append_rows(name, [row.numbers[name] for row in split_rows])
-                writer.append("file", [files.setdefault(row.location.file, len(files)) for row in split_rows])
-                writer.append("line", [row.location.line for row in split_rows])
-    (folder / FILES).write_text(json.dumps([SourceFile.of(file, numbers) for file in files]), encoding="utf-8")
-    return tuple(split for split, writer in writers.items() if writer.sizes["line"]), cut
-
-
-def read_source_files(folder: Path) -> tuple[SourceFile, ...]:
-    return tuple(SourceFile(*file) for file in json.loads((folder / FILES).read_text(encoding="utf-8")))

@@ -28,6 +28,8 @@ SAMPLE = 20_000_000  # characters on which a tokenizer is trained at most
 Encoder = TypeVar("Encoder")
 Encoders = Mapping[str, Any]
 """Tokenizers and vocabularies, by the names of their files."""
+RowArrays = Mapping[str, Shaped[ndarray, " _"]]
+"""The arrays of a row, by the names of their columns."""
 Notes = dict[str, Any]
 """Counts from the preparation of data, as JSON values."""
 
@@ -37,7 +39,7 @@ Notes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Learner(ABC, Generic[Encoder]):
-    """Learns an encoder from the training examples, and saves it in a file.
+    """Learns an encoder, which has a method `to_json`, from the training examples.
 
     roles: which values of an example it learns from
     """
@@ -49,12 +51,8 @@ class Learner(ABC, Generic[Encoder]):
         """Learn from these values of all training examples, or from the counts of all answers."""
 
     @abstractmethod
-    def save(self, encoder: Encoder) -> str:
-        """The content of its file."""
-
-    @abstractmethod
     def load(self, text: str, file: str) -> Encoder:
-        """The inverse of `save`; `file` is the name for error messages."""
+        """The encoder whose `to_json` wrote this text; `file` is the name for error messages."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,6 @@ class TokenizerLearner(Learner[Tokenizer]):
             sample=self.sample,
         )
 
-    def save(self, encoder: Tokenizer) -> str:
-        return encoder.to_json()
-
     def load(self, text: str, file: str) -> Tokenizer:
         return Tokenizer.from_json(text, file)
 
@@ -93,9 +88,6 @@ def tokenizer_learner(roles: tuple[int, ...], data: TokenizedData, kind: str) ->
 
 @dataclass(frozen=True)
 class VocabularyLearner(Learner[Vocabulary]):
-    def save(self, encoder: Vocabulary) -> str:
-        return encoder.to_json()
-
     def load(self, text: str, file: str) -> Vocabulary:
         return Vocabulary.from_json(text, file)
 
@@ -212,16 +204,16 @@ class AnswerColumn(Column):
 # Schema --------------------------------------------------------------------------------------------------------------
 
 
-class RowFilter(ABC):
-    """Leaves rows out, and counts unusual ones."""
+class RowFilter:
+    """Keeps all rows. A task may derive a filter that leaves rows out, or counts unusual ones."""
 
-    @abstractmethod
-    def keeps(self, split: str, location: Location, row: Mapping[str, Shaped[ndarray, " _"]]) -> bool:
+    def keeps(self, split: str, location: Location, row: RowArrays) -> bool:
         """Whether a row is kept; called before columns are cut to their `max_length`."""
+        return True
 
-    @abstractmethod
     def notes(self) -> Notes:
         """The counts."""
+        return {}
 
 
 def content_text(value: object) -> str:
@@ -262,6 +254,5 @@ class Schema:
         """
         return ()
 
-    def row_filter(self, source: "DataSource") -> RowFilter | None:
-        """A filter of rows, if the task has one."""
-        return None
+    def row_filter(self, source: "DataSource") -> RowFilter:
+        return RowFilter()

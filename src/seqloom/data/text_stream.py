@@ -65,7 +65,7 @@ def write_streams(source: DataSource, learner: TokenizerLearner, folder: Path) -
         counts[split], tokens = write_stream(texts[origin].read(stop - start), tokenizer, folder / split)
         if tokens < MIN_TOKENS:
             raise too_short(source, origin, split, counts[split])
-    (folder / TOKENIZER_FILE).write_text(learner.save(tokenizer), encoding="utf-8")
+    (folder / TOKENIZER_FILE).write_text(tokenizer.to_json(), encoding="utf-8")
     (folder / META).write_text(json.dumps({"characters": counts}), encoding="utf-8")
 
 

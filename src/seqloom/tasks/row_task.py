@@ -74,8 +74,7 @@ class RowTask(Task[ModelT, Rows]):
         """Read what `learn` took, from the files of a finished run."""
 
     def files(self) -> dict[str, str]:
-        learners = self.schema(self.experiment).learners
-        return {file: learner.save(self.encoders[file]) for file, learner in learners.items()}
+        return {file: encoder.to_json() for file, encoder in self.encoders.items()}
 
     def read_test_files(self, files: Sequence[str], folder: Path) -> None:
         self._data_source = self.test_source(files)
