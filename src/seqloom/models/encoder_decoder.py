@@ -14,7 +14,6 @@ from seqloom.models.layer_builder import CUSTOM, Unnamed
 from seqloom.models.registry import ARCHITECTURES
 
 if TYPE_CHECKING:
-    from seqloom.nn.attention_decoder import Combine
     from seqloom.nn.decoder_context import Context
     from seqloom.nn.layer import Layer
     from seqloom.nn.model import EncoderDecoder
@@ -230,26 +229,27 @@ def build_encoder(section: Family, width: int, max_length: int) -> "Layer":
 
 def build_decoder(section: Family, encoder: "Layer", width: int) -> "Layer":
     """The decoder: of a family with cross-attention, or causal layers of any family with a context."""
-    from seqloom.nn.attention_decoder import AttentionDecoder
+    from seqloom.nn.attention_decoder import AttentionDecoder, ConcatCombine, TanhCombine
     from seqloom.nn.bridges import NoBridge, choose_bridge
 
     memory = encoder.output_size
     if section.cross_attends:
         return section.build_decoder(width, memory_size=memory)
     own = keys(section, AttentionDecoderKeys)
+    is_tanh = own.combine == "tanh"
     output = section.dim if own.tied else section.hidden_width  # of `combine`; a tied head reads the embedding's width
     input_size = width
     if own.context_in_input and own.has_context:
         input_size += memory
     if own.input_feeding:
-        input_size += output if own.combine == "tanh" else memory * own.has_context + section.hidden_width
+        input_size += output if is_tanh else memory * own.has_context + section.hidden_width
     changes = section.decoder_changes(own_initial_state=not has_bridge(own))
     body = section.model_copy(update=changes).build(input_size, causal=True)
-    context = build_context(own, body.output_size, memory)
+    hidden, context = body.output_size, build_context(own, body.output_size, memory)
     return AttentionDecoder(
         body,
         context,
-        build_combine(own, context.size, body.output_size, output),
+        TanhCombine(context.size, hidden, output) if is_tanh else ConcatCombine(context.size, hidden),
         choose_bridge(encoder, body) if has_bridge(own) else NoBridge(),
         context_input=own.context_input if context.feeds_body else "every",
         input_feeding=own.input_feeding,
@@ -267,13 +267,6 @@ def build_context(own: AttentionDecoderKeys, hidden: int, memory: int) -> "Conte
     if own.attention == "gaussian":  # the width keeps scores from growing with the dimension
         return kind(hidden, memory, Gaussian(hidden, memory, width=hidden**0.25))
     return kind(hidden, memory, SCORES[own.attention](hidden, memory))
-
-
-def build_combine(own: AttentionDecoderKeys, context: int, hidden: int, output: int) -> "Combine":
-    """The layer that combines the context with the output of the decoder's layers."""
-    from seqloom.nn.attention_decoder import ConcatCombine, TanhCombine
-
-    return ConcatCombine(context, hidden) if own.combine == "concatenation" else TanhCombine(context, hidden, output)
 
 
 def describe(section: Family) -> str:

@@ -176,8 +176,8 @@ class Family(Section):
 
     @property
     def is_bidirectional(self) -> bool:
-        """Whether a second network reads from the end."""
-        return False
+        """Whether a second network reads from the end: its key `bidirectional`, if it has one."""
+        return bool(getattr(self, "bidirectional", False))
 
     # Building ---------------------------------------------------------------------------------------------------------
 
@@ -222,17 +222,12 @@ class Family(Section):
             tied=tied,
         )
 
-    @property
-    def recurrent_scheme(self) -> str:
-        """The initialization of state-to-state weights, if the config sets one for weights."""
-        return "orthogonal"
-
     def initialized(self, model: "SomeModel") -> "SomeModel":
         """The model with the initial weights that the config sets, if it does."""
         if self.init is not None:
             from seqloom.nn.initialization import initialize
 
-            initialize(model, weights=self.init, recurrent=self.recurrent_scheme)
+            initialize(model, weights=self.init, recurrent=getattr(self, "recurrent_init", "orthogonal"))
         return model
 
     def describe_size(self) -> str:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import create_model
 
@@ -92,40 +92,30 @@ class Unnamed(Custom):
         return f"{self.title}, {self.describe_size()}"
 
 
-class Probe(NamedTuple):
-    """The properties of a layer that a function builds.
-
-    has_state, grows: whether it has a state, and whether the state grows with each step
-    max_length: the most steps that it takes
-    """
-
-    output_size: int
-    causal: bool
-    has_state: bool
-    grows: bool
-    max_length: int | None
-
-
 def family_for(build: Build, base: type[Custom] = Custom) -> type[Custom]:
     """The family of models whose layers this function builds; a `PartError` if it builds none.
 
     It is the same class as long as the layers have the same properties, which may change in a notebook.
     """
-    causal, encoder = (probe_usual_widths(build, causal=causal) for causal in (True, False))
+    layer, encoder = (probe_usual_widths(build, causal=causal) for causal in (True, False))
+    shapes = layer.state_shapes().values()
+    grows = any(None in shape for shape in shapes)
+    limits = [traits.max_length for traits in (layer.traits, encoder.traits) if traits.max_length is not None]
+    properties = (build, base, layer.traits.causal, not grows, bool(shapes), min(limits, default=None))
     try:
-        return compose_family(build, base, causal, encoder)
+        return compose_family(*properties)
     except TypeError:  # an object without a hash
-        return compose_family.__wrapped__(build, base, causal, encoder)
+        return compose_family.__wrapped__(*properties)
 
 
 @lru_cache(maxsize=64)
-def compose_family(build: Build, base: type[Custom], causal: Probe, encoder: Probe) -> type[Custom]:
-    limits = [layer.max_length for layer in (causal, encoder) if layer.max_length is not None]
+def compose_family(
+    build: Build, base: type[Custom], causal: bool, carries_state: bool, has_state: bool, max_input: int | None
+) -> type[Custom]:
     family = create_model(base.__name__, __base__=base, __module__=__name__)
-    family.builder = build
-    family.generates, family.carries_state, family.has_initial_state = causal.causal, not causal.grows, causal.has_state
-    family.default_max_length = min([Custom.default_max_length, *limits])
-    family.max_input = min(limits, default=None)
+    family.builder, family.max_input = build, max_input
+    family.generates, family.carries_state, family.has_initial_state = causal, carries_state, has_state
+    family.default_max_length = min(Custom.default_max_length, max_input or Custom.default_max_length)
     return family
 
 
@@ -165,8 +155,8 @@ def as_build(build: object) -> Build:
     raise PartError(message, advice, location=location_of(build), code=code)
 
 
-def probe_usual_widths(build: Build, *, causal: bool) -> Probe:
-    """The properties of the layer at the first of the usual widths for which the function builds one."""
+def probe_usual_widths(build: Build, *, causal: bool) -> "Layer":
+    """The layer at the first of the usual widths for which the function builds one."""
     errors: list[PartError] = []
     for width in WIDTHS.values():
         try:
@@ -176,19 +166,16 @@ def probe_usual_widths(build: Build, *, causal: bool) -> Probe:
     raise errors[0]
 
 
-def probe(build: Build, width: int, *, causal: bool) -> Probe:
-    """The properties of the layer over vectors of this width, built without memory for its weights if possible."""
+def probe(build: Build, width: int, *, causal: bool) -> "Layer":
+    """The layer over vectors of this width, without memory for its weights if possible: only for its properties."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
         try:
             with torch.device("meta"):
-                layer = build_layer(build, width, causal=causal)
+                return build_layer(build, width, causal=causal)
         except PartError:
-            layer = build_layer(build, width, causal=causal)
-    shapes, traits = layer.state_shapes(), layer.traits
-    grows = any(None in shape for shape in shapes.values())
-    return Probe(layer.output_size, traits.causal, bool(shapes), grows, traits.max_length)
+            return build_layer(build, width, causal=causal)
 
 
 def build_layer(build: Build, width: int, *, causal: bool) -> "Layer":

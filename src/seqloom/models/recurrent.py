@@ -94,14 +94,6 @@ class Recurrent(Family):
     def output_has_hidden_width(self) -> bool:
         return self.connection != "dense"
 
-    @property
-    def is_bidirectional(self) -> bool:
-        return self.bidirectional
-
-    @property
-    def recurrent_scheme(self) -> str:
-        return self.recurrent_init
-
     def build(self, input_size: int, *, causal: bool) -> "Layer":
         from seqloom.nn.deep_recurrent import recurrent_stack
         from seqloom.nn.dropout import DROPOUTS

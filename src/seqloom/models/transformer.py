@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 # The encoder-decoder of size `base` is the model of the paper (https://arxiv.org/abs/1706.03762).
 PAPER_MODEL = {"norm_order": "post", "activation": "relu"}
 PAPER_TRAINING = {
-    "optimizer": "adam",
-    "beta2": 0.98,
-    "epsilon": 1e-9,
-    "schedule": "inverse-sqrt",
-    "warmup": 4000,
+    "optimizer": "adam", "beta2": 0.98, "epsilon": 1e-9, "schedule": "inverse-sqrt", "warmup": 4000,
     "lr": 7e-4,  # (512 · 4000)^(−1/2), the peak of the schedule
-}
+}  # fmt: skip
 
 
 def is_paper_model(size: str, use: Use) -> bool:

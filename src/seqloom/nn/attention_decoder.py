@@ -9,7 +9,7 @@ Sutskever 2014   s_0 = bridge(memory);         s_t = body(x_t);             y_t 
 from abc import ABC, abstractmethod
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, MissingMemory
@@ -18,7 +18,7 @@ from seqloom.nn.bridges import Bridge
 from seqloom.nn.decoder_context import Context
 from seqloom.nn.dense import Linear
 from seqloom.nn.dropout import DropoutBase
-from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.layer import Layer, Lengths, Memory, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import scope
 from seqloom.nn.recurrent import Recurrent
 from seqloom.nn.stack import Stack
@@ -27,7 +27,6 @@ from seqloom.nn.validation import check_sequence, resolve_lengths
 
 ContextVectors = Float[Tensor, "batch time context"]
 Hidden = Float[Tensor, "batch time hidden"]
-Lengths = Int[Tensor, " batch"] | None
 
 
 class Combine(nn.Module, ABC):
@@ -91,25 +90,32 @@ class AttentionDecoder(Layer):
         input_feeding: bool = False,
     ) -> None:
         super().__init__()
+        where = "AttentionDecoder"
         if not body.traits.causal:
-            raise ArgumentError("AttentionDecoder", "body", "later steps", "a causal layer", verb="sees")
+            raise ArgumentError(where, "body", "later steps", "a causal layer", verb="sees")
         if context_input not in ("every", "first"):
-            raise ArgumentError(
-                "AttentionDecoder", "context_input", repr(context_input), "'every' or 'first'", verb="is"
-            )
+            raise ArgumentError(where, "context_input", repr(context_input), "'every' or 'first'", verb="is")
         if context_input == "first" and not context.feeds_body:
             expected = "'every', since this context does not feed the body"
-            raise ArgumentError("AttentionDecoder", "context_input", "'first'", expected, verb="is")
+            raise ArgumentError(where, "context_input", "'first'", expected, verb="is")
         self.body, self.context, self.bridge = body, context, bridge
         self.meeting = combine  # the name in saved weights
         self.context_input, self.input_feeding = context_input, input_feeding
         self.memory_size = bridge.memory_size if context.memory_size is None else context.memory_size
-        self._check_widths()
+        memory_size, hidden_size = self.memory_size, body.output_size
+        for argument, size, width, other, source in (
+            ("combine", "context_size", combine.context_size, context.size, "the context's size"),
+            ("combine", "hidden_size", combine.hidden_size, hidden_size, "the body's output_size"),
+            ("context", "query_size", context.query_size, hidden_size, "the body's output_size"),
+            ("bridge", "memory_size", bridge.memory_size, memory_size, "the context's memory_size"),
+        ):
+            if width is not None and width != other:
+                raise ArgumentError(where, argument, f"{size} {width}", f"{other}, {source}")
         extra = context.size * context.feeds_body + combine.output_size * input_feeding
         self.input_size, self.output_size = body.input_size - extra, combine.output_size
         if self.input_size < 1:
             expected = f"more than {extra}, the width of context and input feeding"
-            raise ArgumentError("AttentionDecoder", "body", f"input_size {body.input_size}", expected)
+            raise ArgumentError(where, "body", f"input_size {body.input_size}", expected)
 
     @property
     def traits(self) -> Traits:
@@ -131,9 +137,7 @@ class AttentionDecoder(Layer):
             location="AttentionDecoder",
         )
 
-    def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
-    ) -> State:
+    def start(self, memory: Memory, lengths: Lengths = None, final: State | None = None) -> State:
         if self.memory_size is not None:
             weight = next(self.parameters(), None)
             check_sequence("AttentionDecoder", memory, self.memory_size, weight, argument="memory")
@@ -148,9 +152,7 @@ class AttentionDecoder(Layer):
         parts = State.join({"body": body, "context": self.context.prepare(memory, lengths)})
         return State({**parts, **own}, position=torch.zeros_like(lengths), fixed=parts.fixed)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         if not (self.context.before_step or self.input_feeding):
             return self._steps(x, lengths, state)
         outputs = []
@@ -161,9 +163,7 @@ class AttentionDecoder(Layer):
             outputs.append(y)
         return torch.cat(outputs, dim=1), state
 
-    def _steps(
-        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def _steps(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         """One step, or all of them where none needs the output of the last."""
         prepared, inputs, own = state.substate("context"), [x], {}
         if self.context.feeds_body:
@@ -186,17 +186,6 @@ class AttentionDecoder(Layer):
     def _context(self, query: Tensor, prepared: State) -> ContextVectors:
         with scope("context"):
             return self.context(query, prepared)  # type: ignore[no-any-return]
-
-    def _check_widths(self) -> None:
-        context, combine, hidden_size = self.context, self.meeting, self.body.output_size
-        for argument, size, width, expected, source in (
-            ("combine", "context_size", combine.context_size, context.size, "the context's size"),
-            ("combine", "hidden_size", combine.hidden_size, hidden_size, "the body's output_size"),
-            ("context", "query_size", context.query_size, hidden_size, "the body's output_size"),
-            ("bridge", "memory_size", self.bridge.memory_size, self.memory_size, "the context's memory_size"),
-        ):
-            if width is not None and width != expected:
-                raise ArgumentError("AttentionDecoder", argument, f"{size} {width}", f"{expected}, {source}")
 
 
 def last_output(layer: Layer, state: State) -> Float[Tensor, "batch dim"] | None:

@@ -15,6 +15,7 @@ from seqloom.nn.validation import check_lengths, check_sequence, check_state, lo
 
 Shapes = dict[str, tuple[int | None, ...]]
 Vectors = Float[Tensor, "batch time dim"]
+Memory = Float[Tensor, "batch steps memory_size"]
 Lengths = Int[Tensor, " batch"] | None
 Output = tuple[Float[Tensor, "batch time out"], State]
 
@@ -75,14 +76,11 @@ class Layer(nn.Module, ABC):
 
     def initial(self, rows: int, like: Tensor) -> State:
         """The state before the first step, with the device and dtype of `like`; zeros by default."""
-        zeros = {
-            name: like.new_zeros(rows, *(size or 0 for size in shape)) for name, shape in self.state_shapes().items()
-        }
+        shapes = self.state_shapes().items()
+        zeros = {name: like.new_zeros(rows, *(size or 0 for size in shape)) for name, shape in shapes}
         return State(zeros, position=like.new_zeros(rows, dtype=torch.int64))
 
-    def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
-    ) -> State:
+    def start(self, memory: Memory, lengths: Lengths = None, final: State | None = None) -> State:
         """The state before the first step of a decoder: a layer with cross-attention projects the memory here, once.
 
         final: the encoder's last state, for a decoder that starts from it

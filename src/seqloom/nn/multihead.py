@@ -3,7 +3,7 @@
 from typing import TypedDict, Unpack
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError, MissingMemory
@@ -11,7 +11,7 @@ from seqloom.kernels.attention import pad_features
 from seqloom.kernels.masks import all_equal, sequence_mask
 from seqloom.nn.attention import Attention
 from seqloom.nn.dense import Linear
-from seqloom.nn.layer import Layer, Shapes, Traits
+from seqloom.nn.layer import Layer, Lengths, Memory, Output, Shapes, Traits, Vectors
 from seqloom.nn.positions import Rotary, rotate
 from seqloom.nn.record import recording, scope
 from seqloom.nn.scores import SCORES, Dot, MappedQueries, ScaledDot, Score
@@ -20,7 +20,6 @@ from seqloom.nn.validation import check_count, check_sequence, resolve_lengths
 
 Keys = Float[Tensor, "batch kv_heads steps stored"]
 Values = Float[Tensor, "batch kv_heads steps out"]
-Lengths = Int[Tensor, " batch"] | None
 
 
 class MultiHeadAttention(Layer):
@@ -51,15 +50,23 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
-        _check_heads(type(self).__name__, size, heads, kv_heads, head_size, value_size)
+        where = type(self).__name__
+        counts = {"heads": heads, "kv_heads": kv_heads, "head_size": head_size, "value_size": value_size}
+        for argument, count in counts.items():
+            if count is not None:
+                check_count(where, argument, count)
+        if head_size is None and size % heads:
+            expected = f"a divisor of the size, {size}; or set head_size"
+            raise ArgumentError(where, "heads", str(heads), expected, verb="is")
+        if heads % kv_heads:
+            raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
         head_size = size // heads if head_size is None else head_size
         value_size = head_size if value_size is None else value_size
         if isinstance(score, str):
             score = SCORES[score](head_size, head_size, heads=heads, key_heads=kv_heads)
         if score.heads not in (1, heads) or score.key_heads not in (1, kv_heads):
-            counts = f"{score.heads} heads and {score.key_heads} key heads"
-            expected = f"{heads} and {kv_heads}, or 1 to share its weights"
-            raise ArgumentError(type(self).__name__, "score", counts, expected)
+            actual = f"{score.heads} heads and {score.key_heads} key heads"
+            raise ArgumentError(where, "score", actual, f"{heads} and {kv_heads}, or 1 to share its weights")
         self.input_size, self.memory_size = size, memory_size
         self.output_size = size if output_size is None else output_size
         self.heads, self.kv_heads, self.value_size = heads, kv_heads, value_size
@@ -71,7 +78,7 @@ class MultiHeadAttention(Layer):
         self.stored_widths = self.attention.stored_widths(value_size)
 
     def keys_and_values(
-        self, key: Float[Tensor, "batch kv_heads steps key_size"], memory: Float[Tensor, "batch steps memory_size"]
+        self, key: Float[Tensor, "batch kv_heads steps key_size"], memory: Memory
     ) -> tuple[Keys, Values]:
         """Keys mapped by the score, and values of the memory, as the state stores them."""
         key_width, value_width = self.stored_widths
@@ -146,9 +153,7 @@ class SelfAttention(MultiHeadAttention):
     def state_shapes(self) -> Shapes:
         return self.cache_shapes() if self.causal else {}
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         score = self.attention.score
         query, key = split_heads(self.query(x), self.heads), split_heads(self.key(x), self.kv_heads)
         if self.rotary is not None:
@@ -233,18 +238,14 @@ class CrossAttention(MultiHeadAttention):
             location="CrossAttention",
         )
 
-    def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
-    ) -> State:
+    def start(self, memory: Memory, lengths: Lengths = None, final: State | None = None) -> State:
         check_sequence("CrossAttention", memory, self.memory_size, next(self.parameters()), argument="memory")
         memory, lengths = resolve_lengths("CrossAttention", memory, lengths)
         keys, values = self.keys_and_values(split_heads(self.key(memory), self.kv_heads), memory)
         stored = {"keys": keys.contiguous(), "values": values.contiguous(), "lengths": lengths}
         return State(stored, position=torch.zeros_like(lengths, dtype=torch.int64), fixed=stored)
 
-    def mix(
-        self, x: Float[Tensor, "batch time dim"], lengths: Lengths, state: State
-    ) -> tuple[Float[Tensor, "batch time out"], State]:
+    def mix(self, x: Vectors, lengths: Lengths, state: State) -> Output:
         query = self.attention.score.query(split_heads(self.query(x), self.heads))
         steps = state["keys"].shape[2]
         mask = None if all_equal(state["lengths"], steps) else sequence_mask(state["lengths"], steps)[:, None, None]
@@ -292,23 +293,6 @@ def reads_whole_cache(x: Tensor) -> bool:
     (On an H200 a step of six layers took 100 ms without this, and 8 with it.)
     """
     return x.is_cuda and not recording("attention")
-
-
-def _check_heads(
-    where: str, size: int, heads: int, kv_heads: int, head_size: int | None, value_size: int | None
-) -> None:
-    for argument, count in (
-        ("heads", heads),
-        ("kv_heads", kv_heads),
-        ("head_size", head_size),
-        ("value_size", value_size),
-    ):
-        if count is not None:
-            check_count(where, argument, count)
-    if head_size is None and size % heads:
-        raise ArgumentError(where, "heads", str(heads), f"a divisor of the size, {size}; or set head_size", verb="is")
-    if heads % kv_heads:
-        raise ArgumentError(where, "kv_heads", str(kv_heads), f"a divisor of heads, {heads}", verb="is")
 
 
 def _check_rotary(rotary: Rotary, score: Score) -> None:

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from seqloom.core.problem import ArgumentError
-from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
+from seqloom.nn.layer import Layer, Lengths, Memory, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import scope
 from seqloom.nn.state import State
 
@@ -26,8 +25,9 @@ class Composite(Layer):
         named = layers if isinstance(layers, Mapping) else {str(i): layer for i, layer in enumerate(layers)}
         if not named:
             raise ArgumentError(type(self).__name__, "layers", "nothing", "at least one layer")
-        for layer in named.values():
-            check_layer(type(self).__name__, layer)
+        if others := [layer for layer in named.values() if not isinstance(layer, Layer)]:
+            expected = "a layer of seqloom.nn; from_torch converts those of torch.nn that have an equivalent"
+            raise ArgumentError(type(self).__name__, "a part", type(others[0]).__name__, expected, verb="is a")
         self.layers = nn.ModuleDict(named)
         self._shapes = {
             f"{key}.{name}": shape for key, layer in named.items() for name, shape in layer.state_shapes().items()
@@ -47,9 +47,7 @@ class Composite(Layer):
     def initial(self, rows: int, like: Tensor) -> State:
         return State.join({name: layer.initial(rows, like) for name, layer in self.sublayers().items()})
 
-    def start(
-        self, memory: Float[Tensor, "batch steps memory_size"], lengths: Lengths = None, final: State | None = None
-    ) -> State:
+    def start(self, memory: Memory, lengths: Lengths = None, final: State | None = None) -> State:
         return State.join({name: layer.start(memory, lengths, final) for name, layer in self.sublayers().items()})
 
     def run_layer(self, name: str, x: Tensor, lengths: Tensor | None, state: State) -> Output:
@@ -105,12 +103,6 @@ class DenseStack(Composite):
             y, after[name] = self.run_layer(name, x, lengths, state)
             x = torch.cat([x, y], dim=2)
         return x, State.join(after)
-
-
-def check_layer(where: str, layer: object) -> None:
-    if not isinstance(layer, Layer):
-        expected = "a layer of seqloom.nn; from_torch converts those of torch.nn that have an equivalent"
-        raise ArgumentError(where, "a part", type(layer).__name__, expected, verb="is a")
 
 
 def _check_width(where: str, width: int, layer: Layer) -> None:

@@ -9,19 +9,12 @@ from seqloom.nn.cells.rnn import RNN, LinearRNN, ReluRNN, SigmoidRNN
 CELLS: Registry[type[Cell]] = Registry(
     "cell",
     {
-        "rnn": RNN,
-        "rnn-relu": ReluRNN,
-        "rnn-sigmoid": SigmoidRNN,
-        "rnn-linear": LinearRNN,
-        "lstm": LSTM,
-        "lstm-no-tanh": LSTMNoTanh,
-        "lstm-peephole": LSTMPeephole,
-        "lstm-coupled": LSTMCoupled,
+        "rnn": RNN, "rnn-relu": ReluRNN, "rnn-sigmoid": SigmoidRNN, "rnn-linear": LinearRNN,
+        "lstm": LSTM, "lstm-no-tanh": LSTMNoTanh, "lstm-peephole": LSTMPeephole, "lstm-coupled": LSTMCoupled,
         "lstm-layer-norm": LSTMLayerNorm,
-        "gru": GRU,
-        "gru-after": GRUAfter,
+        "gru": GRU, "gru-after": GRUAfter,
     },
-)
+)  # fmt: skip
 
 __all__ = [
     "CELLS", "GRU", "LSTM", "RNN", "Cell", "GRUAfter", "LSTMCoupled", "LSTMLayerNorm", "LSTMNoTanh", "LSTMPeephole",

@@ -5,6 +5,8 @@ torch keeps the projections of query, key and value in one matrix if their input
     in_proj_weight = [W_q; W_k; W_v]     or     q_proj_weight, k_proj_weight, v_proj_weight
 """
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -32,7 +34,7 @@ def self_attention_from_torch(module: nn.MultiheadAttention, *, causal: bool = F
     >>> torch.allclose(ours(x)[0], expected, atol=1e-6)
     True
     """
-    weights, bias = weights_from_torch(module), module.in_proj_bias is not None
+    weights, bias = attention_weights_from_torch(module), module.in_proj_bias is not None
     size, heads, dropout = module.embed_dim, module.num_heads, module.dropout
     if module.kdim != size:
         kind = f"{type(module).__name__} with kdim={module.kdim}"
@@ -48,13 +50,13 @@ def cross_attention_from_torch(module: nn.MultiheadAttention) -> CrossAttention:
     >>> layer.memory_size
     6
     """
-    weights, bias = weights_from_torch(module), module.in_proj_bias is not None
+    weights, bias = attention_weights_from_torch(module), module.in_proj_bias is not None
     size, heads, dropout = module.embed_dim, module.num_heads, module.dropout
     layer = build_with_weights(lambda: CrossAttention(size, module.kdim, heads, dropout=dropout, bias=bias), weights)
     return layer.train(module.training)
 
 
-def weights_from_torch(module: nn.MultiheadAttention) -> dict[str, Tensor | None]:
+def attention_weights_from_torch(module: nn.MultiheadAttention) -> dict[str, Tensor | None]:
     """The weights under seqloom's names. In seqloom, keys and values come from the same memory."""
     kind = type(module).__name__
     if module.kdim != module.vdim:
@@ -75,36 +77,21 @@ def weights_from_torch(module: nn.MultiheadAttention) -> dict[str, Tensor | None
 
 def attention_to_torch(layer: SelfAttention | CrossAttention) -> nn.MultiheadAttention:
     """The module; if the layer is causal, each call needs a causal `attn_mask`."""
-    check_layer(layer)
-    size, memory_size = layer.input_size, layer.memory_size
-    module = build_with_weights(
-        lambda: nn.MultiheadAttention(
-            size,
-            layer.heads,
-            dropout=layer.attention.dropout,
-            bias=has_bias(layer),
-            kdim=memory_size,
-            vdim=memory_size,
-            batch_first=True,
-        ),
-        weights_to_torch(layer),
-    )
-    return module.train(layer.training)
-
-
-def weights_to_torch(layer: MultiHeadAttention) -> dict[str, Tensor | None]:
-    """The weights under torch's names."""
+    check_has_equivalent(layer)
+    size, memory_size, dropout, bias = layer.input_size, layer.memory_size, layer.attention.dropout, has_bias(layer)
+    build = partial(nn.MultiheadAttention, size, layer.heads, dropout=dropout, bias=bias, batch_first=True)
     ours = dict(layer.named_parameters())
     projections: list[Tensor] = [ours[f"{name}.weight"] for name in PROJECTIONS]
     weights: dict[str, Tensor | None] = {"out_proj.weight": ours["output.weight"]}
-    if layer.memory_size == layer.input_size:
+    if memory_size == size:
         weights["in_proj_weight"] = torch.cat(projections)
     else:
         weights.update({f"{name[0]}_proj_weight": w for name, w in zip(PROJECTIONS, projections, strict=True)})
-    if has_bias(layer):
+    if bias:
         weights["in_proj_bias"] = torch.cat([ours[f"{name}.bias"] for name in PROJECTIONS])
         weights["out_proj.bias"] = ours["output.bias"]
-    return weights
+    module = build_with_weights(lambda: build(kdim=memory_size, vdim=memory_size), weights)
+    return module.train(layer.training)
 
 
 def has_bias(layer: MultiHeadAttention) -> bool:
@@ -112,7 +99,7 @@ def has_bias(layer: MultiHeadAttention) -> bool:
     return layer.output.bias is not None
 
 
-def check_layer(layer: SelfAttention | CrossAttention) -> None:
+def check_has_equivalent(layer: SelfAttention | CrossAttention) -> None:
     """Refuse a layer that `nn.MultiheadAttention` can't express. (`refusals` checks scores and rotary positions.)"""
     head_size, theirs = layer.attention.score.key_size, "nn.MultiheadAttention"
     if layer.kv_heads != layer.heads:

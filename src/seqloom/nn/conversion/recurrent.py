@@ -60,11 +60,11 @@ def recurrent_from_torch(module: TorchRecurrent) -> Stack:
         )
     levels, _ = levels_and_dropout(stack)
     for layer, suffix in zip(chain(*levels), suffixes(levels), strict=True):
-        load_copies(layer.cell, weights_from_torch(module, suffix))
+        load_copies(layer.cell, cell_weights_from_torch(module, suffix))
     return stack.train(module.training)
 
 
-def weights_from_torch(module: TorchRecurrent, suffix: str) -> dict[str, Tensor]:
+def cell_weights_from_torch(module: TorchRecurrent, suffix: str) -> dict[str, Tensor]:
     """The weights of one level and direction under seqloom's names."""
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh") if module.bias else ("weight_ih", "weight_hh")
     tensors: dict[str, Tensor] = {name: getattr(module, f"{name}_{suffix}") for name in names}
@@ -86,25 +86,16 @@ def recurrent_to_torch(layer: Recurrent | Bidirectional | Stack) -> TorchRecurre
     weights = {
         f"{name}_{suffix}": weight
         for direction, suffix in zip(chain(*levels), suffixes(levels), strict=True)
-        for name, weight in weights_to_torch(direction.cell).items()
+        for name, weight in cell_weights_to_torch(direction.cell).items()
     }
-    module = build_with_weights(
-        lambda: MODULES[type(cell)](
-            cell.input_size,
-            cell.hidden_size,
-            num_layers=len(levels),
-            bias=cell.bias is not None,
-            batch_first=True,
-            dropout=dropout,
-            bidirectional=len(levels[0]) == 2,
-        ),
-        weights,
-    )
+    depth, bias, both = len(levels), cell.bias is not None, len(levels[0]) == 2
+    build = partial(MODULES[type(cell)], cell.input_size, cell.hidden_size, depth, bias=bias, batch_first=True)
+    module = build_with_weights(lambda: build(dropout=dropout, bidirectional=both), weights)
     module.flatten_parameters()  # one block of memory, for cuDNN
     return module.train(layer.training)
 
 
-def weights_to_torch(cell: Cell) -> dict[str, Tensor | None]:
+def cell_weights_to_torch(cell: Cell) -> dict[str, Tensor | None]:
     """The weights of one level and direction under torch's names."""
     input_weight, recurrent_weight, bias, recurrent_bias = cell.operands()
     if bias is not None and recurrent_bias is None:

@@ -10,7 +10,6 @@ second, and so on. With `norm_first` the connection is `PreNorm`, otherwise `Pos
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -120,39 +119,65 @@ def norm_from_torch(module: nn.Module) -> LayerNorm:
 # To torch ---------------------------------------------------------------------------------------------------------
 
 
-class Block(NamedTuple):
-    """The sublayers of a block, with the norm and the dropout of each."""
-
-    attention: SelfAttention
-    cross: CrossAttention | None
-    feed_forward: FeedForward
-    norms: list[LayerNorm]
-    dropouts: list[float]
-    norm_first: bool
-
-
 def block_to_torch(stack: Stack) -> TorchLayer:
     """A layer of torch's encoder or decoder; if the block is causal, each call needs a causal mask."""
-    block = read_block(stack)
-    kind = nn.TransformerEncoderLayer if block.cross is None else nn.TransformerDecoderLayer
-    widen, narrow = block.feed_forward.widen, block.feed_forward.narrow
+    theirs = "a layer of torch's Transformer"
+    residuals = list(stack.sublayers().values())
+    if {type(residual) for residual in residuals} not in ({PreNorm}, {PostNorm}):
+        raise no_equivalent(stack, f"{theirs} is PreNorm or PostNorm around each of its sublayers")
+    parts = [residual.sublayers() for residual in residuals if isinstance(residual, NormedResidual)]
+    layers = [part["layer"] for part in parts]
+    for layer in layers:
+        if type(layer) not in (SelfAttention, CrossAttention, FeedForward):
+            raise no_equivalent(layer)
+    cross: CrossAttention | None = None
+    match layers:
+        case [SelfAttention() as attention, FeedForward() as feed_forward]:
+            pass
+        case [SelfAttention() as attention, CrossAttention() as cross, FeedForward() as feed_forward]:
+            pass
+        case _:
+            names = ", ".join(type(layer).__name__ for layer in layers)
+            expected = "SelfAttention, then CrossAttention or not, then FeedForward"
+            raise no_equivalent(stack, f"it holds {names}; {theirs} is {expected}")
+    norms = [part["norm"] for part in parts if type(part["norm"]) is LayerNorm]
+    if len(norms) < len(parts):
+        raise no_equivalent(stack, f"{theirs} has layer norms; use LayerNorm ('layer')")
+    dropouts = [part["dropout"].p for part in parts if type(part["dropout"]) is Dropout]
+    if len(dropouts) < len(parts):
+        raise no_equivalent(stack, f"{theirs} drops each value by itself; use Dropout")
+    check_sizes(stack, attention, cross, [feed_forward.widen, *norms])
+
+    kind = nn.TransformerEncoderLayer if cross is None else nn.TransformerDecoderLayer
+    widen, narrow, function = feed_forward.widen, feed_forward.narrow, activation_to_torch(feed_forward.activation)
+    sizes, norm_first = (stack.input_size, attention.heads, widen.out_features), type(residuals[0]) is PreNorm
     with torch.device("meta"):
-        module: TorchLayer = kind(
-            stack.input_size,
-            block.attention.heads,
-            widen.out_features,
-            activation=activation_to_torch(block.feed_forward.activation),
-            batch_first=True,
-            norm_first=block.norm_first,
-        )
-    module.self_attn = attention_to_torch(block.attention)
-    if block.cross is not None:
-        module.multihead_attn = attention_to_torch(block.cross)
-    module.linear1, module.linear2, module.dropout.p = deepcopy(widen), deepcopy(narrow), block.feed_forward.dropout.p
-    for i, (norm, p) in enumerate(zip(block.norms, block.dropouts, strict=True), start=1):
+        module: TorchLayer = kind(*sizes, activation=function, batch_first=True, norm_first=norm_first)
+    module.self_attn = attention_to_torch(attention)
+    if cross is not None:
+        module.multihead_attn = attention_to_torch(cross)
+    module.linear1, module.linear2, module.dropout.p = deepcopy(widen), deepcopy(narrow), feed_forward.dropout.p
+    for i, (norm, p) in enumerate(zip(norms, dropouts, strict=True), start=1):
         setattr(module, f"norm{i}", norm_to_torch(norm))
         setattr(module, f"dropout{i}", nn.Dropout(p))
     return module.train(stack.training)
+
+
+def check_sizes(
+    stack: Stack, attention: SelfAttention, cross: CrossAttention | None, others: Sequence[nn.Linear | LayerNorm]
+) -> None:
+    """Refuse a block of several sizes or numbers of heads, or with biases in some modules only."""
+    if cross is not None and cross.memory_size != stack.input_size:
+        sizes = f"{cross.memory_size}, its own {stack.input_size}"
+        reason = f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same"
+        raise no_equivalent(stack, reason)
+    if cross is not None and cross.heads != attention.heads:
+        heads = f"{attention.heads} heads for itself and {cross.heads} for its memory"
+        raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
+    biases = {has_bias(layer) for layer in (attention, cross) if layer is not None}
+    if len(biases | {module.bias is not None for module in others}) > 1:
+        reason = "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
+        raise no_equivalent(stack, reason)
 
 
 def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.TransformerDecoder:
@@ -174,54 +199,6 @@ def transformer_to_torch(stack: Stack) -> nn.TransformerEncoder | nn.Transformer
         module = nn.TransformerDecoder(layers[0], len(layers), norm)
     module.layers = nn.ModuleList(layers)
     return module.train(stack.training)
-
-
-def read_block(stack: Stack) -> Block:
-    """The sublayers of a block; an error if no layer of torch has the same."""
-    theirs = "a layer of torch's Transformer"
-    orders = {type(residual) for residual in stack.sublayers().values()}
-    if orders not in ({PreNorm}, {PostNorm}):
-        raise no_equivalent(stack, f"{theirs} is PreNorm or PostNorm around each of its sublayers")
-    residuals = [
-        residual.sublayers() for residual in stack.sublayers().values() if isinstance(residual, NormedResidual)
-    ]
-    for residual in residuals:
-        if type(residual["layer"]) not in (SelfAttention, CrossAttention, FeedForward):
-            raise no_equivalent(residual["layer"])
-    match [residual["layer"] for residual in residuals]:
-        case [SelfAttention() as attention, FeedForward() as feed_forward]:
-            cross = None
-        case [SelfAttention() as attention, CrossAttention() as cross, FeedForward() as feed_forward]:
-            pass
-        case others:
-            names = ", ".join(type(other).__name__ for other in others)
-            expected = "SelfAttention, then CrossAttention or not, then FeedForward"
-            raise no_equivalent(stack, f"it holds {names}; {theirs} is {expected}")
-    norms = [residual["norm"] for residual in residuals if type(residual["norm"]) is LayerNorm]
-    if len(norms) < len(residuals):
-        raise no_equivalent(stack, f"{theirs} has layer norms; use LayerNorm ('layer')")
-    dropouts = [residual["dropout"].p for residual in residuals if type(residual["dropout"]) is Dropout]
-    if len(dropouts) < len(residuals):
-        raise no_equivalent(stack, f"{theirs} drops each value by itself; use Dropout")
-    block = Block(attention, cross, feed_forward, norms, dropouts, norm_first=orders == {PreNorm})
-    check_sizes(stack, block)
-    return block
-
-
-def check_sizes(stack: Stack, block: Block) -> None:
-    """Refuse a block of several sizes or numbers of heads, or with biases in some modules only."""
-    if block.cross is not None and block.cross.memory_size != stack.input_size:
-        sizes = f"{block.cross.memory_size}, its own {stack.input_size}"
-        reason = f"the size of its memory is {sizes}; in nn.TransformerDecoderLayer they are the same"
-        raise no_equivalent(stack, reason)
-    if block.cross is not None and block.cross.heads != block.attention.heads:
-        heads = f"{block.attention.heads} heads for itself and {block.cross.heads} for its memory"
-        raise no_equivalent(stack, f"it has {heads}; in nn.TransformerDecoderLayer they are as many")
-    biases = {has_bias(layer) for layer in (block.attention, block.cross) if layer is not None}
-    biases |= {module.bias is not None for module in (block.feed_forward.widen, *block.norms)}
-    if len(biases) > 1:
-        reason = "some of its maps and norms have a bias and some don't; in torch's Transformer all or none do"
-        raise no_equivalent(stack, reason)
 
 
 def activation_to_torch(module: nn.Module) -> Callable[[Tensor], Tensor]:

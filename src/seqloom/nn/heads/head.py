@@ -117,8 +117,7 @@ class StepHead(Head):
 
 
 class ClassHead(StepHead):
-    """A head with a probability for each class. Its target is a class for each step, unless a subclass overrides
-    `check_target`."""
+    """A head with a probability for each class. A target is a class for each step; subclasses may override this."""
 
     @property
     def classes(self) -> int:
@@ -127,7 +126,12 @@ class ClassHead(StepHead):
     def check_target(
         self, location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
     ) -> Shaped[Tensor, "*steps_and_outputs"]:
-        return check_class_target(location, target, scores, lengths)
+        check_target_shape(location, target, scores.shape[:-1], "a class each", scores)
+        if target.dtype not in (torch.int32, torch.int64):
+            raise ArgumentError(location, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
+        target = mask_target(target, lengths)
+        check_target_range(location, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
+        return target.long()
 
     @abstractmethod
     def probabilities_from_scores(self, scores: Scores, lengths: Lengths) -> Float[Tensor, "batch time classes"]: ...
@@ -152,41 +156,6 @@ class ClassHead(StepHead):
         self.output.bias.copy_(self.prior_scores(prior))
 
 
-def check_class_target(
-    location: str, target: Tensor, scores: Float[Tensor, "*steps classes"], lengths: Lengths
-) -> Int[Tensor, "*steps"]:
-    """Check integers [*steps], each a class that has a score; return them as int64."""
-    _check_shape(location, target, scores.shape[:-1], "a class each", scores)
-    if target.dtype not in (torch.int32, torch.int64):
-        raise ArgumentError(location, "target", f"type {target.dtype}", "whole numbers, torch.int64 or torch.int32")
-    target = _mask_target(target, lengths)
-    _check_range(location, target, scores.shape[-1] - 1, "the classes; `lengths` says what is padding")
-    return target.long()
-
-
-def check_label_target(
-    location: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
-) -> Float[Tensor, "*steps labels"]:
-    """Check whether each label is present [*steps, labels]: bool, or numbers from 0 to 1."""
-    _check_shape(location, target, scores.shape, "yes or no for each label", scores)
-    target = _mask_target(target, lengths)
-    _check_range(location, target, 1, "no to yes")
-    return target.to(scores.dtype)
-
-
-def check_value_target(
-    location: str, target: Tensor, outputs: int, scores: Float[Tensor, "*steps scores"], lengths: Lengths
-) -> Float[Tensor, "*steps outputs"]:
-    """Check finite real values [*steps, outputs]."""
-    _check_shape(location, target, (*scores.shape[:-1], outputs), "a value for each output", scores)
-    if not target.is_floating_point():
-        raise ArgumentError(location, "target", f"type {target.dtype}", "real values, such as torch.float32")
-    target = _mask_target(target, lengths)
-    if readable_without_sync(target) and not bool(target.isfinite().all()):
-        raise ArgumentError(location, "target", "a value that is not finite", "numbers; leave out missing values")
-    return target.to(scores.dtype)
-
-
 def pad_predictions(classes: Int[Tensor, "batch time"], lengths: Lengths) -> Int[Tensor, "batch time"]:
     """The classes, and PADDING beyond each row's length."""
     return classes if lengths is None else classes.masked_fill(~sequence_mask(lengths, classes.shape[1]), PADDING)
@@ -200,11 +169,11 @@ def count_steps(scores: Shaped[Tensor, "batch time *outputs"], lengths: Lengths)
     return torch.full((), rows * time, dtype=torch.int64, device=scores.device)
 
 
-def _mask_target(target: Shaped[Tensor, "*steps"], lengths: Lengths) -> Shaped[Tensor, "*steps"]:
+def mask_target(target: Shaped[Tensor, "*steps"], lengths: Lengths) -> Shaped[Tensor, "*steps"]:
     return target if lengths is None else mask_padding(target, lengths)  # a pooled target has no time axis
 
 
-def _check_shape(location: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:
+def check_target_shape(location: str, target: Tensor, shape: Sequence[int], meaning: str, scores: Tensor) -> None:
     expected = f"{list(shape)}, {meaning}"
     if not isinstance(target, Tensor):
         raise ArgumentError(location, "target", type(target).__name__, f"a tensor {expected}", verb="is a")
@@ -213,11 +182,10 @@ def _check_shape(location: str, target: Tensor, shape: Sequence[int], meaning: s
     check_same_device(location, "target", target, scores)
 
 
-def _check_range(location: str, target: Tensor, highest: int, meaning: str) -> None:
+def check_target_range(location: str, target: Tensor, highest: int, meaning: str) -> None:
     """Refuse values below 0 or above the highest. Checked on the CPU only: elsewhere reading values would wait."""
     if readable_without_sync(target) and target.numel() and target.dtype != torch.bool:
         low, high = (value.item() for value in torch.aminmax(target))
         if not (low >= 0 and high <= highest):  # true also for NaN
-            raise ArgumentError(
-                location, "target", f"the value {high if low >= 0 else low}", f"0 to {highest} ({meaning})"
-            )
+            value = high if low >= 0 else low
+            raise ArgumentError(location, "target", f"the value {value}", f"0 to {highest} ({meaning})")

@@ -17,8 +17,10 @@ from seqloom.nn.heads.head import (
     Lengths,
     Loss,
     Scores,
-    check_label_target,
+    check_target_range,
+    check_target_shape,
     count_steps,
+    mask_target,
     pad_predictions,
 )
 from seqloom.nn.heads.tied import TiedLinear
@@ -99,7 +101,10 @@ class LabelsPerToken(ClassHead):
     def check_target(
         self, location: str, target: Tensor, scores: Float[Tensor, "*steps labels"], lengths: Lengths
     ) -> Float[Tensor, "*steps labels"]:
-        return check_label_target(location, target, scores, lengths)
+        check_target_shape(location, target, scores.shape, "yes or no for each label", scores)
+        target = mask_target(target, lengths)
+        check_target_range(location, target, 1, "no to yes")
+        return target.to(scores.dtype)
 
     def loss_from_scores(self, scores: Scores, target: Float[Tensor, "batch time labels"], lengths: Lengths) -> Loss:
         losses = F.binary_cross_entropy_with_logits(scores, target, reduction="none")

@@ -6,8 +6,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from seqloom.kernels.masks import mask_padding
-from seqloom.nn.heads.head import Lengths, Loss, Scores, StepHead, Vectors, check_value_target, count_steps
+from seqloom.core.problem import ArgumentError
+from seqloom.kernels.masks import mask_padding, readable_without_sync
+from seqloom.nn.heads.head import Lengths, Loss, Scores, StepHead, Vectors, check_target_shape, count_steps, mask_target
 from seqloom.nn.validation import check_count
 
 Values = Float[Tensor, "batch time outputs"]
@@ -24,7 +25,13 @@ class RegressionHead(StepHead):
     def check_target(
         self, location: str, target: Tensor, scores: Float[Tensor, "*steps scores"], lengths: Lengths
     ) -> Float[Tensor, "*steps outputs"]:
-        return check_value_target(location, target, self.outputs, scores, lengths)
+        check_target_shape(location, target, (*scores.shape[:-1], self.outputs), "a value for each output", scores)
+        if not target.is_floating_point():
+            raise ArgumentError(location, "target", f"type {target.dtype}", "real values, such as torch.float32")
+        target = mask_target(target, lengths)
+        if readable_without_sync(target) and not bool(target.isfinite().all()):
+            raise ArgumentError(location, "target", "a value that is not finite", "numbers; leave out missing values")
+        return target.to(scores.dtype)
 
     def sum_losses(self, losses: Values, lengths: Lengths) -> Loss:
         return Loss(mask_padding(losses, lengths).sum(), count_steps(losses, lengths) * self.outputs)
