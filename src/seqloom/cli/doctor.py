@@ -37,7 +37,7 @@ def doctor() -> None:
     print_labeled(console, "python", f"{platform.python_version()} ({platform.system()} {platform.machine()})")
     print_labeled(console, "packages", ", ".join(f"{name} {package_version(name)}" for name in PACKAGES))
     with show_spinner(console, "starting torch …"):
-        from seqloom.kernels.vendor import BACKENDS
+        from seqloom.kernels.recurrence import BACKENDS
     for label, text in torch_lines():
         print_labeled(console, label, text)
     for name in BACKENDS:
@@ -130,8 +130,7 @@ def backend_names(model: "nn.Module", device: "torch.device") -> list[str]:
     """The kernels that compute the recurrences and the attention of a model on a device."""
     import torch
 
-    from seqloom.kernels.recurrence import Recurrence
-    from seqloom.kernels.vendor import REFERENCE, Vendor, choose_backend
+    from seqloom.kernels.recurrence import REFERENCE, Recurrence, Vendor, choose_backend
     from seqloom.nn.attention import Attention
     from seqloom.nn.recurrent import Recurrent
     from seqloom.nn.state import State

@@ -3,7 +3,6 @@
 `with seqloom.kernels.use("reference"):` requests a backend; otherwise the fastest that can run a recurrence is used.
 """
 
-from seqloom.kernels.recurrence import Operands, Recurrence
-from seqloom.kernels.vendor import choose_backend, use
+from seqloom.kernels.recurrence import Operands, Recurrence, choose_backend, use
 
 __all__ = ["Operands", "Recurrence", "choose_backend", "use"]

@@ -49,11 +49,7 @@ def dot_product_attention(
 
 
 def explicit_attention(
-    query: Query,
-    key: Float[Tensor, "batch heads keys dim"],
-    value: Float[Tensor, "batch heads keys out"],
-    scale: float,
-    mask: Mask | None,
+    query: Query, key: Key, value: Value, scale: float, mask: Mask | None
 ) -> Float[Tensor, "batch heads queries out"]:
     """The same as two products, which is faster for a few queries than the fused kernel."""
     return masked_softmax((query * scale) @ key.transpose(2, 3), mask) @ value

@@ -13,8 +13,7 @@ from seqloom.core.names import INITIAL_STATES
 from seqloom.core.problem import ArgumentError, UnknownName
 from seqloom.core.registry import unknown_name
 from seqloom.kernels.masks import flip, mask_padding
-from seqloom.kernels.recurrence import Recurrence
-from seqloom.kernels.vendor import REFERENCE, choose_backend
+from seqloom.kernels.recurrence import REFERENCE, Recurrence, choose_backend
 from seqloom.nn.cells.cell import Cell
 from seqloom.nn.layer import Layer, Lengths, Output, Shapes, Traits, Vectors
 from seqloom.nn.record import capture, offer, recording

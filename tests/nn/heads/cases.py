@@ -1,4 +1,4 @@
-"""Every head, small, with a way to make targets for it: what `test_every_head` asks of all."""
+"""Every head, small, with a way to make targets for it: what `test_head` asks of all."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from seqloom.core.problem import UnavailableBackend, UnknownName
-from seqloom.kernels.recurrence import Recurrence
-from seqloom.kernels.vendor import BACKENDS, REFERENCE, Vendor, choose_backend, use
+from seqloom.kernels.recurrence import BACKENDS, REFERENCE, Recurrence, Vendor, choose_backend, use
 from seqloom.nn.cells import CELLS, GRU, LSTM, RNN, ReluRNN
 from seqloom.nn.conformance import Result, forward_backward
 from seqloom.nn.layer import Layer
